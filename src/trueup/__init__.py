@@ -1,0 +1,3 @@
+"""Differentially private histograms that add up."""
+
+__version__ = "0.1.0"

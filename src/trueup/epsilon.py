@@ -1,0 +1,64 @@
+"""Exact numbers from what a person types: 0.1 means 1/10."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+
+import numpy as np
+
+from trueup.errors import InputError
+
+Exact = int | float | str | Fraction | Decimal
+
+_FLOAT_DIGITS = 15  # every decimal of 15 digits survives a round trip through a float
+_TEXT = re.compile(r"[+-]?\d{1,40}(?:\.\d{0,40})?(?:[eE][+-]?\d{1,3})?|[+-]?\d{1,40}/\d{1,40}")
+
+
+def exact(value: object, name: str = "epsilon") -> Fraction:
+    """The Fraction that was typed: a float is read by its shortest decimal form.
+
+    >>> exact(0.1), exact("1/3"), exact("0.25")
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 4))
+    """
+    if isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be a number, got {value!r}.")
+    if isinstance(value, (Rational, np.integer)):
+        return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise InputError(f"{name} must be a finite number, got {value}.")
+        return Fraction(value)
+    if isinstance(value, (float, np.floating)):
+        if not np.isfinite(value):
+            raise InputError(f"{name} must be a finite number, got {value}.")
+        shortest = Decimal(str(value))
+        if len(shortest.as_tuple().digits) > _FLOAT_DIGITS:
+            raise InputError(
+                f"{name} = {value} has more digits than a float holds exactly. "
+                f'Give it as text or a Fraction, such as "1/3" or Fraction(1, 3).'
+            )
+        return Fraction(shortest)
+    if isinstance(value, str):
+        text = value.strip().replace("_", "")
+        if not _TEXT.fullmatch(text):
+            raise InputError(
+                f'{name} must be a number such as 0.1, "1/10" or Fraction(1, 10), got {value!r}.'
+            )
+        try:
+            return Fraction(text)
+        except ZeroDivisionError:
+            raise InputError(f"{name} divides by zero: {value!r}.") from None
+    raise InputError(
+        f"{name} must be an int, Fraction, Decimal, text or float, got {type(value).__name__}."
+    )
+
+
+def positive(value: object, name: str = "epsilon") -> Fraction:
+    """The exact number typed, refused unless greater than zero."""
+    number = exact(value, name)
+    if number <= 0:
+        raise InputError(f"{name} must be positive, got {value}.")
+    return number
