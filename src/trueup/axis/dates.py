@@ -1,0 +1,197 @@
+"""Cells over time: minutes, hours, days, weeks, months."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.axis.numbers import Ints, check_size, off_grid, outside
+from trueup.errors import InputError
+
+UNITS = ("minute", "hour", "day", "week", "month")
+LEVELS = ("year", "month", "day", "hour", "minute")  # what nests in what; weeks nest in nothing
+_MICROSECONDS = {"minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000}
+_MICROSECONDS["week"] = 7 * _MICROSECONDS["day"]
+_CODES = {"year": "Y", "month": "M", "day": "D", "hour": "h", "minute": "m"}
+_NONE = np.iinfo(np.int64).min  # numpy's NaT
+
+
+def instant(value: object, what: str) -> np.datetime64:
+    """The moment a value names, at the precision it was written with; zones become UTC."""
+    try:
+        if isinstance(value, dt.datetime) and value.tzinfo is not None:
+            value = value.astimezone(dt.UTC).replace(tzinfo=None)
+        if isinstance(value, str) and value.endswith("Z"):
+            value = value[:-1]
+        if isinstance(value, (str, dt.date, np.datetime64)):
+            moment = np.datetime64(value)
+            if not np.isnat(moment) and np.datetime_data(moment)[0] != "generic":
+                return moment
+    except (ValueError, OverflowError):
+        pass
+    raise InputError(f'{what} must be a date or time such as "2013-01-31", got {value!r}.')
+
+
+def microseconds(values: npt.ArrayLike, name: str) -> Ints:
+    """Each value as microseconds since 1970 in UTC; the least int64 where there is none."""
+    array = np.asarray(values)
+    if array.dtype.kind == "M":
+        exact = array.astype("datetime64[us]")
+        lost = exact.astype(array.dtype) != array  # a year too far off for microseconds
+        if np.datetime_data(array.dtype)[0] in ("ns", "ps", "fs", "as"):
+            lost = np.isnat(array)
+        return np.where(lost | np.isnat(array), _NONE, exact.astype(np.int64))
+    if array.dtype.kind in "OU":
+        return np.array([_microsecond(value) for value in array.ravel()], np.int64).reshape(
+            array.shape
+        )
+    raise InputError(f"Axis '{name}' takes dates and times, got an array of type {array.dtype}.")
+
+
+def _microsecond(value: object) -> int:
+    try:
+        if value is None or isinstance(value, float):
+            return _NONE
+        moment = instant(value, "a value")
+        exact = moment.astype("datetime64[us]")
+        coarse = np.datetime_data(moment)[0] not in ("ns", "ps", "fs", "as")
+        return _NONE if coarse and exact != moment else int(exact.astype(np.int64))
+    except InputError:
+        return _NONE
+
+
+@dataclass(frozen=True)
+class DateCells:
+    """One cell for each unit of time from first to last, both included, in UTC.
+
+    `first` and `last` are read at the precision they are written with: last="2013" is all of
+    2013. Weeks are counted from the first day.
+    """
+
+    name: str
+    first: str
+    last: str
+    unit: str = "day"
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise InputError(
+                f"The unit of axis '{self.name}' must be one of {', '.join(UNITS)}, "
+                f"got {self.unit!r}."
+            )
+        first = instant(self.first, f"The first date of axis '{self.name}'")
+        last = instant(self.last, f"The last date of axis '{self.name}'")
+        start = int(first.astype("datetime64[us]").astype(np.int64))
+        stop = int((last + 1).astype("datetime64[us]").astype(np.int64))
+        object.__setattr__(self, "first", str(first))
+        object.__setattr__(self, "last", str(last))
+        if stop <= start:
+            raise InputError(f"Axis '{self.name}' ends at {last}, before it begins at {first}.")
+        edges = self._edges_between(first, last + 1, start, stop)
+        if edges[0] != start:
+            raise InputError(
+                f"Axis '{self.name}' must begin at the start of a {self.unit}, got {first}."
+            )
+        check_size(len(edges) - 1, self.name)
+        object.__setattr__(self, "_edges", edges)
+
+    def _edges_between(
+        self, first: np.datetime64, end: np.datetime64, start: int, stop: int
+    ) -> Ints:
+        if self.unit == "month":
+            months = np.arange(first.astype("datetime64[M]"), _ceiling(end, "M") + 1)
+            return months.astype("datetime64[us]").astype(np.int64)
+        width = _MICROSECONDS[self.unit]
+        check_size((stop - start + width - 1) // width, self.name)
+        origin = start if self.unit == "week" else start - start % width
+        return np.arange(origin, stop + width, width, dtype=np.int64)[
+            : -(-(stop - origin) // width) + 1
+        ]
+
+    @cached_property
+    def edges(self) -> Ints:
+        """The edges, in microseconds since 1970."""
+        return self.__dict__["_edges"]  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return len(self.edges) - 1
+
+    def locate(self, values: npt.ArrayLike) -> Ints:
+        """The cell of each moment; -1 for what is outside or missing."""
+        t = microseconds(values, self.name)
+        inside = (t >= self.edges[0]) & (t < self.edges[-1])
+        cells = np.searchsorted(self.edges, np.where(inside, t, self.edges[0]), side="right") - 1
+        return np.where(inside, cells, -1).astype(np.int64)
+
+    def boundary(self, value: object) -> int:
+        """The number of cells left of a moment that begins a cell (or ends the last)."""
+        moment = instant(value, f"A range end on axis '{self.name}'")
+        t = int(moment.astype("datetime64[us]").astype(np.int64))
+        if not self.edges[0] <= t <= self.edges[-1]:
+            raise outside(self.name, str(value), self.edge(0), self.edge(self.size))
+        index = int(np.searchsorted(self.edges, t))
+        if self.edges[index] != t:
+            raise off_grid(self.name, str(value), self.edge(index - 1), self.edge(index))
+        return index
+
+    def boundaries(self, values: npt.ArrayLike) -> Ints:
+        """As `boundary`, for an array."""
+        return np.array([self.boundary(value) for value in np.asarray(values).ravel()], np.int64)
+
+    def edge(self, index: int) -> str:
+        """The moment with that many cells left of it, written at the axis's precision."""
+        code = {"minute": "m", "hour": "h", "month": "M"}.get(self.unit, "D")
+        moment = np.datetime64(int(self.edges[index]), "us")
+        short = moment.astype(f"datetime64[{code}]")
+        return str(short if short == moment else moment)
+
+    def node(self, *path: object) -> tuple[int, int]:
+        """The cells [start, stop) of a period such as "2013", "2013-04" or "2013-04-01"."""
+        moment = instant(path[-1] if path else None, f"A period of axis '{self.name}'")
+        start = int(moment.astype("datetime64[us]").astype(np.int64))
+        stop = int((moment + 1).astype("datetime64[us]").astype(np.int64))
+        low, high = int(self.edges[0]), int(self.edges[-1])
+        if stop <= low or start >= high:
+            raise outside(self.name, str(path[-1]), self.edge(0), self.edge(self.size))
+        ends = [max(start, low), min(stop, high)]
+        found = np.searchsorted(self.edges, ends)
+        for end, index in zip(ends, found, strict=True):
+            if self.edges[index] != end:
+                raise off_grid(
+                    self.name, str(path[-1]), self.edge(int(index) - 1), self.edge(int(index))
+                )
+        return int(found[0]), int(found[1])
+
+    def levels(self) -> dict[str, Ints]:
+        """The first cell of every year, month, day … : the calendar as a tree, coarsest first."""
+        if self.unit == "week":
+            return {"week": np.arange(self.size)}
+        begins = self.edges[:-1].view("datetime64[us]")
+        found: dict[str, Ints] = {}
+        for level in LEVELS[: LEVELS.index(self.unit) + 1]:
+            period = begins.astype(f"datetime64[{_CODES[level]}]")
+            found[level] = np.flatnonzero(np.r_[True, period[1:] != period[:-1]])
+        return found
+
+    def coarsen(self, level: str) -> DateCells:
+        """The same stretch of time in a coarser unit."""
+        return DateCells(self.name, self.first, self.last, level)
+
+    def columns(self, starts: Ints, stops: Ints) -> dict[str, Any]:
+        """The intervals [starts, stops) as columns of a table."""
+        edges = self.edges.view("datetime64[us]")
+        return {"low": edges[starts], "high": edges[stops]}
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "dates", "first": self.first, "last": self.last, "unit": self.unit}
+
+
+def _ceiling(moment: np.datetime64, code: str) -> np.datetime64:
+    floor: np.datetime64 = moment.astype(f"datetime64[{code}]")
+    return floor if floor == moment else floor + 1

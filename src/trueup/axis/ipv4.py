@@ -1,0 +1,157 @@
+"""Cells over IPv4 addresses: the prefixes of one length inside a network."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.axis.numbers import Ints, check_size, off_grid, outside, whole_number
+from trueup.errors import InputError
+
+
+def address(value: object, what: str) -> int:
+    """The 32-bit number of an address given as text or number."""
+    try:
+        if isinstance(value, (str, ipaddress.IPv4Address)):
+            return int(ipaddress.IPv4Address(value))
+        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            return int(ipaddress.IPv4Address(int(value)))
+    except ValueError:
+        pass
+    raise InputError(f'{what} must be an IPv4 address such as "10.0.0.1", got {value!r}.')
+
+
+def addresses(values: npt.ArrayLike, name: str) -> Ints:
+    """Each value as a 32-bit number; -1 where it is no address."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iu":
+        good = (array >= 0) & (array <= 0xFFFFFFFF)
+        return np.where(good, np.where(good, array, 0).astype(np.int64), -1)
+    if array.dtype.kind not in "OU":
+        raise InputError(f"Axis '{name}' takes addresses, got an array of type {array.dtype}.")
+    return np.array([_address(value) for value in array.ravel()], np.int64).reshape(array.shape)
+
+
+def _address(value: object) -> int:
+    try:
+        return address(value, "a value")
+    except InputError:
+        return -1
+
+
+@dataclass(frozen=True)
+class Ipv4Cells:
+    """One cell for each prefix of `length` bits inside `network`."""
+
+    name: str
+    network: str = "0.0.0.0/0"
+    length: int = 16
+
+    def __post_init__(self) -> None:
+        try:
+            network = ipaddress.IPv4Network(self.network)
+        except ValueError:
+            raise InputError(
+                f"The network of axis '{self.name}' must be a prefix such as \"10.0.0.0/8\", "
+                f"got {self.network!r}."
+            ) from None
+        length = whole_number(self.length, f"The prefix length of axis '{self.name}'")
+        if not network.prefixlen <= length <= 32:
+            raise InputError(
+                f"The prefix length of axis '{self.name}' must lie between "
+                f"{network.prefixlen} and 32, got {length}."
+            )
+        object.__setattr__(self, "network", str(network))
+        check_size(self.size, self.name)
+
+    @cached_property
+    def _network(self) -> ipaddress.IPv4Network:
+        return ipaddress.IPv4Network(self.network)
+
+    @property
+    def base(self) -> int:
+        """The number of the network's first address."""
+        return int(self._network.network_address)
+
+    @property
+    def shift(self) -> int:
+        """How many low bits of an address a cell ignores."""
+        return 32 - self.length
+
+    @property
+    def size(self) -> int:
+        return 1 << (self.length - self._network.prefixlen)
+
+    def locate(self, values: npt.ArrayLike) -> Ints:
+        """The cell of each address; -1 for what is outside or no address."""
+        found = addresses(values, self.name)
+        cells = (found - self.base) >> self.shift
+        return np.where((found >= self.base) & (cells < self.size), cells, -1)
+
+    def boundary(self, value: object) -> int:
+        """The number of cells left of an address that begins a cell (or ends the network)."""
+        end = self.base + (self.size << self.shift)
+        if not isinstance(value, str) and value == end:
+            return self.size
+        number = address(value, f"A range end on axis '{self.name}'")
+        if not self.base <= number <= end:
+            raise outside(self.name, value, self.edge(0), self.edge(self.size))
+        index, rest = divmod(number - self.base, 1 << self.shift)
+        if rest:
+            raise off_grid(self.name, value, self.edge(index), self.edge(index + 1))
+        return index
+
+    def boundaries(self, values: npt.ArrayLike) -> Ints:
+        """As `boundary`, for an array."""
+        return np.array([self.boundary(value) for value in np.asarray(values).ravel()], np.int64)
+
+    def edge(self, index: int) -> str:
+        """The address with that many cells left of it."""
+        number = self.base + (index << self.shift)
+        return str(ipaddress.IPv4Address(number)) if number < 1 << 32 else "the end"
+
+    def node(self, *path: object) -> tuple[int, int]:
+        """The cells [start, stop) of a prefix such as "10.1.0.0/16"."""
+        given = path[-1] if path else None
+        try:
+            prefix = ipaddress.IPv4Network(given)
+        except (ValueError, TypeError):
+            raise InputError(
+                f"A node of axis '{self.name}' is a prefix such as \"10.1.0.0/16\", got {given!r}."
+            ) from None
+        if not prefix.subnet_of(self._network):
+            raise InputError(f"{prefix} is outside axis '{self.name}', which is {self.network}.")
+        if prefix.prefixlen > self.length:
+            raise InputError(
+                f"{prefix} is finer than the cells of axis '{self.name}', which are /{self.length}."
+            )
+        start = (int(prefix.network_address) - self.base) >> self.shift
+        return start, start + (1 << (self.length - prefix.prefixlen))
+
+    def levels(self) -> dict[str, Ints]:
+        """The first cell of every prefix, for each length from the network's own to the cells'."""
+        lengths = range(self._network.prefixlen + 1, self.length + 1)
+        return {
+            f"/{length}": np.arange(0, self.size, 1 << (self.length - length)) for length in lengths
+        }
+
+    def coarsen(self, level: str) -> Ipv4Cells:
+        """The same network in shorter prefixes."""
+        return Ipv4Cells(self.name, self.network, int(level.removeprefix("/")))
+
+    def columns(self, starts: Ints, stops: Ints) -> dict[str, Any]:
+        """The intervals [starts, stops) as columns of a table."""
+        last = self.base + (stops << self.shift) - 1
+        first = self.base + (starts << self.shift)
+        return {
+            "first_address": [str(ipaddress.IPv4Address(int(a))) for a in first],
+            "last_address": [str(ipaddress.IPv4Address(int(a))) for a in last],
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "ipv4", "network": self.network, "length": self.length}
