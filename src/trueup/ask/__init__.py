@@ -1,0 +1,50 @@
+"""Ask: sequences of counting queries whose true answers obey known constraints.
+
+The paper's L (`UnitCounts`), H (`TreeCounts`), S (`SortedCounts`) and any named set of linear
+counts (`CountQueries`). A question is frozen and knows nothing of noise or of inference.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueup.ask.queries import CountQueries
+from trueup.ask.question import Constraints, Neighbours, Question, check_neighbours, unit_counts
+from trueup.ask.sorted import SortedCounts
+from trueup.ask.tree import TreeCounts
+from trueup.ask.unit import UnitCounts
+from trueup.axis import Axis
+from trueup.errors import FileError
+
+__all__ = [
+    "Constraints",
+    "CountQueries",
+    "Neighbours",
+    "Question",
+    "SortedCounts",
+    "TreeCounts",
+    "UnitCounts",
+    "check_neighbours",
+    "question_from_json",
+    "unit_counts",
+]
+
+
+def question_from_json(spec: dict[str, Any]) -> Question:
+    """The question that `to_json` described; checked as if typed."""
+    try:
+        match spec.get("kind"):
+            case "unit":
+                return UnitCounts(Axis.from_json(spec["axis"]))
+            case "tree":
+                axis = Axis.from_json(spec["axis"])
+                if "levels" in spec:
+                    return TreeCounts(axis, levels=spec["levels"], shares=spec["shares"])
+                return TreeCounts(axis, radices=spec["radices"], shares=spec["shares"])
+            case "sorted":
+                return SortedCounts(spec["groups"], spec["by"], spec["ends"])
+            case "queries":
+                return CountQueries.from_json(spec)
+    except (KeyError, TypeError, IndexError) as wrong:
+        raise FileError(f"The question cannot be read: {wrong!r}.") from None
+    raise FileError(f"Question kind {spec.get('kind')!r} is not known to this version.")

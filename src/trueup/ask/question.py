@@ -1,0 +1,115 @@
+"""What every question knows, and the checks they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.axis import Axis
+from trueup.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Ints = npt.NDArray[np.int64]
+Neighbours = Literal["add-remove", "replace"]
+Block = tuple[int, Fraction]
+
+_MOST_RECORDS = 1 << 62
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What the true answers obey: matrix @ answers == 0, or >= 0 for sorted counts."""
+
+    matrix: csr_array[Any]
+    relation: Literal["==", ">="]
+
+    def hold(self, answers: npt.ArrayLike) -> bool:
+        """Whether these answers obey them, exactly."""
+        left = self.matrix @ np.asarray(answers)
+        return bool(np.all(left == 0) if self.relation == "==" else np.all(left >= 0))
+
+
+@runtime_checkable
+class Question(Protocol):
+    """What every question knows."""
+
+    @property
+    def size(self) -> int:
+        """How many unit counts it is asked of."""
+
+    @property
+    def length(self) -> int:
+        """How many answers it has."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Runs of answers that share a noise scale: (length, weight), in order.
+
+        The scale of a block is price · rows per unit / (weight · ε).
+        """
+
+    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
+        """The most that one record can move the answers, in L1."""
+
+    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        """As `sensitivity`, each answer's move counted with its block's weight."""
+
+    def answers(self, counts: npt.ArrayLike) -> Ints:
+        """The true answers, from the unit counts."""
+
+    def matrix(self) -> csr_array[Any]:
+        """The question as a matrix: answers = matrix @ unit counts (sorted first, for S)."""
+
+    def constraints(self) -> Constraints:
+        """What the true answers obey."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The question as plain values, for a file's metadata."""
+
+
+def as_axis(axis: Axis | int) -> Axis:
+    """The axis itself; for a number, that many unnamed cells."""
+    if isinstance(axis, Axis):
+        return axis
+    if isinstance(axis, (int, np.integer)) and not isinstance(axis, bool):
+        if axis < 1:
+            raise InputError(f"A question needs at least 1 cell, got {axis}.")
+        return Axis.integers("cell", 0, int(axis) - 1)
+    raise InputError(f"A question needs an Axis or a number of cells, got {axis!r}.")
+
+
+def check_neighbours(neighbours: str) -> Neighbours:
+    """The neighbour relation, refused if it is not one of the two."""
+    if neighbours in ("add-remove", "replace"):
+        return cast(Neighbours, neighbours)
+    raise InputError(f'neighbours must be "add-remove" or "replace", got {neighbours!r}.')
+
+
+def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False) -> Ints:
+    """The counts as int64, refused unless whole, non-negative, of the right length and sum."""
+    try:
+        array = np.asarray(counts)
+    except ValueError:
+        raise InputError("Counts must be a flat array of whole numbers.") from None
+    if array.ndim != 1:
+        raise InputError(f"Counts must be a flat array, got {array.ndim} dimensions.")
+    if array.dtype.kind not in "iu" and array.size:
+        raise InputError(
+            f"Counts must be whole numbers of an integer type, got {array.dtype}. "
+            f"If they are whole, pass counts.astype('int64')."
+        )
+    if at_most and len(array) > size:
+        raise InputError(f"There are more groups than the {size:,} that the question declares.")
+    if not at_most and len(array) != size:
+        raise InputError(f"The question has {size:,} cells, but {len(array):,} counts were given.")
+    if array.size and array.min() < 0:
+        raise InputError("Counts must not be negative.")
+    if array.size and float(array.sum(dtype=np.float64)) >= _MOST_RECORDS:
+        raise InputError("The counts add up to more than 2^62 records.")
+    return array.astype(np.int64, copy=False)

@@ -1,0 +1,252 @@
+"""H: the count of every node of a tree of intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup._kernels.shape import Shape
+from trueup.ask.question import (
+    Block,
+    Constraints,
+    Ints,
+    Neighbours,
+    as_axis,
+    check_neighbours,
+    unit_counts,
+)
+from trueup.axis import Axis
+from trueup.epsilon import exact
+from trueup.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, init=False)
+class TreeCounts:
+    """H: the count of every node of a tree of intervals, breadth first.
+
+    `branching=k, root=True` is the paper's tree. `radices` gives each level its own fan-out, root
+    first; `levels` takes levels of the axis's own hierarchy instead (for a hierarchy, all of them
+    by default). `shares` splits ε over the levels, root first, 0 for a level that is not asked;
+    without it every level asked gets the same. Any number of cells will do: the last node of a
+    level is cut short, and no noise is spent on padding.
+
+    >>> TreeCounts(Axis.integers("age", 0, 99), branching=2).sensitivity()
+    8
+    """
+
+    axis: Axis
+    radices: tuple[int, ...]
+    levels: tuple[str, ...]
+    shares: tuple[Fraction, ...]
+
+    def __init__(
+        self,
+        axis: Axis | int,
+        branching: int | None = None,
+        root: bool | None = None,
+        *,
+        radices: Sequence[int] | None = None,
+        levels: Sequence[str] | None = None,
+        shares: Sequence[object] | None = None,
+    ) -> None:
+        axis = as_axis(axis)
+        if sum(given is not None for given in (branching, radices, levels)) > 1:
+            raise InputError("Give one of branching, radices and levels, not several.")
+        put = object.__setattr__
+        put(self, "axis", axis)
+        put(self, "radices", ())
+        put(self, "levels", ())
+        if levels is None and branching is None and radices is None:
+            if axis.cells.__class__.__name__ == "HierarchyCells":
+                levels = tuple(axis.levels())
+            else:
+                radices = _radices(axis.size, 16)
+            root = False if root is None else root
+        if levels is not None:
+            put(self, "levels", _checked_levels(axis, levels))
+        elif branching is not None:
+            put(self, "radices", _radices(axis.size, branching))
+        else:
+            put(self, "radices", _checked_radices(axis.size, radices or ()))
+        put(self, "shares", _checked_shares(shares, self.height, root is None or root))
+
+    @property
+    def size(self) -> int:
+        return self.axis.size
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The tree over the cells of `answer_axis`."""
+        if not self.levels:
+            return Shape.regular(self.size, self.radices)
+        known = self.axis.levels()
+        finest = known[self.levels[-1]]
+        cuts = [np.searchsorted(finest, known[level]).astype(np.int64) for level in self.levels]
+        return Shape.irregular(len(finest), cuts)
+
+    @cached_property
+    def answer_axis(self) -> Axis:
+        """The axis that a release of this question is over: cut at the finest level asked."""
+        if not self.levels or self.levels[-1] == list(self.axis.levels())[-1]:
+            return self.axis
+        return self.axis.coarsen(self.levels[-1])
+
+    @property
+    def height(self) -> int:
+        """The number of levels, the root's included, whether asked or not."""
+        return len(self.levels or self.radices) + 1
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The levels that are asked, root first."""
+        return tuple(level for level, share in enumerate(self.shares) if share)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple((self.shape.length(level), self.shares[level]) for level in self.asked)
+
+    @property
+    def length(self) -> int:
+        return sum(length for length, _ in self.blocks)
+
+    def _weighed(self, neighbours: Neighbours, weights: Sequence[Fraction | int]) -> Fraction:
+        # Replacing a record moves two nodes on each level that tells the two cells apart, and the
+        # first and the last cell are told apart on every level of more than one node. A record
+        # that comes onto the axis, or leaves it, moves one node on every level.
+        one = sum((Fraction(weights[level]) for level in self.asked), Fraction(0))
+        if check_neighbours(neighbours) == "add-remove":
+            return one
+        two = [2 * Fraction(weights[lv]) for lv in self.asked if self.shape.length(lv) > 1]
+        return max(one, sum(two, Fraction(0)))
+
+    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
+        return int(self._weighed(neighbours, [1] * self.height))
+
+    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        return self._weighed(neighbours, self.shares)
+
+    def cells_of(self, counts: npt.ArrayLike) -> Ints:
+        """The unit counts added up to the cells of `answer_axis`."""
+        counts = unit_counts(counts, self.size)
+        if self.answer_axis.size == self.size:
+            return counts
+        return np.add.reduceat(counts, self.axis.levels()[self.levels[-1]])
+
+    def answers(self, counts: npt.ArrayLike) -> Ints:
+        cells = self.cells_of(counts)
+        answers = np.empty(self.length, np.int64)
+        stop = self.length
+        below, level_below = cells, self.shape.height - 1
+        for level in reversed(range(self.shape.height)):
+            if level < level_below:
+                below = np.add.reduceat(below, self.shape.children(level)[:-1])
+                level_below = level
+            if self.shares[level]:
+                answers[stop - len(below) : stop] = below
+                stop -= len(below)
+        return answers
+
+    def matrix(self) -> csr_array[Any]:
+        from scipy.sparse import csr_array, vstack
+
+        fine = self.axis.levels()[self.levels[-1]] if self.levels else np.arange(self.size)
+        rows = []
+        for level in self.asked:
+            starts = fine[self.shape.starts(level)]
+            pointer = np.append(starts, self.size)
+            cells = np.arange(self.size)
+            rows.append(csr_array((np.ones(self.size), cells, pointer), (len(starts), self.size)))
+        return csr_array(vstack(rows))
+
+    def constraints(self) -> Constraints:
+        """Each asked node equals the sum of the asked nodes next below it."""
+        from scipy.sparse import csr_array, vstack
+
+        offsets = np.concatenate([[0], np.cumsum([length for length, _ in self.blocks])])
+        rows = [csr_array((0, self.length))]
+        for above, (level, below) in enumerate(zip(self.asked, self.asked[1:], strict=False)):
+            nodes, parts = self.shape.length(level), self.shape.length(below)
+            owner = self.shape.node_of(level, self.shape.starts(below))
+            data = np.concatenate([np.ones(nodes), -np.ones(parts)])
+            row = np.concatenate([np.arange(nodes), owner])
+            column = np.concatenate(
+                [offsets[above] + np.arange(nodes), offsets[above + 1] + np.arange(parts)]
+            )
+            rows.append(csr_array((data, (row, column)), (nodes, self.length)))
+        return Constraints(csr_array(vstack(rows)), "==")
+
+    def to_json(self) -> dict[str, Any]:
+        shape = {"levels": list(self.levels)} if self.levels else {"radices": list(self.radices)}
+        shares = [str(share) for share in self.shares]
+        return {"kind": "tree", "axis": self.axis.to_json(), **shape, "shares": shares}
+
+
+def _radices(size: int, branching: object) -> tuple[int, ...]:
+    """As many levels of one fan-out as it takes to reach every cell."""
+    if not isinstance(branching, (int, np.integer)) or isinstance(branching, bool):
+        raise InputError(f"branching must be a whole number, got {branching!r}.")
+    if branching < 2:
+        raise InputError(f"branching must be at least 2, got {branching}.")
+    height, reach = 0, 1
+    while reach < size:
+        height, reach = height + 1, reach * int(branching)
+    return (int(branching),) * height
+
+
+def _checked_radices(size: int, radices: Sequence[int]) -> tuple[int, ...]:
+    reach = 1
+    for radix in radices:
+        if not isinstance(radix, (int, np.integer)) or isinstance(radix, bool) or radix < 2:
+            raise InputError(f"Each radix must be a whole number of at least 2, got {radix!r}.")
+        reach *= int(radix)
+    if reach < size:
+        raise InputError(
+            f"Radices {list(radices)} reach {reach:,} cells; the axis has {size:,}. "
+            f"Their product must be at least that."
+        )
+    return tuple(int(radix) for radix in radices)
+
+
+def _checked_levels(axis: Axis, levels: Sequence[str]) -> tuple[str, ...]:
+    known = list(axis.levels())
+    chosen = (levels,) if isinstance(levels, str) else tuple(levels)
+    for level in chosen:
+        if level not in known:
+            listed = ", ".join(known) or "none"
+            raise InputError(f"Axis '{axis.name}' has no level {level!r}. Levels: {listed}.")
+    if (
+        not chosen
+        or sorted(chosen, key=known.index) != list(chosen)
+        or len(set(chosen)) < len(chosen)
+    ):
+        raise InputError(f"Levels must be named once each, coarsest first, got {list(chosen)}.")
+    return chosen
+
+
+def _checked_shares(
+    shares: Sequence[object] | None, height: int, root: bool
+) -> tuple[Fraction, ...]:
+    if shares is None:
+        asked = [1 if root or height == 1 else 0] + [1] * (height - 1)
+        return tuple(Fraction(one, sum(asked)) for one in asked)
+    parts = tuple(exact(share, "A share of epsilon") for share in shares)
+    if len(parts) == height - 1:
+        parts = (Fraction(0), *parts)
+    if len(parts) != height:
+        raise InputError(
+            f"The tree has {height} levels, root included; {len(parts)} shares were given."
+        )
+    if min(parts) < 0 or sum(parts) != 1:
+        raise InputError(f"Shares must not be negative and must add up to 1, not {sum(parts)}.")
+    if not parts[-1]:
+        raise InputError("The finest level must be asked: its share is 0. Ask a coarser tree.")
+    return parts
