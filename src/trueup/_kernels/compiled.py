@@ -12,9 +12,9 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def compiled(function: F) -> F:
     """The function as machine code, compiled on first use and kept on disk."""
-    return numba.njit(function, cache=True, nogil=True)  # type: ignore[no-any-return]
+    return numba.njit(function, cache=True, nogil=True)
 
 
 def inlined(function: F) -> F:
     """As `compiled`, for a small function that is expanded into its callers."""
-    return numba.njit(function, cache=True, nogil=True, inline="always")  # type: ignore[no-any-return]
+    return numba.njit(function, cache=True, nogil=True, inline="always")

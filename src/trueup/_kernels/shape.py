@@ -78,6 +78,23 @@ class Shape:
             return cells // self.widths[level]
         return np.searchsorted(self.cuts[level], cells, side="right").astype(np.int64) - 1
 
+    def parents(self, level: int, nodes: Ints) -> Ints:
+        """The parents, on this level, of nodes of the next."""
+        if self.widths:
+            return nodes // (self.widths[level] // self.widths[level + 1])
+        return np.searchsorted(self._children[level], nodes, side="right").astype(np.int64) - 1
+
+    def first_child(self, level: int, nodes: Ints) -> Ints:
+        """The first child of nodes of a level; past the last node, the number of children."""
+        if self.widths:
+            radix = self.widths[level] // self.widths[level + 1]
+            return np.minimum(nodes * radix, self.length(level + 1))
+        return self._children[level][nodes]
+
+    @cached_property
+    def _children(self) -> list[Ints]:
+        return [self.children(level) for level in range(self.height - 1)]
+
     def children(self, level: int) -> Ints:
         """For each node of a level its first child on the next level; one more entry at the end."""
         if self.widths:

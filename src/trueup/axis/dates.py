@@ -116,7 +116,7 @@ class DateCells:
     @cached_property
     def edges(self) -> Ints:
         """The edges, in microseconds since 1970."""
-        return self.__dict__["_edges"]  # type: ignore[no-any-return]
+        return self.__dict__["_edges"]
 
     @property
     def size(self) -> int:

@@ -1,0 +1,162 @@
+"""One file, one table: answers that any tool opens, and in its metadata all that explains them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FileError, InputError
+
+FORMAT = 1
+_KEY = b"trueup"
+_ENDINGS = (".parquet", ".json")
+
+
+def write(path: str | Path, kind: str, columns: Mapping[str, Any], about: dict[str, Any]) -> None:
+    """Writes a table with its metadata in one step: the whole file is there, or none of it."""
+    target = Path(path)
+    if target.suffix not in _ENDINGS:
+        raise InputError(f"A file must end in .parquet or .json, got {target.name!r}.")
+    head = {"format": FORMAT, "kind": kind, "about": about, "digest": _digest(columns, about)}
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as wrong:
+        raise FileError(f"Cannot write to {target.parent}: {wrong.strerror}.") from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            if target.suffix == ".json":
+                stream.write(_json(head, columns))
+            else:
+                _write_parquet(stream, head, columns)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+        _sync_directory(target.parent)
+    except OSError as wrong:
+        raise FileError(f"Cannot write {target}: {wrong.strerror}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The kind, columns and metadata of a file, verified; never runs anything from it."""
+    source = Path(path)
+    if not source.is_file():
+        raise FileError(f"There is no file {source}.")
+    head, columns = _read_json(source) if source.suffix == ".json" else _read_parquet(source)
+    if not isinstance(head, dict) or not isinstance(head.get("about"), dict):
+        raise FileError(f"{source.name} was not written by trueup.")
+    if not isinstance(head.get("format"), int) or head["format"] > FORMAT:
+        raise FileError(
+            f"{source.name} has format {head.get('format')}; this version reads up to {FORMAT}. "
+            f"Install a newer trueup."
+        )
+    if head.get("digest") != _digest(columns, head["about"]):
+        raise FileError(f"{source.name} is damaged: its contents do not match its checksum.")
+    return str(head.get("kind")), columns, head["about"]
+
+
+def arrow_table(columns: Mapping[str, Any]) -> Any:
+    """The columns as an Arrow table."""
+    import pyarrow as pa
+
+    return pa.table({name: pa.array(column) for name, column in columns.items()})
+
+
+def _write_parquet(stream: Any, head: dict[str, Any], columns: Mapping[str, Any]) -> None:
+    import pyarrow.parquet as pq
+
+    table = arrow_table(columns)
+    text = json.dumps(head, ensure_ascii=False).encode()
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: text})
+    pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
+
+
+def _read_parquet(source: Path) -> tuple[Any, dict[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(source, page_checksum_verification=True, partitioning=None)
+        head = json.loads((table.schema.metadata or {}).get(_KEY, b"null"))
+    except (pa.ArrowException, OSError, ValueError):
+        raise FileError(f"{source.name} is damaged, or not a Parquet file.") from None
+    columns = {}
+    for name in table.column_names:
+        column = table.column(name)
+        plain = pa.types.is_primitive(column.type) and column.null_count == 0
+        columns[name] = column.to_numpy() if plain else column.to_pylist()
+    return head, columns
+
+
+def _json(head: dict[str, Any], columns: Mapping[str, Any]) -> bytes:
+    plain = {name: _plain(column) for name, column in columns.items()}
+    kinds = {name: str(np.asarray(c).dtype) for name, c in columns.items() if _is_array(c)}
+    text = json.dumps({**head, "types": kinds, "columns": plain}, ensure_ascii=False, indent=1)
+    return text.encode()
+
+
+def _read_json(source: Path) -> tuple[Any, dict[str, Any]]:
+    try:
+        head = json.loads(source.read_text(encoding="utf-8"))
+        kinds = head.pop("types")
+        columns = head.pop("columns")
+        return head, {
+            name: np.array(column, dtype=_dtype(kinds[name])) if name in kinds else column
+            for name, column in columns.items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, OverflowError):
+        raise FileError(f"{source.name} is damaged, or not a trueup file.") from None
+
+
+def _dtype(name: object) -> np.dtype[Any]:
+    if name not in ("int64", "float64", "datetime64[us]"):
+        raise ValueError(name)
+    return np.dtype(str(name))
+
+
+def _is_array(column: Any) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype.kind in "ifM"
+
+
+def _plain(column: Any) -> list[Any]:
+    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
+        return [str(moment) for moment in column]
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
+def _digest(columns: Mapping[str, Any], about: dict[str, Any]) -> str:
+    """A checksum of every value: the same for a table in Parquet, in JSON and in memory."""
+    found = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name in columns:
+        column = columns[name]
+        found.update(name.encode() + b"\0")
+        if isinstance(column, np.ndarray) and column.dtype.kind in "ifM":
+            kind = {"i": "<i8", "f": "<f8", "M": "<M8[us]"}[column.dtype.kind]
+            found.update(np.ascontiguousarray(column, dtype=kind).tobytes())
+        else:
+            found.update(json.dumps(_plain(column)).encode())
+    return found.hexdigest()
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

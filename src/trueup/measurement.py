@@ -1,0 +1,192 @@
+"""Measurement: a question, its noisy answers and their noise law, together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import Neighbours, Question, TreeCounts, UnitCounts, check_neighbours
+from trueup.ask import question_from_json as _question
+from trueup.ask.queries import CountQueries
+from trueup.axis.numbers import whole_number
+from trueup.epsilon import positive
+from trueup.errors import FileError, InputError
+from trueup.files import write
+from trueup.uncertainty import noise_variance
+
+Law = Literal["discrete", "continuous"]
+LAWS = ("discrete", "continuous")
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Noisy answers that carry all an analyst needs to infer from them, again and again.
+
+    Self-describing: the question, the exact ε, the neighbour relation, the protected unit and the
+    noise law. `private` is False for experiments, whose noise is reproducible: such a measurement
+    is stamped NOT PRIVATE wherever it is shown or saved.
+
+    >>> from trueup.ask import SortedCounts
+    >>> m = Measurement(SortedCounts(4), [1, 2, 0, 11], epsilon=1)
+    >>> m.scales.tolist(), m.private
+    ([1.0, 1.0, 1.0, 1.0], True)
+    """
+
+    question: Question
+    noisy: npt.NDArray[Any]
+    epsilon: Fraction
+    neighbours: Neighbours = "add-remove"
+    unit: str = "row"
+    rows_per_unit: int = 1
+    private: bool = True
+    law: Law = "discrete"
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        if not isinstance(self.question, Question):
+            raise InputError(f"A measurement needs a question, got {self.question!r}.")
+        put(self, "epsilon", positive(self.epsilon))
+        put(self, "neighbours", check_neighbours(self.neighbours))
+        put(self, "rows_per_unit", whole_number(self.rows_per_unit, "rows_per_unit"))
+        if self.rows_per_unit < 1:
+            raise InputError(f"rows_per_unit must be at least 1, got {self.rows_per_unit}.")
+        if self.law not in LAWS:
+            raise InputError(f"The noise law must be one of {', '.join(LAWS)}, got {self.law!r}.")
+        if self.law == "continuous" and self.private:
+            raise InputError("Continuous noise is for experiments: it is never private.")
+        put(self, "noisy", self._checked(self.noisy))
+
+    def _checked(self, noisy: npt.ArrayLike) -> npt.NDArray[Any]:
+        array = np.asarray(noisy)
+        if array.ndim != 1 or len(array) != self.question.length:
+            raise InputError(
+                f"The question has {self.question.length:,} answers, but {array.size:,} were given."
+            )
+        if self.law == "continuous":
+            if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+                raise InputError("Noisy answers must be finite numbers.")
+            array = array.astype(np.float64)
+        elif array.dtype.kind not in "iu":
+            raise InputError(f"Noisy answers must be whole numbers, got type {array.dtype}.")
+        else:
+            array = array.astype(np.int64)
+        array.setflags(write=False)
+        return array
+
+    @cached_property
+    def block_scales(self) -> tuple[Fraction, ...]:
+        """The exact noise scale of each of the question's blocks."""
+        unit = self.question.price(self.neighbours) * self.rows_per_unit / self.epsilon
+        return tuple(unit / weight for _, weight in self.question.blocks)
+
+    @cached_property
+    def scales(self) -> npt.NDArray[np.float64]:
+        """The noise scale of each answer."""
+        return self._spread([float(scale) for scale in self.block_scales])
+
+    @cached_property
+    def variances(self) -> npt.NDArray[np.float64]:
+        """The noise variance of each answer."""
+        return self._spread([noise_variance(scale, self.law) for scale in self.block_scales])
+
+    def _spread(self, values: list[float]) -> npt.NDArray[np.float64]:
+        return np.repeat(values, [length for length, _ in self.question.blocks])
+
+    def about(self) -> dict[str, Any]:
+        """The public facts, as plain values: what was asked, what it cost, whom it protects."""
+        return {
+            "question": self.question.to_json(),
+            "epsilon": str(self.epsilon),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "rows_per_unit": self.rows_per_unit,
+            "scales": [str(scale) for scale in self.block_scales],
+            "law": self.law,
+            "private": self.private,
+        }
+
+    def columns(self) -> dict[str, Any]:
+        """The answers as a table: what each counts, the noisy answer, its noise's deviation."""
+        return {**_labels(self.question), "noisy": self.noisy, "std_error": self.std_errors}
+
+    @property
+    def std_errors(self) -> npt.NDArray[np.float64]:
+        """The standard deviation of the noise in each answer."""
+        return np.sqrt(self.variances)
+
+    def save(self, path: str | Path) -> None:
+        """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
+        write(path, "measurement", self.columns(), self.about())
+
+    @staticmethod
+    def from_file(columns: dict[str, Any], about: dict[str, Any]) -> Measurement:
+        """The measurement that was saved, its noise law recomputed and compared."""
+        try:
+            found = Measurement(
+                _question(about["question"]),
+                columns["noisy"],
+                Fraction(about["epsilon"]),
+                about["neighbours"],
+                about["unit"],
+                about["rows_per_unit"],
+                about["private"],
+                about["law"],
+            )
+            claimed = tuple(Fraction(scale) for scale in about["scales"])
+        except (KeyError, TypeError, ValueError, InputError) as wrong:
+            raise FileError(f"The file holds no measurement that makes sense: {wrong}") from None
+        if claimed != found.block_scales:
+            raise FileError("The file's noise scales do not follow from its question and epsilon.")
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Measurement)
+            and self.about() == other.about()
+            and np.array_equal(self.noisy, other.noisy)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        stamp = "" if self.private else " NOT PRIVATE"
+        kind = type(self.question).__name__
+        return f"<Measurement{stamp}: {kind}, {len(self.noisy):,} answers, epsilon={self.epsilon}>"
+
+
+def _labels(question: Question) -> dict[str, Any]:
+    """The columns that say what each answer counts."""
+    if isinstance(question, CountQueries):
+        return {"query": list(question.names)}
+    if isinstance(question, UnitCounts):
+        cells = np.arange(question.size)
+        return question.axis.columns(cells, cells + 1)
+    if isinstance(question, TreeCounts):
+        shape, axis = question.shape, question.answer_axis
+        starts = np.concatenate([shape.starts(level) for level in question.asked])
+        stops = np.concatenate([shape.stops(level) for level in question.asked])
+        lengths = [shape.length(level) for level in question.asked]
+        return {"level": np.repeat(question.asked, lengths), **axis.columns(starts, stops)}
+    return {"rank": np.arange(1, question.length + 1)}
+
+
+def relative_weights(scales: tuple[Fraction, ...], law: Law) -> list[float]:
+    """1/variance of each block, the largest being 1: what least squares needs.
+
+    From logarithms, so that scales far below 1, whose variances underflow, keep their order.
+    """
+    logs = [_log_variance(float(scale), law) for scale in scales]
+    return [max(math.exp(min(logs) - log), 1e-150) for log in logs]
+
+
+def _log_variance(scale: float, law: Law) -> float:
+    if law == "continuous":
+        return math.log(2) + 2 * math.log(scale)
+    return math.log(2) - 1 / scale - 2 * math.log(-math.expm1(-1 / scale))

@@ -1,0 +1,8 @@
+"""What is published: consistent answers, each with its error."""
+
+from trueup.release.estimate import Estimate
+from trueup.release.histogram import Release
+from trueup.release.queries import QueryRelease
+from trueup.release.sorted import SortedRelease
+
+__all__ = ["Estimate", "QueryRelease", "Release", "SortedRelease"]

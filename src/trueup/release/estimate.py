@@ -1,0 +1,72 @@
+"""Estimate: a number with its error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import NormalDist
+
+from trueup.errors import InputError
+from trueup.uncertainty import Combination, Errors
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A published number and how far it may be from the truth.
+
+    It prints as value ± standard error: the truth lies within one standard error about two times
+    in three. Two estimates of one release subtract and add with their common noise accounted for.
+    """
+
+    value: float | int
+    combination: Combination = field(repr=False, compare=False)
+    errors: Errors = field(repr=False, compare=False)
+
+    @cached_property
+    def std_error(self) -> float:
+        """The standard deviation of the value around the truth."""
+        return math.sqrt(self.errors.variance(self.combination))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """An interval that holds the truth with at least this probability."""
+        check_level(level)
+        reach = NormalDist().inv_cdf((1 + level) / 2) * self.std_error
+        return self.value - reach, self.value + reach
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return self._with(other, 1.0)
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        return self._with(other, -1.0)
+
+    def _with(self, other: Estimate, sign: float) -> Estimate:
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        if other.errors is not self.errors:
+            raise InputError(
+                "These estimates come from different releases; combine the releases first "
+                "with trueup.reconcile."
+            )
+        signed = tuple((key, sign * coefficient) for key, coefficient in other.combination)
+        value = self.value + other.value if sign > 0 else self.value - other.value
+        return Estimate(value, self.combination + signed, self.errors)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        return f"{written(self.value)} ± {written(self.std_error)}"
+
+
+def check_level(level: float) -> None:
+    """Refuses a confidence level outside (0, 1)."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InputError(f"A level must lie between 0 and 1, such as 0.95, got {level!r}.")
+
+
+def written(number: float | int) -> str:
+    """A number as a person writes it: thousands separated, three figures if it is small."""
+    if number == 0 or abs(number) >= 100 or float(number).is_integer():
+        return f"{number:,.0f}"
+    return f"{number:,.{max(0, 2 - math.floor(math.log10(abs(number))))}f}"

@@ -1,0 +1,173 @@
+"""Release: a histogram whose every answer agrees with every other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup._kernels.prefix import prefix_on_grid
+from trueup.axis import Axis
+from trueup.axis.numbers import EdgeCells, RegularCells
+from trueup.errors import InputError
+from trueup.files import arrow_table, write
+from trueup.release.estimate import Estimate
+from trueup.release.html import page
+from trueup.uncertainty import TreeErrors
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Consistent counts over an axis.
+
+    All answers are differences of one array of prefix sums kept on a binary grid, so that
+    range(a, b) + range(b, c) == range(a, c) holds exactly, for every split. Ranges are half open
+    in axis units: range(18, 65) counts ages 18 to 64.
+    """
+
+    axis: Axis
+    prefix: npt.NDArray[Any]
+    errors: TreeErrors
+    about: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.prefix.shape != (self.axis.size + 1,):
+            raise InputError(f"A release over '{self.axis.name}' needs {self.axis.size} counts.")
+        self.prefix.setflags(write=False)
+
+    @staticmethod
+    def of(axis: Axis, counts: npt.ArrayLike, errors: TreeErrors, about: dict[str, Any]) -> Release:
+        """The release with these counts, put on the grid."""
+        return Release(axis, prefix_on_grid(counts), errors, about)
+
+    def counts(self) -> npt.NDArray[Any]:
+        """The count of every cell, in the order of the axis."""
+        return np.diff(self.prefix)
+
+    def std_errors(self) -> Floats:
+        """The standard error of every cell's count."""
+        cells = np.arange(self.axis.size)
+        return np.sqrt(self.errors.range_variances(cells, cells + 1))
+
+    def range(self, low: object = None, high: object = None) -> Estimate:
+        """The count of [low, high) in axis units; None is the end of the axis."""
+        return self._between(*self.axis.span(low, high))
+
+    def ranges(self, low: npt.ArrayLike, high: npt.ArrayLike) -> npt.NDArray[Any]:
+        """The counts of many ranges at once."""
+        starts, stops = self.axis.spans(low, high)
+        return self.prefix[stops] - self.prefix[starts]
+
+    def range_errors(self, low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
+        """The standard errors of many ranges at once."""
+        return np.sqrt(self.errors.range_variances(*self.axis.spans(low, high)))
+
+    def node(self, *path: object) -> Estimate:
+        """The count of a label, a path of labels, a period or a prefix."""
+        return self._between(*self.axis.node(*path))
+
+    def total(self) -> Estimate:
+        """The count of everything on the axis."""
+        return self._between(0, self.axis.size)
+
+    def _between(self, start: int, stop: int) -> Estimate:
+        value = (self.prefix[stop] - self.prefix[start]).item()
+        return Estimate(value, (((start, stop), 1.0),), self.errors)
+
+    @cached_property
+    def _rising(self) -> Floats:
+        """The prefix sums made to rise from 0 to the total: what cdf and quantiles are read from.
+
+        Unbiased counts may be negative, and then the prefix sums fall; the nearest rising
+        sequence is taken.
+        """
+        from trueup._kernels.isotonic import isotonic
+
+        total = float(self.prefix[-1])
+        if total <= 0:
+            raise InputError(
+                f"The total of this release is {total:g}; it is too noisy for a distribution."
+            )
+        rising = self.prefix.astype(np.float64)
+        rising[1:-1] = np.clip(isotonic(self.prefix[1:-1]), 0.0, total)
+        return rising
+
+    def cdf(self) -> Floats:
+        """The share of the total below each edge of the axis: n + 1 values from 0 to 1, rising."""
+        return self._rising / self._rising[-1]
+
+    def quantile(self, q: Any) -> Any:
+        """The value below which a share q of the total lies, read from the rising `cdf`.
+
+        Inside a bin it is interpolated; for whole numbers, dates and labels it is the first cell
+        at which the share is reached.
+        """
+        real = isinstance(q, (int, float, np.integer, np.floating)) and not isinstance(q, bool)
+        if not real or not 0 <= q <= 1:
+            raise InputError(f"A quantile needs a share between 0 and 1, got {q!r}.")
+        goal = float(q) * self._rising[-1]
+        cell = int(np.searchsorted(self._rising[1:], goal))
+        cell = min(cell, self.axis.size - 1)
+        low, high = self.axis.interval(cell)
+        if not isinstance(self.axis.cells, (RegularCells, EdgeCells)):
+            return low
+        inside = self._rising[cell + 1] - self._rising[cell]
+        part = (goal - self._rising[cell]) / inside if inside > 0 else 0.0
+        return low + min(max(part, 0.0), 1.0) * (high - low)
+
+    def columns(self) -> dict[str, Any]:
+        """The cells as a table: interval or label, count, standard error."""
+        cells = np.arange(self.axis.size)
+        return {
+            **self.axis.columns(cells, cells + 1),
+            "count": self.counts(),
+            "std_error": self.std_errors(),
+        }
+
+    def to_frame(self, library: str = "pyarrow") -> Any:
+        """The cells as a table of pyarrow, or of any library that narwhals knows by name."""
+        return to_frame(self.columns(), library)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_frame().__arrow_c_stream__(requested_schema)
+
+    def save(self, path: str | Path) -> None:
+        """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
+        write(path, "release", self.columns(), self.about)
+
+    def __repr__(self) -> str:
+        stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
+        return (
+            f"<Release{stamp}: {self.axis.size:,} cells of '{self.axis.name}', "
+            f"total {self.total()}, epsilon={self.about.get('epsilon')}>"
+        )
+
+    def _repr_html_(self) -> str:
+        bars = np.unique(np.linspace(0, self.axis.size, 65).astype(np.int64))
+        heights = np.diff(self.prefix[bars]).astype(np.float64)
+        spread = np.sqrt(self.errors.range_variances(bars[:-1], bars[1:]))
+        edges = (str(self.axis.cells.edge(0)), str(self.axis.cells.edge(self.axis.size)))
+        title = f"{self.axis.name}: {self.axis.size:,} cells, total {self.total()}"
+        return page(title, heights, spread, edges, self.about)
+
+
+def to_frame(columns: dict[str, Any], library: str) -> Any:
+    """The columns as a table of the library named."""
+    table = arrow_table(columns)
+    if library == "pyarrow":
+        return table
+    import narwhals as nw
+
+    try:
+        frame = nw.from_arrow(table, backend=library)  # type: ignore[arg-type]
+        return frame.to_native()
+    except (ValueError, ImportError, TypeError):
+        raise InputError(
+            f"Cannot make a {library!r} table; try 'pyarrow', 'pandas' or 'polars', installed."
+        ) from None

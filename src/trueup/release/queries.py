@@ -1,0 +1,72 @@
+"""QueryRelease: named counts that agree with each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.errors import InputError
+from trueup.files import write
+from trueup.release.estimate import Estimate
+from trueup.release.histogram import to_frame
+from trueup.release.html import page
+from trueup.uncertainty import QueryErrors
+
+
+@dataclass(frozen=True, eq=False)
+class QueryRelease:
+    """Consistent answers by name: release["passing"] + release["F"] is release["total"]."""
+
+    answers: npt.NDArray[Any]
+    errors: QueryErrors
+    about: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.answers.setflags(write=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The queries' names, in order."""
+        return self.errors.names
+
+    def counts(self) -> npt.NDArray[Any]:
+        """The answers, in the order of the queries."""
+        return self.answers
+
+    def __getitem__(self, name: str) -> Estimate:
+        if name not in self.names:
+            raise InputError(f"There is no query {name!r}. Queries: {', '.join(self.names)}.")
+        value = self.answers[self.names.index(name)].item()
+        return Estimate(value, ((name, 1.0),), self.errors)
+
+    def columns(self) -> dict[str, Any]:
+        """The answers as a table: query, count, standard error."""
+        spread = np.sqrt(np.maximum(np.diag(self.errors.covariance), 0.0))
+        return {"query": list(self.names), "count": self.answers, "std_error": spread}
+
+    def to_frame(self, library: str = "pyarrow") -> Any:
+        """The answers as a table of pyarrow, or of any library that narwhals knows by name."""
+        return to_frame(self.columns(), library)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_frame().__arrow_c_stream__(requested_schema)
+
+    def save(self, path: str | Path) -> None:
+        """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
+        about = {**self.about, "covariance": self.errors.covariance.tolist()}
+        write(path, "query release", self.columns(), about)
+
+    def __repr__(self) -> str:
+        stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
+        listed = ", ".join(f"{name} {self[name]}" for name in self.names[:6])
+        return f"<QueryRelease{stamp}: {listed}{', …' if len(self.names) > 6 else ''}>"
+
+    def _repr_html_(self) -> str:
+        table = self.columns()
+        ends = (self.names[0], self.names[-1])
+        heights = self.answers.astype(np.float64)
+        return page(f"{len(self.names)} counts", heights, table["std_error"], ends, self.about)

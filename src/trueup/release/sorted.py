@@ -1,0 +1,85 @@
+"""SortedRelease: an unattributed histogram, the counts in rising order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.files import write
+from trueup.release.estimate import Estimate, check_level
+from trueup.release.histogram import to_frame
+from trueup.release.html import page
+from trueup.uncertainty import SumErrors, noise_maximum, noise_variance
+
+
+@dataclass(frozen=True, eq=False)
+class SortedRelease:
+    """The counts of all groups in rising order, whoever they belong to."""
+
+    fitted: npt.NDArray[Any]
+    scale: Fraction
+    about: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.fitted.setflags(write=False)
+
+    @property
+    def law(self) -> str:
+        """The law of the noise."""
+        return str(self.about.get("law", "discrete"))
+
+    def counts(self) -> npt.NDArray[Any]:
+        """The counts, rising."""
+        return self.fitted
+
+    def total(self) -> Estimate:
+        """The sum of all counts: inference leaves it as it was measured."""
+        errors = SumErrors(len(self.fitted), noise_variance(self.scale, self.law))
+        return Estimate(self.fitted.sum().item(), (("total", 1.0),), errors)
+
+    def band(self, level: float = 0.95) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Two sequences that hold all the true counts between them with that probability.
+
+        Simultaneous: it is about the whole sequence. The fit is nowhere further off than the
+        largest noise, so the law of that maximum gives the width.
+        """
+        check_level(level)
+        reach = noise_maximum(self.scale, len(self.fitted), level)
+        low = np.maximum(self.fitted - reach, 0)
+        return low, np.maximum(self.fitted + reach, 0)
+
+    def columns(self) -> dict[str, Any]:
+        """The counts as a table: rank, count, and the 95 % band around the whole sequence."""
+        low, high = self.band(0.95)
+        rank = np.arange(1, len(self.fitted) + 1)
+        return {"rank": rank, "count": self.fitted, "low": low, "high": high}
+
+    def to_frame(self, library: str = "pyarrow") -> Any:
+        """The counts as a table of pyarrow, or of any library that narwhals knows by name."""
+        return to_frame(self.columns(), library)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_frame().__arrow_c_stream__(requested_schema)
+
+    def save(self, path: str | Path) -> None:
+        """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
+        write(path, "sorted release", self.columns(), self.about)
+
+    def __repr__(self) -> str:
+        stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
+        return (
+            f"<SortedRelease{stamp}: {len(self.fitted):,} groups, total {self.total()}, "
+            f"epsilon={self.about.get('epsilon')}>"
+        )
+
+    def _repr_html_(self) -> str:
+        places = np.unique(np.linspace(0, len(self.fitted) - 1, 64).astype(np.int64))
+        spread = np.full(len(places), float(noise_maximum(self.scale, len(self.fitted), 0.95)))
+        title = f"{len(self.fitted):,} counts in rising order, total {self.total()}"
+        heights = self.fitted[places].astype(np.float64)
+        return page(title, heights, spread, ("1", f"{len(self.fitted):,}"), self.about)

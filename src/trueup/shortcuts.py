@@ -1,0 +1,93 @@
+"""One call for the two tasks of the paper, for data already in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import SortedCounts, TreeCounts
+from trueup.axis import Axis
+from trueup.axis.numbers import whole_number
+from trueup.errors import InputError
+from trueup.infer import infer
+from trueup.measure import measure
+from trueup.release import SortedRelease
+
+
+def histogram(
+    x: npt.ArrayLike,
+    bins: int | npt.ArrayLike = 10,
+    range: tuple[float, float] | None = None,
+    *,
+    epsilon: object,
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """Private counts and their edges, in the shape of numpy.histogram.
+
+    `range`, or the edges as `bins`, must be given: they are public and never read from the data.
+    Every bin is half open, the last one too; what lies outside is not counted.
+
+    >>> counts, edges = histogram([1, 2, 2.5, 9], bins=64, range=(0, 10), epsilon=1)
+    >>> len(counts), len(edges)
+    (64, 65)
+    """
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+        if range is None:
+            raise InputError(
+                "histogram needs range=(low, high): ends read from the data would betray it."
+            )
+        if not isinstance(range, (tuple, list)) or len(range) != 2:
+            raise InputError(f"range must be (low, high), got {range!r}.")
+        axis = Axis.regular("x", range[0], range[1], int(bins))
+    elif range is not None:
+        raise InputError("Give either edges as bins, or a number of bins with a range.")
+    else:
+        axis = Axis.edges("x", list(np.asarray(bins).ravel()))
+    release = infer(measure(axis.count(x), TreeCounts(axis), epsilon))
+    cells = axis.columns(np.arange(axis.size), np.arange(1, axis.size + 1))
+    return release.counts(), np.append(cells["low"], cells["high"][-1])
+
+
+def degree_sequence(
+    edges: npt.ArrayLike,
+    nodes: int,
+    *,
+    epsilon: object,
+    kind: str = "undirected",
+) -> SortedRelease:
+    """The private degree sequence of a graph given as pairs of node numbers, 0 … nodes − 1.
+
+    `kind` is "undirected" (an edge counts for both its ends: sensitivity 2), "directed" (degrees
+    out of the first column: sensitivity 1) or "bipartite" (degrees of the first column, whose
+    nodes are numbered apart from the second's: sensitivity 1). Self-loops are not counted; an
+    edge given twice counts once (for undirected graphs, in either direction). `nodes` is public.
+
+    >>> ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    >>> len(degree_sequence(ring, nodes=4, epsilon=1).counts())
+    4
+    """
+    if kind not in ("undirected", "directed", "bipartite"):
+        raise InputError(f"kind must be undirected, directed or bipartite, got {kind!r}.")
+    nodes = whole_number(nodes, "nodes")
+    pairs = np.asarray(edges)
+    if pairs.size == 0:
+        pairs = np.zeros((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise InputError("edges must be pairs of whole node numbers, an array of two columns.")
+    ends = 2 if kind == "undirected" else 1
+    question = SortedCounts(nodes, ends=ends)
+    return infer(measure(degrees(pairs, nodes, kind), question, epsilon))
+
+
+def degrees(pairs: npt.NDArray[Any], nodes: int, kind: str) -> npt.NDArray[np.int64]:
+    """The degree of each node, loops left out and repeated edges counted once."""
+    if kind != "bipartite":
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    if kind == "undirected":
+        pairs = np.sort(pairs, axis=1)
+    pairs = np.unique(pairs, axis=0)
+    counted = pairs if kind == "undirected" else pairs[:, :1]
+    if counted.size and (counted.min() < 0 or counted.max() >= nodes):
+        raise InputError(f"Nodes must be numbered 0 to {nodes - 1:,}, as nodes={nodes:,} declares.")
+    return np.bincount(counted.ravel().astype(np.int64), minlength=nodes).astype(np.int64)

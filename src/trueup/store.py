@@ -1,0 +1,53 @@
+"""Reading back what was saved: a measurement, or a release of any kind."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.ask import TreeCounts, UnitCounts, question_from_json
+from trueup.errors import FileError, InputError
+from trueup.files import read
+from trueup.infer import AnyRelease, errors_of
+from trueup.measurement import Measurement
+from trueup.release import QueryRelease, Release, SortedRelease
+from trueup.uncertainty import QueryErrors
+
+
+def load(path: str | Path) -> Measurement | AnyRelease:
+    """What was saved under this path, verified: a Measurement or a release.
+
+    A damaged file, one of a newer format, or one that is not ours is refused.
+    """
+    kind, columns, about = read(path)
+    try:
+        match kind:
+            case "measurement":
+                return Measurement.from_file(columns, about)
+            case "release":
+                return _release(columns, about)
+            case "sorted release":
+                scale = Fraction(about["scales"][0])
+                return SortedRelease(np.asarray(columns["count"]), scale, about)
+            case "query release":
+                covariance = np.array(about.pop("covariance"))
+                errors = QueryErrors(tuple(columns["query"]), covariance)
+                return QueryRelease(np.asarray(columns["count"]), errors, about)
+    except (KeyError, TypeError, ValueError, IndexError, InputError) as wrong:
+        raise FileError(f"{Path(path).name} cannot be read: {wrong}.") from None
+    raise FileError(f"{Path(path).name} holds a {kind!r}, which this version does not know.")
+
+
+def _release(columns: dict[str, Any], about: dict[str, Any]) -> Release:
+    question = question_from_json(about["question"])
+    if not isinstance(question, (UnitCounts, TreeCounts)):
+        raise FileError("The file's question has no cells.")
+    scales = [Fraction(scale) for scale in about["scales"]]
+    errors = errors_of(question, scales, about["law"])
+    counts = np.asarray(columns["count"])
+    # Saved counts lie on the grid already: their running sums are exact.
+    prefix = np.concatenate([np.zeros(1, counts.dtype), np.cumsum(counts)])
+    return Release(question.answer_axis, prefix, errors, about)
