@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.signal import fftconvolve
+
+from trueup._kernels.weighted_laplace import WeightedLaplace
+
+LEVELS = (0.5, 0.9, 0.95, 0.99, 0.999)
+
+
+def exact_law(steps: list[int], scales: list[float], counts: list[int]) -> np.ndarray:
+    """P(|Σ step·X| = k) for k = 0, 1, …, by convolving the laws one after another."""
+    law = np.ones(1)
+    for step, scale, count in zip(steps, scales, counts, strict=True):
+        reach = int(np.ceil(40 * scale))
+        x = np.arange(-reach, reach + 1)
+        p = np.exp(-1 / scale)
+        one = np.zeros(2 * reach * step + 1)
+        one[::step] = (1 - p) / (1 + p) * p ** np.abs(x)
+        for _ in range(count):
+            law = fftconvolve(law, one)
+    middle = len(law) // 2
+    return np.concatenate([law[middle : middle + 1], 2 * law[middle + 1 :]])
+
+
+# The first four live on a lattice that is found; in the others the steps have no common one.
+CASES = {
+    "one cell": ([1], [10.0], [1]),
+    "one cell, large epsilon": ([1], [0.2], [1]),
+    "twenty cells, large epsilon": ([1], [0.5], [20]),
+    "whole coefficients": ([7, 5, 2, 1], [8.0, 2.0, 1.5, 1.0], [1, 2, 6, 30]),
+    "many cells, small epsilon": ([1], [100.0], [12]),
+    "a small tree": ([70, 30, 11], [3.0, 3.0, 3.0], [1, 4, 20]),
+    "a small tree, large epsilon": ([70, 30, 11], [0.2, 0.2, 0.2], [1, 4, 20]),
+    "a small tree, larger epsilon": ([70, 30, 11], [0.4, 0.2, 0.1], [1, 4, 20]),
+    "one wide and many narrow": ([100, 3], [4.0, 4.0], [1, 40]),
+    "unequal scales": ([130, 70, 33, 8], [8.0, 2.0, 1.5, 1.0], [1, 2, 6, 30]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99, 0.999, 1 - 1e-6])
+def test_never_too_narrow_and_at_most_one_percent_too_wide(name, level):
+    steps, scales, counts = CASES[name]
+    held = np.cumsum(exact_law(steps, scales, counts))
+    exact = int(np.argmax(held >= level - 1e-12))
+    found = WeightedLaplace(np.array(steps, float), scales, counts).half_width(level)
+    assert held[int(found)] >= level - 1e-12
+    assert exact <= found <= max(exact * 1.011, exact + 0.02)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_a_lattice_is_answered_exactly(level):
+    steps, scales, counts = CASES["whole coefficients"]
+    held = np.cumsum(exact_law(steps, scales, counts))
+    found = WeightedLaplace([7.0, 5.0, 2.0, 1.0], scales, counts).half_width(level)
+    assert found == np.argmax(held >= level)
+
+
+def test_levels_past_what_floats_resolve_fall_back_on_a_bound():
+    # One noise of scale 5: P(|X| > k) = 2p^(k+1)/(1 + p).
+    tail = 1e-13
+    p = np.exp(-1 / 5)
+    exact = np.log(tail * (1 + p) / 2) / np.log(p) - 1
+    found = WeightedLaplace([1.0], [5.0]).half_width(1 - tail)
+    assert exact <= found <= 1.25 * exact
+
+
+def test_no_noise_is_no_width():
+    assert WeightedLaplace([], []).half_width(0.95) == 0
+    assert WeightedLaplace([1.0, 0.5], [0.01, 0.01]).half_width(0.999) == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_classes_cover_what_they_claim(seed):
+    generator = np.random.default_rng(seed)
+    c, b = generator.uniform(0, 1, 60) ** 4, generator.uniform(0.3, 20, 60)
+    success = -np.expm1(-1 / b)
+    shape = (40_000, 60)
+    noise = generator.geometric(success, shape) - generator.geometric(success, shape)
+    total = np.abs(noise @ c)
+    law = WeightedLaplace(c, b)
+    for level in (0.9, 0.99):
+        covered = np.mean(total <= law.half_width(level))
+        # Within 1 % in width is within a hundredth of a standard deviation or two in coverage.
+        spread = np.sqrt(level * (1 - level) / len(total))
+        assert level - 4.5 * spread <= covered <= level + 4.5 * spread + 0.004
