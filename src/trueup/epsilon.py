@@ -14,6 +14,7 @@ from trueup.errors import InputError
 Exact = int | float | str | Fraction | Decimal
 
 _FLOAT_DIGITS = 15  # every decimal of 15 digits survives a round trip through a float
+_DIGITS = 100  # of a numerator or denominator: floats of it neither overflow nor vanish
 _TEXT = re.compile(r"[+-]?\d{1,40}(?:\.\d{0,40})?(?:[eE][+-]?\d{1,3})?|[+-]?\d{1,40}/\d{1,40}")
 
 
@@ -23,6 +24,19 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     >>> exact(0.1), exact("1/3"), exact("0.25")
     (Fraction(1, 10), Fraction(1, 3), Fraction(1, 4))
     """
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _DIGITS:
+        raise _absurd(name)  # before it is multiplied out
+    number = _typed(value, name)
+    if max(abs(number.numerator), number.denominator) >= 10**_DIGITS:
+        raise _absurd(name)
+    return number
+
+
+def _absurd(name: str) -> InputError:
+    return InputError(f"{name} is too large, too small or too long: at most {_DIGITS} digits.")
+
+
+def _typed(value: object, name: str) -> Fraction:
     if isinstance(value, (bool, np.bool_)):
         raise InputError(f"{name} must be a number, got {value!r}.")
     if isinstance(value, (Rational, np.integer)):
@@ -35,7 +49,7 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
         if not np.isfinite(value):
             raise InputError(f"{name} must be a finite number, got {value}.")
         shortest = Decimal(str(value))
-        if len(shortest.as_tuple().digits) > _FLOAT_DIGITS:
+        if len(shortest.normalize().as_tuple().digits) > _FLOAT_DIGITS:
             raise InputError(
                 f"{name} = {value} has more digits than a float holds exactly. "
                 f'Give it as text or a Fraction, such as "1/3" or Fraction(1, 3).'

@@ -26,7 +26,7 @@ def measure(
 
     >>> from trueup.ask import TreeCounts
     >>> m = measure([2, 0, 10, 2], TreeCounts(4, branching=2), epsilon=1)
-    >>> len(m.noisy), m.scales[0]
+    >>> len(m.noisy), float(m.scales[0])
     (7, 3.0)
     """
     from trueup._kernels.laplace import add_noise_blocks

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 from trueup._kernels import bits, laplace, laplace_tables
 from trueup._kernels.laplace_tables import Part, Tables, tables
+from trueup.audit import noise_fit
 from trueup.errors import InputError
 
 # Below one, around the steps of 12·2^k, with composite numerators and denominators, to the ends.
@@ -49,7 +52,7 @@ class Script:
         for number, (part, word) in enumerate(zip(self.law.parts, self.words, strict=True)):
             rest = part.word - part.prefix
             prefixes[number] = (word >> rest) << (16 - part.prefix)
-            if part.outcomes[prefixes[number, 0]] == laplace_tables.OPEN:
+            if part.outcomes[prefixes[number, 0]] & laplace_tables.OPEN:
                 reserve[used : used + 4] = (word & ((1 << rest) - 1)) << (64 - rest)
                 used += 4
 
@@ -187,7 +190,7 @@ def test_prefixes_lead_where_every_word_that_begins_with_them_leads(scale: Fract
         last = first | np.uint64((1 << 48) - 1)
         low = np.searchsorted(part.boundaries, first, side="left")
         high = np.searchsorted(part.boundaries, last, side="right")
-        expected = np.where(low == high, low, laplace_tables.OPEN)
+        expected = np.where(low == high, low, laplace_tables.OPEN | low)
         assert np.array_equal(part.outcomes, expected)
 
 
@@ -323,3 +326,117 @@ def test_no_float_and_no_seeded_generator_is_in_the_source(module: object) -> No
         for name in names:
             assert not {"random", "float", "math", "default_rng"} & set(name.split("."))
             assert not name.startswith("float")
+
+
+# Faults planted in copies of the sampler: each must be caught by the very checks used above.
+
+LEVEL = 1e-12  # times sixty scales, each already corrected: a false alarm has chance 1e-10
+
+
+def seeded(seed: int) -> Callable[[np.ndarray], None]:
+    generator = np.random.default_rng(seed)
+
+    def fill(buffer: np.ndarray) -> None:
+        buffer[:] = np.frombuffer(generator.bytes(buffer.size), np.uint8)
+
+    return fill
+
+
+def sampler(law: Tables, bits: Callable[[np.ndarray], None]) -> Callable[[int], np.ndarray]:
+    def draw(size: int) -> np.ndarray:
+        values = np.zeros(size, np.int64)
+        laplace.sample_into(values, law, bits)
+        return values
+
+    return draw
+
+
+def altered(part: Part, at: int, amount: int) -> Part:
+    """The part with one entry of its table changed, and its prefixes to match."""
+    boundaries = part.boundaries.copy()
+    boundaries[at] = int(boundaries[at]) + amount
+    outcomes = laplace_tables._outcomes(boundaries, part.word, part.prefix)
+    return replace(part, boundaries=boundaries, outcomes=outcomes)
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_samples_fit_their_law_point_by_point(scale: Fraction) -> None:
+    assert noise_fit(lambda size: laplace.draw(size, scale), scale, 10_000_000) > LEVEL
+
+
+@pytest.mark.parametrize(("word", "prefix"), [(8, 4), (10, 6), (12, 8), (16, 10)])
+@pytest.mark.parametrize("scale", ["2/3", "5", "40"])
+def test_samples_fit_their_law_when_ties_are_common(scale: str, word: int, prefix: int) -> None:
+    law = tables(Fraction(scale), word, prefix)
+    fill = seeded(word)
+    settled = 0
+
+    def counting(buffer: np.ndarray) -> None:
+        nonlocal settled
+        settled += buffer.size == 8  # more bits for one tied word
+        fill(buffer)
+
+    draws = {8: 12_000, 10: 16_000, 12: 40_000, 16: 200_000}[word]
+    assert noise_fit(sampler(law, counting), law.scale, draws) > 1e-4  # a fixed seed
+    expected = draws * sum(np.unique(part.boundaries).size for part in law.parts) / 2**word
+    assert 0.5 * expected < settled < 2 * expected
+
+
+@pytest.mark.parametrize("scale", ["1/2", "7", "1000", "1e6"])
+def test_a_scale_one_percent_short_is_caught(scale: str) -> None:
+    short = tables(Fraction(scale) * Fraction(99, 100))
+    assert noise_fit(sampler(short, seeded(1)), Fraction(scale), 4_000_000) < LEVEL
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_one_wrong_table_entry_is_caught(number: int) -> None:
+    law = tables(Fraction(10**6))
+    part = law.parts[number]
+    middle = int(np.searchsorted(part.boundaries, np.uint64(1 << 62)))
+    faint = altered(part, middle, 1)  # one unit in 2^64: seen by the second library only
+    assert within(part, law.scale)
+    assert not within(faint, law.scale)
+    coarse = altered(part, middle, 1 << 54)  # a chance wrong by 2^-10
+    parts = (*law.parts[:number], coarse, *law.parts[number + 1 :])
+    wrong = replace(law, parts=parts)
+    assert noise_fit(sampler(wrong, seeded(2)), law.scale, 10_000_000) < LEVEL
+
+
+@pytest.mark.parametrize("scale", ["30", "5000", "1e6", "1e9"])
+def test_low_bits_not_complemented_for_negatives_are_caught(scale: str) -> None:
+    law = tables(Fraction(scale))
+    right = sampler(law, seeded(3))
+
+    def wrong(size: int) -> np.ndarray:
+        samples = right(size)
+        return np.where(samples < 0, samples ^ ((1 << law.low_bits) - 1), samples)
+
+    assert noise_fit(wrong, law.scale, 4_000_000) < LEVEL
+
+
+def test_a_zero_of_either_sign_is_caught() -> None:
+    right = sampler(tables(Fraction(50)), seeded(4))
+
+    def wrong(size: int) -> np.ndarray:
+        return np.where(right(size) < 0, -1, 1) * np.maximum(right(size), ~right(size))
+
+    assert noise_fit(wrong, 50, 4_000_000) < LEVEL
+
+
+def test_a_cut_tail_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = sampler(tables(Fraction(20)), seeded(5))
+    assert noise_fit(lambda size: right(size).clip(-160, 160), 20, 4_000_000) < LEVEL
+    # Cut where the table ends, at a chance of 2^-64, no statistics can tell: the bits can.
+    monkeypatch.setattr(Part, "settle", lambda part, word, more: min(1, word) * 2**9)
+    with pytest.raises(AssertionError):
+        test_a_sample_beyond_the_table_is_drawn_in_full(Fraction(1000), 0xFF)
+
+
+def test_a_stuck_bit_is_caught() -> None:
+    fill = seeded(6)
+
+    def stuck(buffer: np.ndarray) -> None:
+        fill(buffer)
+        buffer[: buffer.size & ~1].view(np.uint16)[:] |= 1 << 7
+
+    assert noise_fit(sampler(tables(Fraction(10**6)), stuck), 10**6, 4_000_000) < LEVEL

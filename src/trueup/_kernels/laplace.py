@@ -69,15 +69,11 @@ def choose(
                 continue
             word = (np.uint64(prefixes[i] >> unused) << moved) | (reserve[used] >> lost)
             used += 1
-            low, high = 0, boundaries.size  # boundaries before low are < word, from high on ≥
-            while low < high:
-                middle = (low + high) >> 1
-                if boundaries[middle] < word:
-                    low = middle + 1
-                else:
-                    high = middle
-            chosen[i] = low
-            if low < boundaries.size and boundaries[low] == word:
+            index = chosen[i] & np.int16(0x7FFF)
+            while index < boundaries.size and boundaries[index] < word:  # most often one step
+                index += 1
+            chosen[i] = index
+            if index < boundaries.size and boundaries[index] == word:
                 tied_at[ties] = i
                 tied_word[ties] = word
                 ties += 1

@@ -31,7 +31,7 @@ LEAST, MOST = Fraction(1, 1000), Fraction(10**9)
 WORD, PREFIX = 64, 16
 TOP_SCALE = 12  # the top part's scale in steps of 2^L: keeps its table near 1,000 entries
 DIGIT_BITS = 9
-OPEN = 0xFFFF  # −1 as an int16: the sign bit tells it from every index
+OPEN = 1 << 15  # set where the first bits do not decide: the sign bit of an int16
 _PRECISION_LIMIT = 1 << 20
 
 # python-flint keeps its precision in one global. Another thread that changes it can only make
@@ -50,7 +50,7 @@ class Part:
     prefix: int
     lowest: int  # the outcome of index 0
     boundaries: NDArray[np.uint64]  # floor(2^word C_j), increasing
-    outcomes: NDArray[np.uint16]  # index by 16 random bits; OPEN where they do not decide
+    outcomes: NDArray[np.uint16]  # by 16 random bits: the index, or OPEN and the least index
 
     def cumulative(self, index: int) -> Any:
         """C at an index as a ball: P(outcome ≤ lowest + index), at flint's present precision."""
@@ -191,14 +191,15 @@ def _digit_boundaries(step: Fraction, bits: int, word: int) -> tuple[int, list[i
 
 
 def _outcomes(boundaries: NDArray[np.uint64], word: int, prefix: int) -> NDArray[np.uint16]:
-    """For each prefix the index it leads to, or OPEN where a boundary begins with that prefix.
+    """For each prefix the least index it leads to, marked OPEN if it may lead to others.
 
-    Always indexed by 16 bits: a shorter prefix, as tests use, is repeated.
+    It may where a boundary begins with that prefix. Always indexed by 16 bits: a shorter
+    prefix, as tests use, is repeated.
     """
     firsts = (boundaries >> np.uint64(word - prefix)).astype(np.int64)
     count = np.bincount(firsts, minlength=1 << prefix)
-    index = np.cumsum(count)  # boundaries below every word of a prefix that holds none
-    found = np.where(count > 0, OPEN, index).astype(np.uint16)
+    least = np.cumsum(count) - count  # boundaries below every word of the prefix
+    found = np.where(count > 0, OPEN | least, least).astype(np.uint16)
     return np.repeat(found, 1 << (16 - prefix))
 
 

@@ -1,0 +1,50 @@
+# Two commands: `make demo` shows what it does, `make test` checks that it does it.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+.PHONY: demo test system check lint types imports unit lock clean
+
+demo: .venv/demo
+	@$(BIN)/python -m trueup.demo
+
+test: .venv/test system
+	@$(MAKE) --no-print-directory check
+
+# What `make test` runs once everything is installed.
+check: lint types imports unit
+
+lint:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types:
+	$(BIN)/mypy
+
+imports:
+	$(BIN)/lint-imports --no-cache | tail -n 20
+
+unit:
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# Debian packages that the tests need and the machine lacks.
+system:
+	@bash scripts/system.sh
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt pip
+
+.venv/demo: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/test: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@ .venv/demo
+
+# The pinned set: names and versions of what was seen to work together, nothing else.
+lock:
+	bash scripts/lock.sh
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

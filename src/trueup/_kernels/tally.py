@@ -1,0 +1,83 @@
+"""Discrete Laplace samples counted against their exact law."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueup._kernels.compiled import compiled
+
+DIGIT_BITS = 9
+_POINTS = 4096  # per scale: up to this scale every value has a cell of its own
+_REACH = 20  # scales on either side of zero; what lies beyond has one cell a side
+
+
+@compiled
+def _count(
+    samples: NDArray[np.int64], shift: int, cells: NDArray[np.int64], digits: NDArray[np.int64]
+) -> None:
+    """Adds each sample to its cell, and the digits of its distance from zero to theirs."""
+    half = (cells.size - 2) >> 1
+    for x in samples:
+        cell = (x >> shift) + half
+        cell = max(-1, min(cell, 2 * half)) + 1
+        cells[cell] += 1
+        sign = x >> 63
+        magnitude = x ^ sign
+        for k in range(digits.shape[0]):
+            digits[k, -sign, (magnitude >> (DIGIT_BITS * k)) & ((1 << DIGIT_BITS) - 1)] += 1
+
+
+class Tally:
+    """Counts of samples by value and by digit, with the exact probability of each count.
+
+    Values fall in cells of one point each up to a scale of 4,096, and of a power of two of
+    points above. The digits of the distance from zero are counted too, negatives apart, so
+    that no bit of a sample goes unwatched.
+
+    >>> tally = Tally(Fraction(1))
+    >>> tally.add(np.array([0, 0, -3]))
+    >>> tally.total
+    3
+    """
+
+    def __init__(self, scale: Fraction) -> None:
+        self.scale = scale
+        self.shift = 0
+        while scale > _POINTS << self.shift:
+            self.shift += 1
+        half = int(_REACH * scale / (1 << self.shift)) + 2
+        self.cells = np.zeros(2 * half + 2, np.int64)
+        digits = -(-int(scale).bit_length() // DIGIT_BITS)
+        self.digits = np.zeros((digits, 2, 1 << DIGIT_BITS), np.int64)
+
+    @property
+    def total(self) -> int:
+        """How many samples were counted."""
+        return int(self.cells.sum())
+
+    def add(self, samples: NDArray[np.int64]) -> None:
+        """Counts some more samples."""
+        _count(samples, self.shift, self.cells, self.digits)
+
+    def cell_probabilities(self) -> NDArray[np.float64]:
+        """P of each cell, both tails included: differences of p^x, by expm1."""
+        rate = float(1 / self.scale)
+        width = 1 << self.shift
+        half = (self.cells.size - 2) // 2
+        starts = np.arange(half, dtype=np.float64) * width
+        negative = np.exp(-rate)
+        right = np.exp(-rate * starts) * -np.expm1(-rate * width) / (1 + negative)
+        tail = np.exp(-rate * half * width) / (1 + negative)
+        return np.concatenate([[tail * negative], right[::-1] * negative, right, [tail]])
+
+    def digit_probabilities(self, number: int) -> NDArray[np.float64]:
+        """P of each sign and value of a digit of the distance from zero."""
+        rate = float(1 / self.scale)
+        step = rate * (1 << (DIGIT_BITS * number))
+        values = np.arange(1 << DIGIT_BITS)
+        digit = np.exp(-step * values) * np.expm1(-step) / np.expm1(-step * values.size)
+        signs = np.array([1.0, np.exp(-rate)]) / (1 + np.exp(-rate))
+        return np.outer(signs, digit)
