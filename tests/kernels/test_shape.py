@@ -78,7 +78,7 @@ def test_children_make_up_their_parent(shape, levels):
     for v, node in enumerate(numbered):
         children = numbered[shape.first[v] : shape.first[v + 1]]
         if v < len(numbered) - leaves:
-            assert sum(children, []) == node
+            assert [cell for child in children for cell in child] == node
         else:
             assert children == []
             assert len(node) == 1
