@@ -1,0 +1,1 @@
+"""The owner's side: the one door to the data, and the account of what went through it."""

@@ -1,0 +1,406 @@
+"""The ledger: a durable, tamper-evident account of the ε spent on one dataset.
+
+The order of a spend is what keeps the promise "recorded ≥ released" through any crash:
+commit the charge, sync the anchor, draw the noise, store the answer, commit its hash, sync the
+anchor, hand the answer out. Nothing is drawn before the charge is on disk; nothing leaves before
+a retry under the same key is sure to find the very same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import sqlite3
+import threading
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from trueup.errors import LedgerError
+from trueup.owner import account
+from trueup.owner import anchor as anchor_file
+from trueup.owner.account import Account, Charge, Entry
+from trueup.owner.anchor import Anchor, forked, older
+from trueup.owner.durable import sync_folder, write_whole
+
+if TYPE_CHECKING:
+    import pyarrow
+
+T = TypeVar("T")
+
+_PATIENCE = 60.0  # seconds to wait for another process's transaction, each of which takes a few ms
+_APPLICATION = 0x74727570  # "trup": marks the file as ours
+_SCHEMA = (
+    "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
+    "CREATE TRIGGER never_changed BEFORE UPDATE ON entries"
+    " BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END",
+    "CREATE TRIGGER never_dropped BEFORE DELETE ON entries"
+    " BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END",
+)
+
+
+class Ledger:
+    """The account of ε kept at `path`, made with `limit` if it is not there yet.
+
+    The head of its hash chain is also kept in the file `anchor` (by default beside it). Kept on
+    another disk, the anchor shows up a ledger that was restored from an old copy. An existing
+    ledger may be opened without naming its limit; naming another limit is refused.
+
+    >>> from tempfile import mkdtemp
+    >>> ledger = Ledger(mkdtemp() + "/trips.ledger", limit=1)
+    >>> answer = ledger.spend({"question": "how many?"}, "1/10", draw=lambda: b"41", key="first")
+    >>> ledger.spend({"question": "how many?"}, 0.1, draw=lambda: b"never drawn", key="first")
+    b'41'
+    >>> ledger.spent, ledger.remaining
+    (Fraction(1, 10), Fraction(9, 10))
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        limit: object = None,
+        *,
+        anchor: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.anchor = Path(anchor) if anchor is not None else _beside(self.path, ".anchor")
+        self.answers = _beside(self.path, ".answers")
+        wanted = None if limit is None else account.short(limit, "limit")
+        self._start()
+        with _in_our_words(self.path), self._lock:
+            if not self.path.exists():
+                self._make(wanted)
+            with contextlib.closing(_connect(self.path)) as database:
+                with self._transaction(database) as now:
+                    _check_whole(database)
+                    if wanted not in (None, now.limit):
+                        raise LedgerError(
+                            f"This ledger was made with limit {now.limit}; it was opened with "
+                            f"limit {wanted}. A limit is a promise and does not change: open it "
+                            f"with {now.limit} or with none."
+                        )
+                # A ledger that died while it was being made has no anchor yet.
+                self._sync_anchor(database, at_least=0)
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r}: {self.spent} of {self.limit} spent)"
+
+    @property
+    def limit(self) -> Fraction:
+        """The most that may ever be spent."""
+        return self._read(lambda now: now.limit)
+
+    @property
+    def spent(self) -> Fraction:
+        """The sum of all charges so far, exactly."""
+        return self._read(lambda now: now.spent)
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left of the limit, exactly."""
+        return self._read(lambda now: now.limit - now.spent)
+
+    def history(self) -> tuple[Charge, ...]:
+        """Every charge, oldest first."""
+        return self._read(lambda now: tuple(now.charges.values()))
+
+    @property
+    def charges(self) -> pyarrow.Table:
+        """The history as an Arrow table, one row a charge; ε is exact text."""
+        import pyarrow as pa
+
+        rows = self.history()
+        return pa.table(
+            {
+                "entry": pa.array([row.entry for row in rows], pa.int64()),
+                "time": pa.array([row.time for row in rows], pa.string()),
+                "key": pa.array([row.key for row in rows], pa.string()),
+                "by": pa.array([row.by for row in rows], pa.string()),
+                "epsilon": pa.array([str(row.epsilon) for row in rows], pa.string()),
+                "spent": pa.array([str(row.spent) for row in rows], pa.string()),
+                "request": pa.array([row.request for row in rows], pa.string()),
+                "answer": pa.array([row.answer for row in rows], pa.string()),
+            }
+        )
+
+    def verify(self) -> int:
+        """The number of entries, after checking every one, the anchor and every stored answer."""
+        with _in_our_words(self.path):
+            with self._connected() as database:
+                self._account = Account()  # from the first entry, whatever was seen before
+                with self._transaction(database) as now:
+                    _check_whole(database)
+                    entries, charges = now.number + 1, tuple(now.charges.values())
+            for charge in charges:
+                if charge.answer is not None:
+                    self._stored(charge)
+        return entries
+
+    def spend(
+        self,
+        request: Mapping[str, object],
+        epsilon: object,
+        *,
+        draw: Callable[[], bytes],
+        key: str | None = None,
+        by: str | None = None,
+    ) -> bytes:
+        """The answer to a request: charged, then drawn, then stored, then returned.
+
+        The same key returns the same bytes and charges once. A key whose answer was never stored
+        (the process died) is completed: `draw` is called afresh, with no second charge, for
+        nothing had left. Without a key the request is a new one.
+        """
+        line = account.readable_request(request)
+        cost = account.short(epsilon, "epsilon")
+        key = secrets.token_hex(16) if key is None else account.usable_key(key)
+        by = None if by is None else account.usable_key(by, "by")
+        with _in_our_words(self.path):
+            charge = self._charge(key, line, cost, by)
+            if charge.answer is not None:
+                return self._stored(charge)
+        answer = draw()
+        with _in_our_words(self.path):
+            return self._store(charge, answer)
+
+    def _charge(self, key: str, request: str, epsilon: Fraction, by: str | None) -> Charge:
+        """The charge of this key, new or known, on disk and below the anchor."""
+        with self._connected() as database:
+            with self._transaction(database) as now:
+                charge = now.known(key, request, epsilon, by)
+                if charge is None:
+                    time = datetime.now(UTC).isoformat(timespec="seconds")
+                    self._append(database, now.charge(key, request, epsilon, by, time))
+                elif charge.answered is None or self._anchored_entry() < charge.answered:
+                    # A process died, perhaps before its commit was synced: one more commit
+                    # syncs all that stands before it.
+                    self._append(database, now.resumed(key))
+                charge = now.charges[key]
+            self._sync_anchor(database, at_least=charge.answered or charge.entry)
+        return charge
+
+    def _store(self, charge: Charge, answer: bytes) -> bytes:
+        """The bytes that answer a charge: these, unless another process was first."""
+        sha256 = hashlib.sha256(answer).hexdigest()
+        self.answers.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(self.answers.parent)
+        # The hash is in the name, so that two processes completing one charge cannot overwrite
+        # each other: the ledger says which of the two files is the answer.
+        write_whole(self._file(charge.entry, sha256), answer)
+        with self._connected() as database:
+            with self._transaction(database) as now:
+                if now.charges[charge.key].answer is None:
+                    self._append(database, now.answer(charge.key, sha256))
+                charge = now.charges[charge.key]
+            self._sync_anchor(database, at_least=now.number)
+        if charge.resumed:  # other answers may have been drawn, but never recorded or handed out
+            recorded = self._file(charge.entry, charge.answer or "")
+            for other in self.answers.glob(f"{charge.entry}-*"):
+                if other != recorded:
+                    other.unlink(missing_ok=True)
+        return self._stored(charge)
+
+    def _stored(self, charge: Charge) -> bytes:
+        file = self._file(charge.entry, charge.answer or "")
+        answer = file.read_bytes() if file.exists() else None
+        if answer is None or hashlib.sha256(answer).hexdigest() != charge.answer:
+            raise LedgerError(
+                f"The stored answer of entry {charge.entry} is "
+                f"{'missing' if answer is None else 'damaged'}: {file}. It is never drawn again: "
+                f"put the file back from a copy, or ask anew under another key."
+            )
+        return answer
+
+    def _file(self, entry: int, sha256: str) -> Path:
+        return self.answers / f"{entry}-{sha256}"
+
+    # Reading and writing the chain.
+
+    def _start(self) -> None:
+        self._account = Account()
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def _make(self, limit: Fraction | None) -> None:
+        """A new ledger, whole before it has its name, so that a crash cannot leave half of one."""
+        if limit is None:
+            raise LedgerError(f"There is no ledger at {self.path}. Give limit= to make one.")
+        if self.anchor.exists():
+            raise LedgerError(
+                f"There is no ledger at {self.path}, but its anchor {self.anchor} is there: the "
+                f"ledger is lost. Put it back; a new ledger needs another path and anchor."
+            )
+        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
+        try:
+            os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            # In SQLite's first mode a commit is in the file itself, not in a log beside it.
+            with contextlib.closing(_connect(draft, "DELETE")) as database:
+                database.execute("BEGIN IMMEDIATE")
+                database.execute(f"PRAGMA application_id={_APPLICATION}")
+                for statement in _SCHEMA:
+                    database.execute(statement)
+                time = datetime.now(UTC).isoformat(timespec="seconds")
+                first = account.opening(secrets.token_hex(16), limit, time)
+                database.execute("INSERT INTO entries VALUES (?, ?, ?)", _row(first))
+                database.execute("COMMIT")
+            with contextlib.suppress(FileExistsError):  # another process was first: its ledger
+                os.link(draft, self.path)
+            sync_folder(self.path.parent)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one step, with this process's other threads kept out.
+
+        None outlives its step, so none crosses a fork, and a ledger that is replaced under a
+        running process is noticed at the next step.
+        """
+        if self._process != os.getpid():  # a fork may have copied a held lock and a half-read sum
+            self._start()
+        with self._lock, contextlib.closing(_connect(self.path)) as database:
+            yield database
+
+    @contextlib.contextmanager
+    def _transaction(self, database: sqlite3.Connection) -> Iterator[Account]:
+        """The account up to its last entry, with all other processes kept from writing."""
+        start = -1
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            self._catch_up(database)
+            start = self._account.number
+            yield self._account
+            database.execute("COMMIT")
+        except BaseException:
+            if self._account.number != start:
+                self._account = Account()  # uncertain what was kept: read again from the disk
+            if database.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    database.execute("ROLLBACK")
+            raise
+
+    def _read(self, look: Callable[[Account], T]) -> T:
+        with (
+            _in_our_words(self.path),
+            self._connected() as database,
+            self._transaction(database) as now,
+        ):
+            return look(now)
+
+    def _catch_up(self, database: sqlite3.Connection) -> None:
+        """Read the entries written since the last look, checking that none before them moved."""
+        now, self._account = self._account, Account()  # kept only if all is well
+        if now.number < 0:
+            _check_ours(database, self.path)
+        rows = database.execute(
+            "SELECT number, body, hash FROM entries WHERE number >= ? ORDER BY number",
+            (max(now.number, 0),),
+        )
+        entries = [Entry(*row) for row in rows]
+        if now.number >= 0:
+            if not entries or entries[0].number != now.number:
+                raise older(self.path, now.number)
+            if entries.pop(0).hash != now.hash:
+                raise forked(self.path, now.number)
+        for entry in entries:
+            now.follow(entry)
+        if now.number < 0:
+            raise LedgerError(f"{self.path} is not a ledger made by trueup: it has no opening.")
+        anchored = anchor_file.read(self.anchor)
+        if anchored is not None:
+            anchored.check(now, self.path, self.anchor)
+        elif now.number > 0:
+            raise LedgerError(
+                f"The ledger {self.path} has {now.number + 1} entries but no anchor at "
+                f"{self.anchor}: it cannot be told from an older copy. Put the anchor back."
+            )
+        self._account = now
+
+    def _append(self, database: sqlite3.Connection, entry: Entry) -> None:
+        database.execute("INSERT INTO entries VALUES (?, ?, ?)", _row(entry))
+        self._account.follow(entry)
+
+    def _anchored_entry(self) -> int:
+        anchored = anchor_file.read(self.anchor)
+        return -1 if anchored is None else anchored.entry
+
+    def _sync_anchor(self, database: sqlite3.Connection, at_least: int) -> None:
+        """Make sure that an anchor naming entry `at_least`, or a later one, is on disk.
+
+        The transaction keeps other processes from putting an older head over a newer one.
+        """
+        with self._transaction(database) as now:
+            if self._anchored_entry() < at_least:
+                Anchor(now.ledger, now.number, now.hash).write(self.anchor)
+            else:
+                sync_folder(self.anchor.parent)  # whoever wrote it may have died before this
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _row(entry: Entry) -> tuple[int, str, str]:
+    return entry.number, entry.body, entry.hash
+
+
+def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
+    """A connection that never creates a file and starts no transaction of its own.
+
+    With a write-ahead log and FULL a commit has been synced when it returns; NORMAL loses some.
+    """
+    name = urllib.parse.quote(os.fspath(path.absolute()))
+    address = f"file:{name}?mode=rw"
+    database = sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)
+    try:
+        database.execute("PRAGMA synchronous=FULL")
+        if database.execute(f"PRAGMA journal_mode={journal}").fetchone()[0] != journal.lower():
+            raise LedgerError(f"The disk of {path} cannot hold a write-ahead log.")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _check_ours(database: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that is not a ledger, or whose append-only guards were taken away."""
+    statements = database.execute("SELECT sql FROM sqlite_master ORDER BY rowid").fetchall()
+    application = database.execute("PRAGMA application_id").fetchone()[0]
+    if application != _APPLICATION or [sql for (sql,) in statements] != list(_SCHEMA):
+        raise LedgerError(f"{path} is not a ledger made by trueup.")
+
+
+def _check_whole(database: sqlite3.Connection) -> None:
+    if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+        raise sqlite3.DatabaseError("integrity check failed")
+
+
+@contextlib.contextmanager
+def _in_our_words(path: Path) -> Iterator[None]:
+    """Turn a failing disk or database into a LedgerError; nothing is released after one."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # damage may show in the message itself
+        name = str(getattr(error, "sqlite_errorname", ""))
+        if name.startswith("SQLITE_BUSY"):
+            words = f"has been locked by another process for {_PATIENCE:.0f} s"
+        elif name.startswith("SQLITE_FULL"):
+            words = "could not be written: the disk is full"
+        elif name.startswith("SQLITE_READONLY"):
+            words = "could not be written: it is read-only"
+        elif name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_NOMEM")):
+            words = "could not be read or written: the disk reports an error"
+        else:
+            words = "is truncated, damaged or not a ledger: restore the newest copy"
+        raise LedgerError(f"The ledger {path} {words}. Nothing was released.") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "failed"
+        raise LedgerError(
+            f"A file of the ledger {path} could not be read or written: {reason}. "
+            f"Nothing was released."
+        ) from None

@@ -1,0 +1,165 @@
+"""The chain refuses any line that does not follow, and adds up exactly."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup.errors import BudgetError, InputError, LedgerError
+from trueup.owner.account import Account, Entry, canonical, link, opening, readable_request, short
+
+NOW = "2026-01-01T00:00:00+00:00"
+
+
+def account(limit: object = 1) -> Account:
+    """A fresh account."""
+    made = Account()
+    made.follow(opening("test", Fraction(limit), NOW))
+    return made
+
+
+def spend(made: Account, key: str, epsilon: Fraction) -> Entry:
+    """The entry of a charge, after the account has taken it in."""
+    entry = made.charge(key, '{"q":1}', epsilon, None, NOW)
+    made.follow(entry)
+    return entry
+
+
+@given(st.lists(st.fractions(min_value=Fraction(1, 1000), max_value=3), max_size=20))
+def test_spent_is_the_exact_sum(costs: list[Fraction]) -> None:
+    made = account(sum(costs, start=Fraction(1)))
+    for number, cost in enumerate(costs):
+        spend(made, str(number), cost)
+    assert made.spent == sum(costs, start=Fraction(0))
+    assert made.limit - made.spent == 1
+
+
+def test_a_tiny_charge_is_not_lost_in_a_large_sum() -> None:
+    made = account(2)
+    spend(made, "large", Fraction(1))
+    spend(made, "tiny", Fraction(1, 10**30))
+    assert made.spent == 1 + Fraction(1, 10**30)
+
+
+def test_the_limit_can_be_reached_and_not_passed() -> None:
+    made = account(1)
+    for number in range(10):
+        spend(made, str(number), Fraction(1, 10))
+    assert made.spent == made.limit
+    with pytest.raises(BudgetError, match="Nothing more can be asked"):
+        spend(made, "more", Fraction(1, 10**40))
+
+
+def test_a_refusal_says_what_is_left() -> None:
+    made = account(1)
+    spend(made, "first", Fraction(7, 10))
+    with pytest.raises(BudgetError) as refusal:
+        spend(made, "second", Fraction(1, 2))
+    assert str(refusal.value) == "This costs 1/2; 3/10 of 1 is left. Ask with epsilon <= 3/10."
+    assert made.spent == Fraction(7, 10)
+
+
+def test_a_key_pays_for_one_request_only() -> None:
+    made = account()
+    spend(made, "key", Fraction(1, 2))
+    assert made.known("key", '{"q":1}', Fraction(1, 2), None) is not None
+    assert made.known("other", '{"q":1}', Fraction(1, 2), None) is None
+    for request, epsilon, by in [
+        ('{"q":2}', Fraction(1, 2), None),
+        ('{"q":1}', Fraction(1, 3), None),
+        ('{"q":1}', Fraction(1, 2), "somebody else"),
+    ]:
+        with pytest.raises(InputError, match="different request"):
+            made.known("key", request, epsilon, by)
+
+
+@given(st.data())
+def test_any_change_of_a_line_breaks_the_chain(data: st.DataObject) -> None:
+    made = account()
+    entries = [
+        opening("test", Fraction(1), NOW),
+        *(spend(made, str(number), Fraction(1, 10)) for number in range(4)),
+    ]
+    victim = data.draw(st.integers(0, len(entries) - 1))
+    body = entries[victim].body
+    place = data.draw(st.integers(0, len(body) - 1))
+    other = data.draw(st.characters().filter(lambda character: character != body[place]))
+    changed = Entry(victim, body[:place] + other + body[place + 1 :], entries[victim].hash)
+    read = Account()
+    for entry in entries[:victim]:
+        read.follow(entry)
+    with pytest.raises(LedgerError, match=f"Entry {victim} .* edited"):
+        read.follow(changed)
+
+
+def relinked(made: Account, fact: dict[str, object]) -> Entry:
+    """An entry with a valid hash and a fact of our choosing."""
+    body = canonical({"entry": made.number + 1, **fact})
+    return Entry(made.number + 1, body, link(made.hash, body))
+
+
+CHARGE = {"by": None, "key": "k", "kind": "charge", "request": {}, "time": NOW}
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        {**CHARGE, "epsilon": "1/2", "spent": "1/3"},  # a wrong sum
+        {**CHARGE, "epsilon": "2", "spent": "2"},  # above the limit
+        {**CHARGE, "epsilon": "-1/2", "spent": "-1/2"},  # a refund
+        {**CHARGE, "epsilon": "0", "spent": "0"},
+        {**CHARGE, "epsilon": "nan", "spent": "nan"},
+        {**CHARGE, "epsilon": "1/0", "spent": "1/0"},
+        {**CHARGE, "epsilon": "1/2"},
+        {"kind": "opening", "ledger": "test", "limit": "9", "time": NOW, "version": 1},
+        {"kind": "answer", "key": "never charged", "sha256": "0"},
+        {"kind": "resumed", "key": "never charged"},
+        {"kind": "refund", "key": "k"},
+        {"kind": "charge", "entry": 7},
+        {},
+    ],
+)
+def test_a_well_hashed_entry_that_makes_no_sense_is_refused(fact: dict[str, object]) -> None:
+    made = account()
+    with pytest.raises(LedgerError, match="edited"):
+        made.follow(relinked(made, fact))
+
+
+def test_a_key_charged_or_answered_twice_is_refused() -> None:
+    made = account()
+    spend(made, "k", Fraction(1, 4))
+    twice = {**CHARGE, "epsilon": "1/4", "spent": "1/2"}
+    with pytest.raises(LedgerError, match="edited"):
+        made.follow(relinked(made, twice))
+    made.follow(made.answer("k", "00"))
+    with pytest.raises(LedgerError, match="edited"):
+        made.follow(made.answer("k", "11"))
+
+
+def test_a_newer_version_is_refused_by_name() -> None:
+    body = json.loads(opening("test", Fraction(1), NOW).body) | {"version": 2}
+    line = canonical(body)
+    with pytest.raises(LedgerError, match="version 2; this trueup reads version 1"):
+        Account().follow(Entry(0, line, link("", line)))
+
+
+def test_equal_requests_are_equal_text() -> None:
+    assert readable_request({"a": 1, "b": [2]}) == readable_request({"b": [2], "a": 1})
+    for wrong in [{"a": float("nan")}, {"a": object()}, {"a": {1, 2}}]:
+        with pytest.raises(InputError):
+            readable_request(wrong)
+
+
+def test_numbers_too_long_to_write_down_are_refused() -> None:
+    with pytest.raises(InputError, match="hundreds of digits"):
+        short(Fraction(10**5000), "epsilon")
+    made = account(10)
+    spend(made, "first", Fraction(1, 10**400 + 1))
+    spend(made, "second", Fraction(1, 10**400 + 3))
+    with pytest.raises(InputError, match="thousands of digits"):
+        spend(made, "third", Fraction(1, 10**400 + 7))
+    assert len(str(made.spent)) < 4300  # what Python will read back

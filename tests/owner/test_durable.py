@@ -1,0 +1,29 @@
+"""A file is whole or not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from trueup.owner.durable import write_whole
+
+
+def test_the_new_bytes_replace_the_old_and_nobody_else_may_read_them(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    write_whole(file, b"old")
+    write_whole(file, b"new" * 1000)
+    assert file.read_bytes() == b"new" * 1000
+    assert file.stat().st_mode & 0o077 == 0
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
+    folder = tmp_path / "file"
+    folder.mkdir()
+    (folder / "kept").touch()  # a folder that is not empty cannot be replaced by a file
+    with pytest.raises(OSError, match="file"):
+        write_whole(folder, b"new")
+    assert os.listdir(tmp_path) == ["file"]
+    assert (folder / "kept").exists()

@@ -1,0 +1,334 @@
+"""Torture the ledger: kills, power cuts, failing disks, races and tampered copies.
+
+    python tests/owner/torture.py --kills 200
+
+Each part prints one line of figures, or stops at the first broken promise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import disk
+import tampering
+
+from trueup.errors import BudgetError, LedgerError
+from trueup.owner.ledger import Ledger
+
+COST = Fraction(1, 1000)
+ASKED = {"question": "how many?", "unit": "row"}
+
+
+class World:
+    """A folder with a ledger, and the record of every answer that ever left it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "disk"
+        self.path = self.folder / "ledger"
+        self.anchor = self.folder / "elsewhere" / "anchor"
+        self.anchor.parent.mkdir(parents=True)
+        self.inbox, self.outbox = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.inbox.setblocking(False)
+        self.released: dict[str, set[bytes]] = {}
+
+    def ledger(self) -> Ledger:
+        """The ledger, opened afresh."""
+        return Ledger(self.path, limit=1000, anchor=self.anchor)
+
+    def ask(self, key: str) -> None:
+        """Spend, and hand the answer out: from here on it cannot be taken back."""
+        answer = self.ledger().spend(ASKED, COST, draw=lambda: os.urandom(16), key=key)
+        self.outbox.send(key.encode() + b"=" + answer)
+
+    def collect(self) -> None:
+        """Read what was handed out."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                key, _, answer = self.inbox.recv(4096).partition(b"=")
+                self.released.setdefault(key.decode(), set()).add(answer)
+
+    def check(self, *keys: str) -> None:
+        """Every release is recorded, no key is charged twice, and a retry gives the same bytes."""
+        self.collect()
+        self.ledger().verify()
+        before = self.charged()
+        for key in keys:
+            self.ask(key)
+        self.collect()
+        after = self.charged()
+        assert all(count == 1 for count in after.values()), "a key was charged twice"
+        assert set(after) == set(before) | set(keys), "a retry was charged again"
+        assert self.ledger().spent == COST * len(after), "the sum is wrong"
+        for key, answers in self.released.items():
+            assert len(answers) == 1, f"{key} has two answers"
+            (answer,) = answers
+            recorded = self.facts("answer", key)
+            assert recorded == [hashlib.sha256(answer).hexdigest()], f"{key} is unrecorded"
+
+    def facts(self, kind: str, key: str | None = None) -> list[str]:
+        """What the database says, read without our code."""
+        if not self.path.exists():
+            return []
+        with contextlib.closing(sqlite3.connect(self.path)) as database:
+            bodies = [json.loads(body) for (body,) in database.execute("SELECT body FROM entries")]
+        name = {"answer": "sha256", "charge": "key"}[kind]
+        return [
+            body[name] for body in bodies if body["kind"] == kind and key in (None, body["key"])
+        ]
+
+    def charged(self) -> Counter[str]:
+        """How often each key was charged."""
+        return Counter(self.facts("charge"))
+
+
+# A first spend, which makes the ledger as well, and a later one.
+STAGES: list[Callable[[World], None]] = [lambda here: None, lambda here: here.ask("warm")]
+
+
+@contextlib.contextmanager
+def world() -> Iterator[World]:
+    """A world in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="torture") as folder:
+        made = World(Path(folder))
+        with made.inbox, made.outbox:
+            yield made
+
+
+def fork(action: Callable[[], None]) -> int:
+    """A child that acts and ends, never returning into our own stack."""
+    child = os.fork()
+    if child == 0:
+        try:
+            action()
+        finally:
+            os._exit(0)
+    return child
+
+
+def killed_at_random(kills: int, chance: random.Random) -> int:
+    """Two processes spend on the same keys, each killed at a random instant."""
+    done = 0
+    while done < kills:
+        with world() as here:
+            # One in eight worlds is killed while its ledger is being made.
+            if chance.random() < 7 / 8:
+                here.ask("warm")
+            for turn in range(20):
+                keys = [f"{turn}-{step}" for step in range(3)]
+
+                def work(here: World = here, keys: list[str] = keys) -> None:
+                    for key in keys:
+                        here.ask(key)
+
+                children = [fork(work) for _ in range(2)]
+                for child in children:
+                    time.sleep(chance.uniform(0, 0.02))
+                    os.kill(child, signal.SIGKILL)
+                    done += os.waitpid(child, 0)[1] == signal.SIGKILL
+                here.check(*keys)
+    return done
+
+
+def system_calls(action: Callable[[World], None], prepare: Callable[[World], None]) -> Counter[str]:
+    """How often each system call is made by an action."""
+    with world() as here, tempfile.NamedTemporaryFile("r") as log:
+        prepare(here)
+        assert disk.traced(lambda: action(here), log.name, "all") == 0
+        return Counter(re.findall(r"^(\w+)\(", log.read(), re.MULTILINE))
+
+
+def killed_at_system_calls(most: int, chance: random.Random) -> tuple[int, int]:
+    """Kill at the entry of each system call of a first and of a later spend."""
+    places = [
+        (prepare, name, number)
+        for prepare in STAGES
+        for name, count in system_calls(lambda here: here.ask("k"), prepare).items()
+        for number in range(1, count + 1)
+    ]
+    done = 0
+    for prepare, name, number in chance.sample(places, min(most, len(places))):
+        with world() as here:
+            prepare(here)
+
+            def work(here: World = here) -> None:
+                here.ask("k")
+
+            kill = f"{name}:signal=KILL:when={number}"
+            code = disk.traced(work, os.devnull, name, kill)
+            assert code in (-signal.SIGKILL, 0), f"{name} {number} ended with {code}"
+            done += code == -signal.SIGKILL
+            here.check("k")
+    return done, len(places)
+
+
+def power_cuts(most: int, chance: random.Random) -> int:
+    """Cut the power after every system call of two spends and a retry."""
+    cuts = 0
+    with world() as here, tempfile.TemporaryDirectory() as scratch:
+        log = Path(scratch) / "log"
+        model = disk.Disk(here.folder)
+
+        def work() -> None:
+            for key in ("first", "second", "first"):
+                here.ask(key)
+
+        assert disk.traced(work, str(log), disk.TRACED) == 0
+        here.collect()
+        answers = dict(here.released)
+        calls = disk.read_log(log)
+        places = {(place, luck) for place in range(len(calls)) for luck in range(3)}
+        chosen = set(chance.sample(sorted(places), min(most, len(places))))
+        for place, call in enumerate(calls):
+            model.apply(call)
+            left = ("first", "second")[: model.releases]
+            for luck in range(3):
+                if (place, luck) in chosen:
+                    here.released = {key: answers[key].copy() for key in left}
+                    model.restore(model.survivors(chance if luck else None))
+                    here.check("first", "second")
+                    cuts += 1
+        assert model.releases == 3
+    return cuts
+
+
+def failing_disk(most: int, chance: random.Random) -> tuple[int, int, int]:
+    """Fail each write and each sync of a spend; whatever is released then outlives a power cut."""
+    tried = refused = released = 0
+    places = [
+        (prepare, name, number, error)
+        for prepare in STAGES
+        for counts in [system_calls(lambda here: here.ask("k"), prepare)]
+        for name in (*disk.WRITES, *disk.SYNCS, *disk.NAMES, *disk.FOLDERS)
+        for number in range(1, counts[name] + 1)
+        for error in ("EIO", "ENOSPC", "EROFS")
+        if error != "EROFS" or name in disk.NAMES
+    ]
+    for prepare, name, number, error in chance.sample(places, min(most, len(places))):
+        with world() as here, tempfile.TemporaryDirectory() as scratch:
+            prepare(here)
+            model = disk.Disk(here.folder)
+
+            def work(here: World = here) -> None:
+                try:
+                    here.ask("k")
+                except LedgerError:
+                    os._exit(7)
+
+            log = Path(scratch) / "log"
+            failure = f"{name}:error={error}:when={number}"
+            code = disk.traced(work, str(log), disk.TRACED, failure)
+            assert code in (0, 7), f"{error} at {name} {number} was not refused in our words"
+            tried += 1
+            refused += code == 7
+            released += code == 0
+            here.collect()
+            assert ("k" in here.released) == (code == 0)
+            for call in disk.read_log(log):
+                model.apply(call)
+            model.restore(model.survivors(None))
+            here.check("k")
+    return tried, refused, released
+
+
+def race(processes: int, asks: int) -> tuple[int, int]:
+    """Many processes ask at once for a hundred times what there is."""
+    with tempfile.TemporaryDirectory(prefix="torture") as folder:
+        path = Path(folder) / "ledger"
+        passing = processes * asks // 100
+        tally_out, tally_in = os.pipe()
+
+        def work() -> None:
+            ledger = Ledger(path, limit=1)  # all of them race to make it, too
+            for _ in range(asks):
+                with contextlib.suppress(BudgetError):
+                    ledger.spend(ASKED, Fraction(1, passing), draw=lambda: b"x")
+                    os.write(tally_in, b"x")
+            os.write(tally_in, b"d")
+
+        for child in [fork(work) for _ in range(processes)]:
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        os.close(tally_in)
+        with open(tally_out, "rb") as tally:
+            counted = Counter(tally.read())
+        ledger = Ledger(path, limit=1)
+        ledger.verify()
+        assert counted[ord("d")] == processes, "a process died"
+        assert counted[ord("x")] == passing == len(ledger.history())
+        assert ledger.spent == ledger.limit == 1
+        return processes * asks, passing
+
+
+def tampered(copies: int, chance: random.Random) -> Counter[str]:
+    """Open ledgers that were tampered with; every one must be refused."""
+    words: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="torture") as folder:
+        source = tampering.prepare(Path(folder) / "source", chance)
+        for number in range(copies):
+            copy = Path(folder) / "copy"
+            kind = tampering.tamper(source, copy, number, chance)
+            refusal = "none: it was accepted"
+            try:
+                Ledger(copy / "ledger")
+            except LedgerError as error:
+                refusal = str(error)
+            assert tampering.WORDS[kind] in refusal, f"{kind}: {refusal}"
+            words[kind] += 1
+            shutil.rmtree(copy)
+    return words
+
+
+def main() -> None:
+    """Run every part and print what was seen."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200, help="about half at random instants")
+    parser.add_argument("--cuts", type=int, default=10**6, help="of the power, at most")
+    parser.add_argument("--failures", type=int, default=10**6, help="of the disk, at most")
+    parser.add_argument("--processes", type=int, default=64)
+    parser.add_argument("--asks", type=int, default=25, help="by each process of the race")
+    parser.add_argument("--tampered", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=None)
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    parser.add_argument("--folder", default=memory, help="where the ledgers live: memory is fast")
+    given = parser.parse_args()
+    if shutil.which("strace") is None:
+        sys.exit("The torture needs strace: install Debian's package of that name.")
+    seed = given.seed if given.seed is not None else random.SystemRandom().randrange(10**9)
+    tempfile.tempdir = given.folder
+    print(f"seed {seed}", flush=True)
+    chance = random.Random(seed)
+
+    calls, places = killed_at_system_calls(given.kills // 2, chance)
+    print(f"{calls} kills at system calls, of {places} that two spends make: all well", flush=True)
+    instants = killed_at_random(given.kills - calls, chance)
+    print(f"{instants} kills at random instants: all well", flush=True)
+    print(f"{calls + instants} kills: 0 unrecorded releases, 0 double charges", flush=True)
+    print(f"{power_cuts(given.cuts, chance)} power cuts: all well", flush=True)
+    tried, refused, released = failing_disk(given.failures, chance)
+    print(f"{tried} failed calls: {refused} refused, {released} durable all the same", flush=True)
+    asked, passed = race(given.processes, given.asks)
+    print(f"{given.processes} processes asked {asked} times: {passed} passed, spent == limit")
+    refusals = tampered(given.tampered, chance)
+    print(f"{sum(refusals.values())} tampered copies: {sum(refusals.values())} refusals")
+    for kind, count in sorted(refusals.items()):
+        print(f"  {count} {kind}")
+
+
+if __name__ == "__main__":
+    main()
