@@ -1,5 +1,7 @@
 """Differentially private histograms that add up, and are more accurate because they do."""
 
+from typing import TYPE_CHECKING, Any
+
 from trueup.ask import CountQueries, SortedCounts, TreeCounts, UnitCounts
 from trueup.axis import Axis
 from trueup.errors import (
@@ -18,6 +20,9 @@ from trueup.release import Estimate, QueryRelease, Release, SortedRelease
 from trueup.shortcuts import degree_sequence, histogram
 from trueup.store import load
 
+if TYPE_CHECKING:
+    from trueup.owner import Ledger
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -27,6 +32,7 @@ __all__ = [
     "Estimate",
     "FileError",
     "InputError",
+    "Ledger",
     "LedgerError",
     "Measurement",
     "NoiseError",
@@ -45,3 +51,12 @@ __all__ = [
     "load",
     "measure",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The owner's names, imported when they are first used: analysts need no database."""
+    if name == "Ledger":
+        from trueup import owner
+
+        return getattr(owner, name)
+    raise AttributeError(f"module 'trueup' has no attribute {name!r}")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.errors import BudgetError, InputError, LedgerError
-from trueup.owner.account import Account, Entry, canonical, link, opening, readable_request, short
+from trueup.owner.account import Account, Entry, canonical, link, opening, readable_request
 
 NOW = "2026-01-01T00:00:00+00:00"
 
@@ -155,11 +155,8 @@ def test_equal_requests_are_equal_text() -> None:
 
 
 def test_numbers_too_long_to_write_down_are_refused() -> None:
-    with pytest.raises(InputError, match="hundreds of digits"):
-        short(Fraction(10**5000), "epsilon")
     made = account(10)
-    spend(made, "first", Fraction(1, 10**400 + 1))
-    spend(made, "second", Fraction(1, 10**400 + 3))
-    with pytest.raises(InputError, match="thousands of digits"):
-        spend(made, "third", Fraction(1, 10**400 + 7))
+    with pytest.raises(InputError, match="thousands of digits"):  # noqa: PT012
+        for odd in range(1, 99, 2):
+            spend(made, str(odd), Fraction(1, 10**99 - odd))
     assert len(str(made.spent)) < 4300  # what Python will read back

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from trueup.epsilon import positive
 from trueup.errors import BudgetError, InputError, LedgerError
 
 VERSION = 1
@@ -204,14 +203,6 @@ def usable_key(key: object, name: str = "key") -> str:
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
         raise InputError(f"{name} must be text of 1 to {_LONGEST_KEY} characters.")
     return key
-
-
-def short(value: object, name: str) -> Fraction:
-    """The exact positive number as typed, refused if it runs to hundreds of digits."""
-    number = positive(value, name)
-    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS // 2:
-        raise InputError(f"{name} has hundreds of digits. Give a short number, such as 1 or 0.5.")
-    return number
 
 
 def _edited(number: int) -> LedgerError:

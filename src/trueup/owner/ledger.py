@@ -21,6 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from trueup.epsilon import positive
 from trueup.errors import LedgerError
 from trueup.owner import account
 from trueup.owner import anchor as anchor_file
@@ -70,7 +71,7 @@ class Ledger:
         self.path = Path(path)
         self.anchor = Path(anchor) if anchor is not None else _beside(self.path, ".anchor")
         self.answers = _beside(self.path, ".answers")
-        wanted = None if limit is None else account.short(limit, "limit")
+        wanted = None if limit is None else positive(limit, "limit")
         self._start()
         with _in_our_words(self.path), self._lock:
             if not self.path.exists():
@@ -157,7 +158,7 @@ class Ledger:
         nothing had left. Without a key the request is a new one.
         """
         line = account.readable_request(request)
-        cost = account.short(epsilon, "epsilon")
+        cost = positive(epsilon, "epsilon")
         key = secrets.token_hex(16) if key is None else account.usable_key(key)
         by = None if by is None else account.usable_key(by, "by")
         with _in_our_words(self.path):
@@ -231,6 +232,8 @@ class Ledger:
         if limit is None:
             raise LedgerError(f"There is no ledger at {self.path}. Give limit= to make one.")
         if self.anchor.exists():
+            if self.path.exists():  # another process has just made it
+                return
             raise LedgerError(
                 f"There is no ledger at {self.path}, but its anchor {self.anchor} is there: the "
                 f"ledger is lost. Put it back; a new ledger needs another path and anchor."
