@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -111,3 +113,14 @@ def _forget() -> None:
 
 
 os.register_at_fork(after_in_child=_forget)
+
+
+@contextmanager
+def lent(stream: Any) -> Iterator[None]:
+    """While this lasts the thread draws from the stream given. For `trueup.audit` alone."""
+    own = getattr(_own, "stream", None)
+    _own.stream = stream
+    try:
+        yield
+    finally:
+        _own.stream = own

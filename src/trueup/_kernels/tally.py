@@ -11,6 +11,7 @@ from trueup._kernels.compiled import compiled
 
 DIGIT_BITS = 9
 _POINTS = 4096  # per scale: up to this scale every value has a cell of its own
+_EXPECTED = 100.0  # samples that a group of cells must expect
 _REACH = 20  # scales on either side of zero; what lies beyond has one cell a side
 
 
@@ -81,3 +82,52 @@ class Tally:
         digit = np.exp(-step * values) * np.expm1(-step) / np.expm1(-step * values.size)
         signs = np.array([1.0, np.exp(-rate)]) / (1 + np.exp(-rate))
         return np.outer(signs, digit)
+
+    def p_value(self) -> float:
+        """The chance, at most, that samples of the law fit it as badly as those counted.
+
+        The least p-value of several tests, times their number.
+        """
+        cells = self.cell_probabilities()
+        found = [_worst(self.cells, cells), *_chi_squares(self.cells, cells)]
+        for number, counted in enumerate(self.digits):
+            found += _chi_squares(counted.ravel(), self.digit_probabilities(number).ravel())
+        return min(1.0, min(found) * len(found))
+
+
+def _pooled(
+    counted: NDArray[np.int64], expected: NDArray[np.float64], least: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Neighbouring cells added together until each group expects at least so many."""
+    group = np.floor(np.cumsum(expected) / least - 1e-9).astype(np.int64)
+    _, starts = np.unique(group, return_index=True)
+    starts = starts[np.add.reduceat(expected, starts) >= least / 2]  # leftovers join a neighbour
+    starts[0] = 0
+    return np.add.reduceat(counted, starts), np.add.reduceat(expected, starts)
+
+
+def _chi_squares(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> list[float]:
+    """Pearson's test, cell by cell and in large groups: fine faults, then faint broad ones."""
+    from scipy.stats import chi2
+
+    total = int(counted.sum())
+    found = []
+    for least in (_EXPECTED, total / 1024, total / 64):
+        seen, expected = _pooled(counted, chances * total, max(_EXPECTED, least))
+        if seen.size > 1:
+            statistic = float(((seen - expected) ** 2 / expected).sum())
+            found.append(float(chi2.sf(statistic, seen.size - 1)))
+    return found or [1.0]
+
+
+def _worst(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
+    """The exact binomial test of the cell furthest from its expectation, for all cells."""
+    from scipy.stats import binom
+
+    total = int(counted.sum())
+    chances = np.minimum(chances, 1.0)
+    spread = np.sqrt(total * chances * (1 - chances)) + 1
+    worst = int(np.argmax(np.abs(counted - total * chances) / spread))
+    seen, chance = int(counted[worst]), float(chances[worst])
+    tail = min(binom.cdf(seen, total, chance), binom.sf(seen - 1, total, chance))
+    return float(min(1.0, 2 * tail * counted.size))
