@@ -12,6 +12,10 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
 
 from trueup._kernels import laplace
 from trueup.audit import audit_in_bulk, noise_fit
@@ -40,8 +44,12 @@ def fit(scale: Fraction, draws: int) -> float:
     begin = time.perf_counter()
     p = noise_fit(lambda size: laplace.draw(size, scale), scale, draws)
     seconds = time.perf_counter() - begin
-    print(f"scale {str(scale):>22}   p = {p:.3g}   {seconds:.0f} s", flush=True)
+    print(f"scale {scale!s:>22}   p = {p:.3g}   {seconds:.0f} s", flush=True)
     return p
+
+
+def noisy_count(scale: Fraction, count: int, size: int) -> npt.NDArray[np.int64]:
+    return count + laplace.draw(size, scale)
 
 
 def main() -> int:
@@ -56,14 +64,8 @@ def main() -> int:
     good = min(values) > 1e-9 / len(values)
     print(f"{len(values)} scales, {given.draws:.0e} samples each: least p = {min(values):.3g}")
     for epsilon in (Fraction(1), Fraction(1, 10)):
-        found = audit_in_bulk(
-            lambda count, size, scale=1 / epsilon: count + laplace.draw(size, scale),
-            0,
-            1,
-            epsilon,
-            int(given.draws),
-            1 - 1e-9,
-        )
+        mechanism = partial(noisy_count, 1 / epsilon)
+        found = audit_in_bulk(mechanism, 0, 1, epsilon, int(given.draws), 1 - 1e-9)
         print(found)
         good = good and found.passed
     print("PASS" if good else "FAIL")

@@ -40,8 +40,8 @@ class Audit:
     def __str__(self) -> str:
         verdict = "not contradicted" if self.passed else "FALSE"
         return (
-            f"epsilon >= {self.bound:.4g} at level {self.level:g} from {self.draws:,} draws a side;"
-            f" the claim of {self.claimed:g} is {verdict}"
+            f"epsilon >= {self.bound:.4g} (wrong with chance {1 - self.level:.1g}) from "
+            f"{self.draws:,} draws a side: the claim of {self.claimed:g} is {verdict}"
         )
 
 
