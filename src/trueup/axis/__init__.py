@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from trueup.axis.dates import DateCells
 from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.labels import CategoryCells, HierarchyCells, paths_of
-from trueup.axis.numbers import EdgeCells, IntegerCells, Ints, RegularCells
+from trueup.axis.labels import CategoryCells, HierarchyCells, paths_of, text
+from trueup.axis.numbers import EdgeCells, IntegerCells, Ints, RegularCells, whole_number
 from trueup.errors import FileError, InputError
 
 __all__ = ["Axis"]
@@ -81,6 +81,8 @@ class Axis:
 
     def __post_init__(self) -> None:
         _named(self.name)
+        if not isinstance(self.cells, Cells):
+            raise InputError("Make an axis with Axis.integers, Axis.regular, Axis.edges and so on.")
 
     @property
     def size(self) -> int:
@@ -89,7 +91,8 @@ class Axis:
 
     def locate(self, values: npt.ArrayLike) -> Ints:
         """The cell of each value, -1 for those that fall into none."""
-        return self.cells.locate(values)
+        cells = self.cells.locate(np.ma.getdata(values) if np.ma.isMA(values) else values)
+        return np.where(np.ma.getmaskarray(values), -1, cells) if np.ma.isMA(values) else cells
 
     def count(self, values: npt.ArrayLike) -> Ints:
         """How many of the values fall into each cell."""
@@ -97,8 +100,11 @@ class Axis:
         return np.bincount(cells[cells >= 0], minlength=self.size).astype(np.int64)
 
     def interval(self, cell: int) -> tuple[Any, Any]:
-        """The two edges of a cell; for labels, the label and the one after it."""
-        if not 0 <= cell < self.size:
+        """The two edges of a cell; for labels, the label and the one after it.
+
+        They are what `span` takes: None is the end of the axis, where it has no name.
+        """
+        if not 0 <= whole_number(cell, "The number of a cell") < self.size:
             raise InputError(f"Axis '{self.name}' has cells 0 to {self.size - 1}, got {cell}.")
         return self.cells.edge(cell), self.cells.edge(cell + 1)
 
@@ -111,10 +117,14 @@ class Axis:
         return start, stop
 
     def spans(self, low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[Ints, Ints]:
-        """As `span`, for arrays of ends."""
+        """As `span`, for arrays of ends; one end for many is repeated, as numpy does."""
         starts, stops = self.cells.boundaries(low), self.cells.boundaries(high)
-        if starts.shape != stops.shape:
-            raise InputError(f"{len(starts)} low ends but {len(stops)} high ends were given.")
+        try:
+            starts, stops = np.broadcast_arrays(starts, stops)
+        except ValueError:
+            raise InputError(
+                f"{starts.size} low ends but {stops.size} high ends were given."
+            ) from None
         wrong = np.flatnonzero(starts > stops)
         if len(wrong):
             raise InputError(f"Range number {wrong[0]} on '{self.name}' is reversed.")
@@ -164,7 +174,10 @@ class Axis:
                 case "categories":
                     return Axis.categories(name, spec["labels"])
                 case "dates":
-                    return Axis.dates(name, spec["first"], spec["last"], spec["unit"])
+                    cut = bool(spec.get("cut", False))
+                    return Axis(
+                        name, DateCells(name, spec["first"], spec["last"], spec["unit"], cut)
+                    )
                 case "ipv4":
                     return Axis.ipv4(name, spec["network"], spec["length"])
                 case "hierarchy":
@@ -175,6 +188,4 @@ class Axis:
 
 
 def _named(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise InputError(f"An axis needs the name of its column, got {name!r}.")
-    return name
+    return text(name, "The name of an axis, its column,")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,31 +11,66 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.numbers import Ints, check_size, off_grid, outside
+from trueup.axis.numbers import Ints, check_size, each, off_grid, outside
 from trueup.errors import InputError
 
-UNITS = ("minute", "hour", "day", "week", "month")
+UNITS = ("minute", "hour", "day", "week", "month", "year")
 LEVELS = ("year", "month", "day", "hour", "minute")  # what nests in what; weeks nest in nothing
 _MICROSECONDS = {"minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000}
 _MICROSECONDS["week"] = 7 * _MICROSECONDS["day"]
-_CODES = {"year": "Y", "month": "M", "day": "D", "hour": "h", "minute": "m"}
+_CODES = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h", "minute": "m"}
 _NONE = np.iinfo(np.int64).min  # numpy's NaT
+_FINER = ("ns", "ps", "fs", "as")
+_WRITTEN = re.compile(
+    r"(\d{4}(?:-\d\d(?:-\d\d(?:[T ]\d\d(?::\d\d(?::\d\d(?:\.\d{1,9})?)?)?)?)?)?)"
+    r"(Z|[+-]\d\d(?::?\d\d)?)?",
+    re.ASCII,
+)
 
 
 def instant(value: object, what: str) -> np.datetime64:
-    """The moment a value names, at the precision it was written with; zones become UTC."""
+    """The moment a value names, at the precision it was written with; zones become UTC.
+
+    Text is a date as ISO 8601 writes it; words such as "today" are none.
+    """
     try:
+        if isinstance(value, str):
+            return _read(value, what)
         if isinstance(value, dt.datetime) and value.tzinfo is not None:
             value = value.astimezone(dt.UTC).replace(tzinfo=None)
-        if isinstance(value, str) and value.endswith("Z"):
-            value = value[:-1]
-        if isinstance(value, (str, dt.date, np.datetime64)):
+        if isinstance(value, (dt.date, np.datetime64)):
             moment = np.datetime64(value)
-            if not np.isnat(moment) and np.datetime_data(moment)[0] != "generic":
+            if np.datetime_data(moment)[0] != "generic" and microsecond(moment) != _NONE:
                 return moment
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, TypeError):  # TypeError: pandas' NaT is a datetime
         pass
-    raise InputError(f'{what} must be a date or time such as "2013-01-31", got {value!r}.')
+    raise _no_date(value, what)
+
+
+def _read(text: str, what: str) -> np.datetime64:
+    found = _WRITTEN.fullmatch(text.strip())
+    if not found:
+        raise _no_date(text, what)
+    moment, zone = np.datetime64(found[1]), found[2]
+    if zone in (None, "Z"):
+        return moment
+    if ":" not in found[1]:  # a date is no instant
+        raise _no_date(text, what)
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    ahead = np.timedelta64(int(digits[:2]) * 60 + int(digits[2:]), "m")
+    return moment - ahead if zone[0] == "+" else moment + ahead
+
+
+def _no_date(value: object, what: str) -> InputError:
+    return InputError(f'{what} must be a date or time such as "2013-01-31", got {value!r}.')
+
+
+def microsecond(moment: np.datetime64) -> int:
+    """A moment as microseconds since 1970; the least int64 if it is none or too far off."""
+    exact = moment.astype("datetime64[us]")
+    if np.datetime_data(moment)[0] not in _FINER and exact.astype(moment.dtype) != moment:
+        return _NONE
+    return int(exact.astype(np.int64))
 
 
 def microseconds(values: npt.ArrayLike, name: str) -> Ints:
@@ -43,7 +79,7 @@ def microseconds(values: npt.ArrayLike, name: str) -> Ints:
     if array.dtype.kind == "M":
         exact = array.astype("datetime64[us]")
         lost = exact.astype(array.dtype) != array  # a year too far off for microseconds
-        if np.datetime_data(array.dtype)[0] in ("ns", "ps", "fs", "as"):
+        if np.datetime_data(array.dtype)[0] in _FINER:
             lost = np.isnat(array)
         return np.where(lost | np.isnat(array), _NONE, exact.astype(np.int64))
     if array.dtype.kind in "OU":
@@ -55,12 +91,7 @@ def microseconds(values: npt.ArrayLike, name: str) -> Ints:
 
 def _microsecond(value: object) -> int:
     try:
-        if value is None or isinstance(value, float):
-            return _NONE
-        moment = instant(value, "a value")
-        exact = moment.astype("datetime64[us]")
-        coarse = np.datetime_data(moment)[0] not in ("ns", "ps", "fs", "as")
-        return _NONE if coarse and exact != moment else int(exact.astype(np.int64))
+        return microsecond(instant(value, "a value"))
     except InputError:
         return _NONE
 
@@ -70,13 +101,15 @@ class DateCells:
     """One cell for each unit of time from first to last, both included, in UTC.
 
     `first` and `last` are read at the precision they are written with: last="2013" is all of
-    2013. Weeks are counted from the first day.
+    2013. Weeks are counted from the first day. Cells are whole units, unless `cut`: then the
+    first and the last reach no further than `first` and `last` do.
     """
 
     name: str
     first: str
     last: str
     unit: str = "day"
+    cut: bool = False
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -86,32 +119,32 @@ class DateCells:
             )
         first = instant(self.first, f"The first date of axis '{self.name}'")
         last = instant(self.last, f"The last date of axis '{self.name}'")
-        start = int(first.astype("datetime64[us]").astype(np.int64))
-        stop = int((last + 1).astype("datetime64[us]").astype(np.int64))
+        start, stop = microsecond(first), microsecond(last + 1)
         object.__setattr__(self, "first", str(first))
         object.__setattr__(self, "last", str(last))
         if stop <= start:
             raise InputError(f"Axis '{self.name}' ends at {last}, before it begins at {first}.")
-        edges = self._edges_between(first, last + 1, start, stop)
+        edges = self._whole_units(first, last + 1, start, stop)
+        if self.cut:
+            edges[0], edges[-1] = start, stop
         if edges[0] != start:
             raise InputError(
                 f"Axis '{self.name}' must begin at the start of a {self.unit}, got {first}."
             )
-        check_size(len(edges) - 1, self.name)
+        edges.setflags(write=False)
         object.__setattr__(self, "_edges", edges)
 
-    def _edges_between(
-        self, first: np.datetime64, end: np.datetime64, start: int, stop: int
-    ) -> Ints:
-        if self.unit == "month":
-            months = np.arange(first.astype("datetime64[M]"), _ceiling(end, "M") + 1)
-            return months.astype("datetime64[us]").astype(np.int64)
+    def _whole_units(self, first: np.datetime64, end: np.datetime64, start: int, stop: int) -> Ints:
+        """The edges of the units that [start, stop) touches."""
+        if self.unit in ("month", "year"):
+            code = _CODES[self.unit]
+            units = np.arange(first.astype(f"datetime64[{code}]"), _ceiling(end, code) + 1)
+            return units.astype("datetime64[us]").astype(np.int64)
         width = _MICROSECONDS[self.unit]
-        check_size((stop - start + width - 1) // width, self.name)
         origin = start if self.unit == "week" else start - start % width
-        return np.arange(origin, stop + width, width, dtype=np.int64)[
-            : -(-(stop - origin) // width) + 1
-        ]
+        size = -(-(stop - origin) // width)
+        check_size(size, self.name)
+        return origin + np.arange(size + 1, dtype=np.int64) * width
 
     @cached_property
     def edges(self) -> Ints:
@@ -132,7 +165,7 @@ class DateCells:
     def boundary(self, value: object) -> int:
         """The number of cells left of a moment that begins a cell (or ends the last)."""
         moment = instant(value, f"A range end on axis '{self.name}'")
-        t = int(moment.astype("datetime64[us]").astype(np.int64))
+        t = microsecond(moment)
         if not self.edges[0] <= t <= self.edges[-1]:
             raise outside(self.name, str(value), self.edge(0), self.edge(self.size))
         index = int(np.searchsorted(self.edges, t))
@@ -142,20 +175,28 @@ class DateCells:
 
     def boundaries(self, values: npt.ArrayLike) -> Ints:
         """As `boundary`, for an array."""
-        return np.array([self.boundary(value) for value in np.asarray(values).ravel()], np.int64)
+        array = np.asarray(values)
+        if array.dtype.kind != "M":
+            return each(self.boundary, array)
+        t = microseconds(array, self.name)
+        index = np.minimum(np.searchsorted(self.edges, t), self.size)
+        if (self.edges[index] != t).any():
+            return each(self.boundary, array)  # says what is wrong
+        return index.astype(np.int64)
 
     def edge(self, index: int) -> str:
         """The moment with that many cells left of it, written at the axis's precision."""
-        code = {"minute": "m", "hour": "h", "month": "M"}.get(self.unit, "D")
         moment = np.datetime64(int(self.edges[index]), "us")
-        short = moment.astype(f"datetime64[{code}]")
-        return str(short if short == moment else moment)
+        for code in (_CODES[self.unit], "D", "m"):
+            short = moment.astype(f"datetime64[{code}]")
+            if short == moment:
+                return str(short)
+        return str(moment)
 
     def node(self, *path: object) -> tuple[int, int]:
         """The cells [start, stop) of a period such as "2013", "2013-04" or "2013-04-01"."""
         moment = instant(path[-1] if path else None, f"A period of axis '{self.name}'")
-        start = int(moment.astype("datetime64[us]").astype(np.int64))
-        stop = int((moment + 1).astype("datetime64[us]").astype(np.int64))
+        start, stop = microsecond(moment), microsecond(moment + 1)
         low, high = int(self.edges[0]), int(self.edges[-1])
         if stop <= low or start >= high:
             raise outside(self.name, str(path[-1]), self.edge(0), self.edge(self.size))
@@ -180,8 +221,9 @@ class DateCells:
         return found
 
     def coarsen(self, level: str) -> DateCells:
-        """The same stretch of time in a coarser unit."""
-        return DateCells(self.name, self.first, self.last, level)
+        """The same stretch of time in a coarser unit, its first and last cells cut to it."""
+        begin, end = self.edges[[0, -1]].view("datetime64[us]")
+        return DateCells(self.name, str(begin), str(end - 1), level, cut=True)
 
     def columns(self, starts: Ints, stops: Ints) -> dict[str, Any]:
         """The intervals [starts, stops) as columns of a table."""
@@ -189,7 +231,8 @@ class DateCells:
         return {"low": edges[starts], "high": edges[stops]}
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": "dates", "first": self.first, "last": self.last, "unit": self.unit}
+        spec = {"kind": "dates", "first": self.first, "last": self.last, "unit": self.unit}
+        return {**spec, "cut": True} if self.cut else spec
 
 
 def _ceiling(moment: np.datetime64, code: str) -> np.datetime64:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.numbers import Ints, check_size, off_grid, outside, whole_number
+from trueup.axis.numbers import Ints, check_size, each, off_grid, outside, whole_number
 from trueup.errors import InputError
 
 
@@ -44,6 +44,14 @@ def _address(value: object) -> int:
         return -1
 
 
+def _dotted(numbers: Ints) -> list[str]:
+    bytes_ = [str(byte) for byte in range(256)]
+    return [
+        f"{bytes_[a >> 24]}.{bytes_[(a >> 16) & 255]}.{bytes_[(a >> 8) & 255]}.{bytes_[a & 255]}"
+        for a in numbers.tolist()
+    ]
+
+
 @dataclass(frozen=True)
 class Ipv4Cells:
     """One cell for each prefix of `length` bits inside `network`."""
@@ -54,8 +62,10 @@ class Ipv4Cells:
 
     def __post_init__(self) -> None:
         try:
+            if isinstance(self.network, bool) or self.network is None:
+                raise ValueError
             network = ipaddress.IPv4Network(self.network)
-        except ValueError:
+        except (ValueError, TypeError):
             raise InputError(
                 f"The network of axis '{self.name}' must be a prefix such as \"10.0.0.0/8\", "
                 f"got {self.network!r}."
@@ -108,12 +118,20 @@ class Ipv4Cells:
 
     def boundaries(self, values: npt.ArrayLike) -> Ints:
         """As `boundary`, for an array."""
-        return np.array([self.boundary(value) for value in np.asarray(values).ravel()], np.int64)
+        array = np.asarray(values)
+        if array.dtype.kind not in "iu":
+            return each(self.boundary, array)
+        end = self.base + (self.size << self.shift)
+        good = (array >= self.base) & (array <= end)
+        if not good.all():
+            return each(self.boundary, array)  # says what is wrong
+        index, rest = np.divmod(array.astype(np.int64) - self.base, 1 << self.shift)
+        return each(self.boundary, array) if rest.any() else index
 
-    def edge(self, index: int) -> str:
-        """The address with that many cells left of it."""
+    def edge(self, index: int) -> str | None:
+        """The address with that many cells left of it; None past the last of all addresses."""
         number = self.base + (index << self.shift)
-        return str(ipaddress.IPv4Address(number)) if number < 1 << 32 else "the end"
+        return str(ipaddress.IPv4Address(number)) if number < 1 << 32 else None
 
     def node(self, *path: object) -> tuple[int, int]:
         """The cells [start, stop) of a prefix such as "10.1.0.0/16"."""
@@ -148,10 +166,7 @@ class Ipv4Cells:
         """The intervals [starts, stops) as columns of a table."""
         last = self.base + (stops << self.shift) - 1
         first = self.base + (starts << self.shift)
-        return {
-            "first_address": [str(ipaddress.IPv4Address(int(a))) for a in first],
-            "last_address": [str(ipaddress.IPv4Address(int(a))) for a in last],
-        }
+        return {"first_address": _dotted(first), "last_address": _dotted(last)}
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "ipv4", "network": self.network, "length": self.length}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,11 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.numbers import Ints, check_size
+from trueup.axis.numbers import Ints, check_size, each
 from trueup.errors import InputError
 
 Label = str | int
 Path = tuple[Label, ...]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: no file can hold it
+_TAKEN = {"level", "noisy", "count", "unbiased", "std_error", "unbiased_std_error"}
+
+
+def text(value: object, what: str) -> str:
+    """The text that was given, refused if it is empty or not fit to be written to a file."""
+    if isinstance(value, str) and value and not _SURROGATE.search(value):
+        return str(value)
+    raise InputError(f"{what} must be text, got {value!r}.")
 
 
 def _plain(label: object) -> Label | None:
@@ -28,24 +40,45 @@ def _plain(label: object) -> Label | None:
 
 def _checked(label: object, name: str) -> Label:
     plain = _plain(label)
-    if plain is None:
+    if plain is None or (isinstance(plain, str) and _SURROGATE.search(plain)):
         raise InputError(f"A label of axis '{name}' must be text or a whole number, got {label!r}.")
     return plain
 
 
+def _repeated(labels: Iterable[Any]) -> Any:
+    """The first label that came before; None if all differ."""
+    seen: set[Any] = set()
+    for label in labels:
+        if label in seen:
+            return label
+        seen.add(label)
+    return None
+
+
 def _unknown(given: object, name: str, known: Iterable[object]) -> InputError:
-    shown = [repr(label) for label in known]
+    shown = [repr(label) for label in itertools.islice(known, 9)]
     listed = ", ".join(shown[:8]) + (", …" if len(shown) > 8 else "")
     return InputError(f"{given!r} is not a label of axis '{name}'. Labels: {listed}.")
 
 
+def _key(value: object) -> Any:
+    """What a value is looked up by: a label, or a path of labels."""
+    if isinstance(value, (tuple, list)):
+        return tuple(_plain(label) for label in value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # whole numbers that came with missing ones beside them
+    return _plain(value)
+
+
 def _located(values: npt.ArrayLike, cells: Mapping[Any, int]) -> Ints:
     """The cell of each label; -1 for strangers."""
+    if isinstance(values, (list, tuple)):  # numpy would turn a 1 beside an "A" into text
+        values = np.fromiter(values, dtype=object, count=len(values))
     array = np.asarray(values)
-    if array.dtype.kind in "iuU" and array.size > 1000:
+    if array.dtype.kind in "iuUf" and array.size > 1000:
         distinct, inverse = np.unique(array, return_inverse=True)
         return _located(distinct, cells)[inverse].reshape(array.shape)
-    found = [cells.get(_plain(value), -1) for value in array.ravel().tolist()]
+    found = [cells.get(_key(value), -1) for value in array.ravel().tolist()]
     return np.array(found, np.int64).reshape(array.shape)
 
 
@@ -62,8 +95,8 @@ class CategoryCells:
         labels = tuple(_checked(label, self.name) for label in self.labels)
         object.__setattr__(self, "labels", labels)
         check_size(len(labels), self.name)
-        if len(set(labels)) < len(labels):
-            twice = next(label for label in labels if labels.count(label) > 1)
+        twice = _repeated(labels)
+        if twice is not None:
             raise InputError(f"Axis '{self.name}' names {twice!r} twice.")
 
     @property
@@ -87,15 +120,18 @@ class CategoryCells:
 
     def boundaries(self, values: npt.ArrayLike) -> Ints:
         """As `boundary`, for an array."""
-        return np.array([self.boundary(value) for value in np.asarray(values).ravel()], np.int64)
+        cells = self.locate(values)
+        for stranger in np.asarray(values, object).ravel()[cells.ravel() < 0][:1]:
+            self.boundary(stranger)
+        return cells
 
-    def edge(self, index: int) -> Label:
-        """The label with that many labels before it; past the last, the words "the end"."""
-        return self.labels[index] if index < self.size else "the end"
+    def edge(self, index: int) -> Label | None:
+        """The label with that many labels before it; None past the last."""
+        return self.labels[index] if index < self.size else None
 
     def node(self, *path: object) -> tuple[int, int]:
         """The cells [start, stop) of one label."""
-        start = self.boundary(path[-1] if path else None)
+        start = self.boundary(path[0] if len(path) == 1 else path)
         return start, start + 1
 
     def columns(self, starts: Ints, stops: Ints) -> dict[str, Any]:
@@ -127,9 +163,9 @@ class HierarchyCells:
         check_size(len(paths), self.name)
         if not all(paths):
             raise InputError(f"Axis '{self.name}' has an empty path.")
-        paths = _grouped(paths)
-        if len(set(paths)) < len(paths):
-            twice = next(path for path in paths if paths.count(path) > 1)
+        paths = paths if _is_grouped(paths) else _grouped(paths)
+        twice = _repeated(paths)
+        if twice is not None:
             raise InputError(f"Axis '{self.name}' names {_written(twice)} twice.")
         inner = {path[:depth] for path in paths for depth in range(1, len(path))}
         for path in paths:
@@ -145,8 +181,15 @@ class HierarchyCells:
                 f"Axis '{self.name}' is {depth} levels deep and needs {depth} different level "
                 f"names, got {list(names)}."
             )
+        for level in names:
+            if text(level, f"A level of axis '{self.name}'") in _TAKEN:
+                raise InputError(
+                    f"A level of axis '{self.name}' is called {level!r}, which is the name of "
+                    f"another column of a release. Call it something else."
+                )
         object.__setattr__(self, "paths", paths)
-        object.__setattr__(self, "level_names", tuple(str(n) for n in names))
+        object.__setattr__(self, "level_names", names)
+        _ = self._cells  # refuses labels that cannot be told apart
 
     @property
     def size(self) -> int:
@@ -156,26 +199,49 @@ class HierarchyCells:
     def _nodes(self) -> dict[Path, tuple[int, int]]:
         """Every prefix of a path, with its cells [start, stop)."""
         nodes: dict[Path, tuple[int, int]] = {(): (0, self.size)}
-        for i, path in enumerate(self.paths):
-            for depth in range(1, len(path) + 1):
-                start, _ = nodes.get(path[:depth], (i, i))
-                nodes[path[:depth]] = (start, i + 1)
+        for depth, begins in enumerate(self._levels.values(), start=1):
+            starts = begins.tolist()
+            for start, stop in zip(starts, [*starts[1:], self.size], strict=True):
+                if len(self.paths[start]) >= depth:
+                    nodes[self.paths[start][:depth]] = (start, stop)
         return nodes
 
     @cached_property
+    def _named(self) -> dict[Any, list[Path]]:
+        """The nodes by their last label, and by their path written with slashes."""
+        named: dict[Any, list[Path]] = {}
+        for path in self._nodes:
+            for name in dict.fromkeys((*path[-1:], _written(path))):
+                named.setdefault(name, []).append(path)
+        return named
+
+    @cached_property
     def _cells(self) -> dict[Any, int]:
-        """Cells by whole path written with slashes, and by last label where that is unique."""
-        last: dict[Any, int] = {}
+        """Cells by path, by path written with slashes, and by last label where that is unique."""
+        cells: dict[Any, int] = {}
+        for i, path in enumerate(self.paths):
+            cells[path] = i
+            if cells.setdefault(_written(path), i) != i:
+                raise InputError(
+                    f"Two paths of axis '{self.name}' are both written {_written(path)}. "
+                    f"Change one of their labels."
+                )
+        last: dict[Label, int] = {}
         for i, path in enumerate(self.paths):
             last[path[-1]] = -1 if path[-1] in last else i
-        whole = {"/".join(map(str, path)): i for i, path in enumerate(self.paths)}
-        return {**{label: i for label, i in last.items() if i >= 0}, **whole}
+        for label, i in last.items():
+            if i >= 0 and cells.setdefault(label, i) != i:
+                raise InputError(
+                    f"On axis '{self.name}' {label!r} is both the label of "
+                    f"{_written(self.paths[i])} and the whole of another path. Change one of them."
+                )
+        return cells
 
     def locate(self, values: npt.ArrayLike) -> Ints:
-        """The cell of each finest label, or of each path written as "CA/Kern"."""
-        if isinstance(values, Sequence) and values and isinstance(values[0], tuple):
-            paths: dict[Any, int] = {path: i for i, path in enumerate(self.paths)}
-            return np.array([paths.get(path, -1) for path in values], np.int64)
+        """The cell of each finest label, or of each path: ("CA", "Kern") or "CA/Kern".
+
+        A finest label that several paths end in falls into none of them: give the paths.
+        """
         return _located(values, self._cells)
 
     def locate_columns(self, columns: Sequence[npt.ArrayLike]) -> Ints:
@@ -191,20 +257,22 @@ class HierarchyCells:
         return self.node(*(value if isinstance(value, tuple) else (value,)))[0]
 
     def boundaries(self, values: npt.ArrayLike) -> Ints:
-        """As `boundary`, for an array of finest labels."""
-        return np.array([self.boundary(value) for value in np.asarray(values).ravel()], np.int64)
+        """As `boundary`, for an array."""
+        if isinstance(values, (list, tuple)):
+            values = np.fromiter(values, dtype=object, count=len(values))
+        return each(self.boundary, np.asarray(values, object))
 
-    def edge(self, index: int) -> str:
-        """The path with that many cells before it; past the last, the words "the end"."""
-        return _written(self.paths[index]) if index < self.size else "the end"
+    def edge(self, index: int) -> str | None:
+        """The path with that many cells before it; None past the last."""
+        return _written(self.paths[index]) if index < self.size else None
 
     def node(self, *path: object) -> tuple[int, int]:
         """The cells [start, stop) under a path of labels; one label alone if it is unique."""
-        labels = tuple(_plain(label) for label in path)
-        if None not in labels and labels in self._nodes:
-            return self._nodes[labels]  # type: ignore[index]
+        labels: Any = tuple(_plain(label) for label in path)
+        if labels in self._nodes:
+            return self._nodes[labels]
         if len(labels) == 1:
-            matches = [found for found in self._nodes if found and found[-1] == labels[0]]
+            matches = self._named.get(labels[0], [])
             if len(matches) == 1:
                 return self._nodes[matches[0]]
             if matches:
@@ -216,16 +284,23 @@ class HierarchyCells:
     def children(self, *path: object) -> list[Label]:
         """The labels directly under a path, in order."""
         depth = len(path)
-        labels = [p[depth] for p in self.paths if p[:depth] == path and len(p) > depth]
-        return list(dict.fromkeys(labels))
+        labels: Any = tuple(_plain(label) for label in path)
+        start, stop = self._nodes.get(labels, (0, 0))
+        return list(dict.fromkeys(p[depth] for p in self.paths[start:stop] if len(p) > depth))
 
     def levels(self) -> dict[str, Ints]:
         """The first cell of every node, level by level, coarsest first."""
-        found: dict[str, Ints] = {}
-        for depth, level in enumerate(self.level_names, start=1):
-            cut = [path[:depth] for path in self.paths]
-            starts = [i for i in range(self.size) if i == 0 or cut[i] != cut[i - 1]]
-            found[level] = np.array(starts, np.int64)
+        return dict(self._levels)
+
+    @cached_property
+    def _levels(self) -> dict[str, Ints]:
+        shared = np.array([_shared(*two) for two in itertools.pairwise(((), *self.paths))])
+        found = {
+            level: np.flatnonzero(shared < depth).astype(np.int64)
+            for depth, level in enumerate(self.level_names, start=1)
+        }
+        for starts in found.values():
+            starts.setflags(write=False)
         return found
 
     def coarsen(self, level: str) -> HierarchyCells:
@@ -254,7 +329,7 @@ class HierarchyCells:
 
 
 def paths_of(tree: object, name: str) -> tuple[Path, ...]:
-    """The paths from a nested dict or list, from an iterable of paths, or from (child, parent)s.
+    """The paths of a nested dict, of a list of paths or of a table of parents; labels unchecked.
 
     A mapping whose values are labels or None is a table of parents; any other mapping is nested.
     """
@@ -273,22 +348,22 @@ def paths_of(tree: object, name: str) -> tuple[Path, ...]:
             path = path.split("/")
         if not isinstance(path, Sequence):
             raise InputError(f"A path of axis '{name}' must be a list of labels, got {path!r}.")
-        paths.append(tuple(_checked(label, name) for label in path))
+        paths.append(tuple(path))
     return tuple(paths)
 
 
 def _from_nested(tree: object, name: str) -> Iterable[Path]:
     if isinstance(tree, Mapping):
         for label, below in tree.items():
-            head = (_checked(label, name),)
-            if not below:
+            head = (label,)
+            if below is None or (isinstance(below, Sized) and len(below) == 0):
                 yield head
             else:
                 for path in _from_nested(below, name):
                     yield head + path
     elif isinstance(tree, Iterable) and not isinstance(tree, str):
         for label in tree:
-            yield (_checked(label, name),)
+            yield (label,)
     else:
         raise InputError(f"Axis '{name}' holds {tree!r} where a dict or list of labels belongs.")
 
@@ -296,20 +371,44 @@ def _from_nested(tree: object, name: str) -> Iterable[Path]:
 def _from_parents(parents: Mapping[Any, Any], name: str) -> tuple[Path, ...]:
     inner = set(parents.values())
     paths = []
+    placed: set[Label] = set()
     for label in parents:
         if label in inner:
             continue
-        path: list[Label] = []
+        path: dict[Label, None] = {}
         step: Any = label
         while step is not None:
             if step in path:
                 raise InputError(f"Axis '{name}' goes in a circle at {step!r}.")
-            path.append(_checked(step, name))
+            path[_checked(step, name)] = None
             step = parents.get(step)
         paths.append(tuple(reversed(path)))
-    if not paths:
-        raise InputError(f"Axis '{name}' goes in a circle: every label is somebody's parent.")
+        placed.update(path)
+    for label in parents:
+        if label not in placed:
+            raise InputError(f"Axis '{name}' goes in a circle at {label!r}.")
     return tuple(paths)
+
+
+def _shared(one: Path, other: Path) -> int:
+    """How many labels two paths have in common from the first on."""
+    count = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count
+
+
+def _is_grouped(paths: tuple[Path, ...]) -> bool:
+    """Whether the members of every group follow one another already."""
+    seen: set[Path] = set()
+    for before, path in itertools.pairwise(((), *paths)):
+        new = [path[:depth] for depth in range(_shared(before, path) + 1, len(path) + 1)]
+        if not seen.isdisjoint(new):
+            return False
+        seen.update(new)
+    return True
 
 
 def _grouped(paths: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 MOST_CELLS = 1 << 32  # more than fits in memory anywhere; a typing error rather than a domain
 _LARGEST = 1 << 62
+_EXACT = 1 << 53  # up to here every whole number is a float
 
 
 def real_numbers(values: npt.ArrayLike, name: str) -> Floats:
@@ -62,6 +63,12 @@ def finite_number(value: object, what: str) -> float:
     return number
 
 
+def each(boundary: Callable[[object], int], values: npt.NDArray[Any]) -> Ints:
+    """The boundary of each value, in the shape of the array."""
+    given = values.ravel() if values.dtype.kind == "M" else values.ravel().tolist()
+    return np.array([boundary(value) for value in given], np.int64).reshape(values.shape)
+
+
 def check_size(size: int, name: str) -> None:
     """Refuses an axis of no cells or of absurdly many."""
     if size < 1:
@@ -74,14 +81,16 @@ def check_size(size: int, name: str) -> None:
 
 def off_grid(name: str, given: object, below: object, above: object) -> InputError:
     """The error for a range end that is no edge."""
+    after = "the end" if above is None else above
     return InputError(
-        f"{given!r} is not an edge of axis '{name}'. The nearest edges are {below} and {above}."
+        f"{given!r} is not an edge of axis '{name}'. The nearest edges are {below} and {after}."
     )
 
 
 def outside(name: str, given: object, low: object, high: object) -> InputError:
     """The error for a range end beyond the axis."""
-    return InputError(f"{given!r} is outside axis '{name}', which runs from {low} to {high}.")
+    end = "the end" if high is None else high
+    return InputError(f"{given!r} is outside axis '{name}', which runs from {low} to {end}.")
 
 
 @dataclass(frozen=True)
@@ -124,7 +133,7 @@ class IntegerCells:
                 inside = (array >= self.first) & (array <= self.last) & (array == np.floor(array))
         cells = np.full(array.shape, -1, np.int64)
         cells[inside] = array[inside].astype(np.int64) - self.first
-        cells[cells >= self.size] = -1  # a float beside an end larger than 2^53
+        cells[(cells < 0) | (cells >= self.size)] = -1  # a float beside an end larger than 2^53
         return cells
 
     def _cell(self, value: object) -> int:
@@ -138,21 +147,29 @@ class IntegerCells:
 
     def boundary(self, value: object) -> int:
         """The number of cells left of an edge given in axis units."""
-        number = finite_number(value, f"A range end on axis '{self.name}'")
+        number: int | float = finite_number(value, f"A range end on axis '{self.name}'")
+        if isinstance(value, (int, np.integer)):
+            number = int(value)  # exact past 2^53, where floats are not
         if not self.first <= number <= self.last + 1:
             raise outside(self.name, value, self.first, self.last + 1)
         if number != math.floor(number):
             raise off_grid(self.name, value, math.floor(number), math.ceil(number))
-        return (int(value) if isinstance(value, (int, np.integer)) else int(number)) - self.first
+        return int(number) - self.first
 
     def boundaries(self, values: npt.ArrayLike) -> Ints:
         """As `boundary`, for an array."""
         array = np.asarray(values)
-        if array.dtype.kind not in "iu":
-            return np.array([self.boundary(value) for value in array.ravel()], np.int64)
-        if array.size and (array.min() < self.first or array.max() > self.last + 1):
-            wrong = array[(array < self.first) | (array > self.last + 1)][0]
-            raise outside(self.name, int(wrong), self.first, self.last + 1)
+        if array.dtype.kind not in "iuf":
+            return each(self.boundary, array)
+        low, high = self.first, self.last + 1
+        if array.dtype.kind == "f":
+            low, high = max(low, -_EXACT), min(high, _EXACT)
+        with np.errstate(invalid="ignore"):
+            good = (array >= low) & (array <= high)
+        if array.dtype.kind == "f":
+            good &= array == np.floor(array)
+        if not good.all():
+            return each(self.boundary, array)  # says what is wrong
         return array.astype(np.int64) - self.first
 
     def edge(self, index: int) -> int:
@@ -196,8 +213,11 @@ class RegularCells:
                 f"Axis '{self.name}' runs from {self.low} to {self.high}: the high end must be "
                 f"above the low one."
             )
-        if not math.isfinite(self.high - self.low):
-            raise InputError(f"Axis '{self.name}' is wider than a float can hold.")
+        if not math.isfinite((self.high - self.low) * bins):
+            raise InputError(
+                f"Axis '{self.name}' runs from {self.low} to {self.high} in {bins:,} bins: its "
+                f"edges cannot be computed in floats. Use a narrower axis."
+            )
         if (self.high - self.low) / bins < 4 * math.ulp(max(abs(self.low), abs(self.high))):
             raise InputError(
                 f"Axis '{self.name}' has {bins:,} bins between {self.low} and {self.high}, too "
@@ -232,7 +252,7 @@ class RegularCells:
 
     def boundaries(self, values: npt.ArrayLike) -> Ints:
         """As `boundary`, for an array; an end within a billionth of a cell of an edge is it."""
-        x = real_numbers(values, self.name).ravel()
+        x = real_numbers(values, self.name)
         width = (self.high - self.low) / self.bins
         with np.errstate(invalid="ignore"):
             beyond = ~((x >= self.low - 1e-9 * width) & (x <= self.high + 1e-9 * width))
@@ -304,7 +324,7 @@ class EdgeCells:
 
     def boundaries(self, values: npt.ArrayLike) -> Ints:
         """As `boundary`, for an array."""
-        x = real_numbers(values, self.name).ravel()
+        x = real_numbers(values, self.name)
         with np.errstate(invalid="ignore"):
             beyond = ~((x >= self.edges[0]) & (x <= self.edges[-1]))
         if beyond.any():

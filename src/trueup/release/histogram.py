@@ -152,7 +152,8 @@ class Release:
         bars = np.unique(np.linspace(0, self.axis.size, 65).astype(np.int64))
         heights = np.diff(self.prefix[bars]).astype(np.float64)
         spread = np.sqrt(self.errors.range_variances(bars[:-1], bars[1:]))
-        edges = (str(self.axis.cells.edge(0)), str(self.axis.cells.edge(self.axis.size)))
+        low, high = self.axis.cells.edge(0), self.axis.cells.edge(self.axis.size)
+        edges = (str(low), "" if high is None else str(high))
         title = f"{self.axis.name}: {self.axis.size:,} cells, total {self.total()}"
         return page(title, heights, spread, edges, self.about)
 

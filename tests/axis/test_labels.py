@@ -1,0 +1,298 @@
+"""Categories and hierarchies against plain dicts and sets of paths."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from trueup import Axis, InputError
+
+words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/"), min_size=1)
+labels = st.one_of(words, st.integers(-(2**70), 2**70))
+
+
+def objects(values):
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+# ---- categories
+
+
+@given(st.lists(labels, min_size=1, max_size=12, unique=True), st.lists(labels, max_size=6))
+def test_a_label_is_in_its_own_cell_and_no_other(known, others):
+    axis = Axis.categories("kind", known)
+    for cell, label in enumerate(known):
+        assert axis.locate([label])[0] == cell
+        low, high = axis.interval(cell)
+        assert low == label
+        assert axis.span(low, high) == (cell, cell + 1)
+        assert axis.node(label) == (cell, cell + 1)
+    mixed = [*known, *others]
+    expected = [known.index(v) if v in known else -1 for v in mixed]
+    assert axis.locate(mixed).tolist() == expected
+    assert axis.locate(objects(mixed)).tolist() == expected
+
+
+def test_one_as_text_and_one_as_number_are_different_labels():
+    axis = Axis.categories("kind", ["1", 1, "A"])
+    assert axis.locate(["A", 1, "1"]).tolist() == [2, 1, 0]
+    assert axis.locate([1, 1]).tolist() == [1, 1]
+    assert axis.locate(["1"]).tolist() == [0]
+
+
+def test_whole_numbers_that_came_with_missing_ones_are_found():
+    axis = Axis.categories("code", [1, 2, 3])
+    assert axis.locate(pd.Series([1, None, 3, 2.5])).tolist() == [0, -1, 2, -1]
+    assert axis.locate(pl.Series([1, None, 3])).tolist() == [0, -1, 2]
+    assert axis.locate(np.full(2000, 3.0)).tolist() == [2] * 2000
+
+
+def test_what_is_missing_or_no_label_is_in_no_cell():
+    axis = Axis.categories("kind", ["A", 1, 0, "None", "nan", ""])
+    values = [None, np.nan, pd.NA, pd.NaT, True, False, b"A", ("A",), ["A"], 1.5, "a", "A "]
+    assert axis.locate(objects(values)).tolist() == [-1] * len(values)
+    assert axis.locate(np.array([True, False])).tolist() == [-1, -1]
+    assert axis.locate(np.ma.array(["A", "A"], mask=[True, False])).tolist() == [-1, 0]
+
+
+def test_long_columns_give_the_same_cells_as_short_ones():
+    values = np.random.default_rng(1).integers(0, 31, (2, 1000))
+    axis = Axis.categories("kind", [3, 1, 4, 15, 9, 26])
+    expected = [axis.locate([v])[0] for v in range(31)]
+    assert axis.locate(values).tolist() == np.take(expected, values).tolist()
+    text = Axis.categories("kind", ["3", "1", "4", "15", "9", "26"])
+    assert text.locate(values.astype(str)).tolist() == np.take(expected, values).tolist()
+
+
+@pytest.mark.parametrize(
+    ("given_labels", "told"),
+    [
+        ([], "has no cells"),
+        (["A", "B", "A"], "names 'A' twice"),
+        ([1, np.int64(1)], "names 1 twice"),
+        ("AB", "needs a list of labels, got 'AB'"),
+        (5, "needs a list of labels, got 5"),
+        (["A", None], "must be text or a whole number, got None"),
+        (["A", True], "must be text or a whole number, got True"),
+        (["A", 1.5], "must be text or a whole number, got 1.5"),
+        (["A", "\ud800"], "must be text or a whole number"),
+    ],
+)
+def test_labels_that_make_no_sense_are_refused(given_labels, told):
+    with pytest.raises(InputError) as refusal:
+        Axis.categories("kind", given_labels)
+    assert told in str(refusal.value)
+    assert "'kind'" in str(refusal.value)
+
+
+def test_an_unknown_category_is_refused_with_the_known_ones_named():
+    axis = Axis.categories("grade", list("ABCDEFGHIJ"))
+    told = "'Z' is not a label of axis 'grade'. Labels: 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', …"
+    for ask in (
+        lambda: axis.span("Z", None),
+        lambda: axis.node("Z"),
+        lambda: axis.spans(["A", "Z"], ["B", "B"]),
+    ):
+        with pytest.raises(InputError, match=told):
+            ask()
+    with pytest.raises(InputError, match="is not a label"):
+        axis.node("A", "B")
+    with pytest.raises(InputError, match="reversed"):
+        axis.span("C", "B")
+    assert [a.tolist() for a in axis.spans(["A", "C"], ["B", "J"])] == [[0, 2], [1, 9]]
+
+
+# ---- hierarchies
+
+
+@st.composite
+def forests(draw, deep=3):
+    """A nested dict whose branches end at any depth, and its paths."""
+
+    def branch(depth):
+        names = draw(st.lists(words, min_size=1, max_size=3, unique=True))
+        if depth == 0:
+            return {name: {} for name in names}
+        return {name: branch(depth - 1) if draw(st.booleans()) else {} for name in names}
+
+    def walk(tree):
+        for label, below in tree.items():
+            if below:
+                yield from ((label, *path) for path in walk(below))
+            else:
+                yield (label,)
+
+    tree = branch(draw(st.integers(0, deep - 1)))
+    return tree, list(walk(tree))
+
+
+def cells_under(paths, prefix):
+    return [i for i, path in enumerate(paths) if path[: len(prefix)] == tuple(prefix)]
+
+
+def made(tree):
+    """The axis, unless two of its labels cannot be told apart."""
+    try:
+        return Axis.hierarchy("place", tree)
+    except InputError as refusal:
+        assume("Change one of the" not in str(refusal))
+        raise
+
+
+@given(forests(), st.randoms(use_true_random=False))
+def test_nested_dicts_and_shuffled_paths_are_the_same_hierarchy(forest, random):
+    tree, paths = forest
+    axis = made(tree)
+    assert [tuple(p) for p in axis.to_json()["paths"]] == paths
+    assert Axis.hierarchy("place", paths) == axis
+    assert Axis.hierarchy("place", [list(p) for p in paths]) == axis
+    shuffled = paths.copy()
+    random.shuffle(shuffled)
+    again = Axis.hierarchy("place", shuffled)
+    found = [tuple(p) for p in again.to_json()["paths"]]
+    assert sorted(map(str, found)) == sorted(map(str, paths))
+    for path in paths:  # every group is together
+        for depth in range(1, len(path) + 1):
+            under = cells_under(found, path[:depth])
+            assert under == list(range(under[0], under[-1] + 1))
+
+
+@given(forests())
+def test_a_path_is_in_its_own_cell_and_a_node_holds_the_cells_under_it(forest):
+    tree, paths = forest
+    axis = made(tree)
+    finest = [path[-1] for path in paths]
+    for cell, path in enumerate(paths):
+        assert axis.locate([path])[0] == axis.locate(["/".join(path)])[0] == cell
+        assert axis.span(*axis.interval(cell)) == (cell, cell + 1)
+        assert axis.locate([path[-1]])[0] == (cell if finest.count(path[-1]) == 1 else -1) or (
+            (path[-1],) in paths
+        )
+        for depth in range(1, len(path) + 1):
+            under = cells_under(paths, path[:depth])
+            assert axis.node(*path[:depth]) == (under[0], under[-1] + 1)
+    assert axis.node() == (0, len(paths))
+
+
+@given(forests())
+def test_levels_begin_where_the_path_changes(forest):
+    tree, paths = forest
+    axis = made(tree)
+    for depth, starts in enumerate(axis.levels().values(), start=1):
+        cut = [path[:depth] for path in paths]
+        assert starts.tolist() == [len(list(g)) and cut.index(k) for k, g in itertools.groupby(cut)]
+        coarse = axis.coarsen(f"level {depth}")
+        assert [tuple(p) for p in coarse.to_json()["paths"]] == list(dict.fromkeys(cut))
+    assert len(axis.levels()["level 1"]) == len(tree)
+    finest = list(axis.levels().values())[-1]
+    assert finest.tolist() == list(range(len(paths)))
+
+
+@given(forests())
+def test_a_table_of_parents_is_the_same_hierarchy(forest):
+    _, paths = forest
+    every = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
+    names = {node: f"{number}:{node[-1]}" for number, node in enumerate(sorted(every))}
+    parents = {names[node]: names[node[:-1]] if len(node) > 1 else None for node in sorted(every)}
+    axis = Axis.hierarchy("place", parents)
+    expected = {tuple(names[path[:depth]] for depth in range(1, len(path) + 1)) for path in paths}
+    assert {tuple(p) for p in axis.to_json()["paths"]} == expected
+
+
+def test_rows_of_label_columns_are_found_by_their_whole_path():
+    axis = Axis.hierarchy("place", {"CA": ["Kern", "Lake"], "NV": ["Lake"], "DC": None})
+    states = ["CA", "NV", "DC", "CA", None, "TX", "CA"]
+    counties = ["Lake", "Lake", None, "Clark", "Kern", "Kern", None]
+    assert axis.cells.locate_columns([states, counties]).tolist() == [1, 2, 3, -1, -1, -1, -1]
+    # Lake alone does not say which; DC alone does.
+    assert axis.locate(["Lake", "Kern", "DC", "NV/Lake", ("NV", "Lake")]).tolist() == [
+        -1,
+        0,
+        3,
+        2,
+        2,
+    ]
+    assert axis.locate(objects([("CA", "Lake"), None, ("CA",)])).tolist() == [1, -1, -1]
+
+
+def test_groups_named_once_may_be_asked_by_name_alone():
+    axis = Axis.hierarchy("place", {"CA": ["Kern", "Lake"], "NV": ["Lake"]}, ["state", "county"])
+    assert axis.node("CA") == (0, 2)
+    assert axis.node("NV", "Lake") == axis.node("NV/Lake") == (2, 3)
+    assert axis.span("Kern", "NV") == (0, 2)
+    assert axis.span(("CA", "Lake"), ("NV", "Lake")) == (1, 2)
+    assert [a.tolist() for a in axis.spans(["Kern", ("CA", "Lake")], "NV")] == [[0, 1], [2, 2]]
+    with pytest.raises(InputError, match="'Lake' is ambiguous on axis 'place': CA/Lake or NV/Lake"):
+        axis.node("Lake")
+    with pytest.raises(
+        InputError, match=r"'CA/Clark' is not a label of axis 'place'\. Labels: 'Kern'"
+    ):
+        axis.node("CA", "Clark")
+    with pytest.raises(
+        InputError, match=r"'TX' is not a label of axis 'place'\. Labels: 'CA', 'NV'"
+    ):
+        axis.node("TX")
+    assert axis.cells.children("CA") == ["Kern", "Lake"]
+    table = axis.columns(np.array([0, 0, 2]), np.array([1, 2, 3]))
+    assert table == {"state": ["CA", "CA", "NV"], "county": ["Kern", None, "Lake"]}
+
+
+@pytest.mark.parametrize(
+    ("tree", "levels", "told"),
+    [
+        ({}, (), "has no cells"),
+        ([], (), "has no cells"),
+        ([[]], (), "has an empty path"),
+        ("CA/Kern", (), "needs a nested dict, a list of paths or a table of parents"),
+        (5, (), "got 5"),
+        ([5], (), "must be a list of labels, got 5"),
+        ([["CA", None]], (), "must be text or a whole number, got None"),
+        ([("CA", "Kern"), ("CA", "Kern")], (), "names CA/Kern twice"),
+        ([("CA",), ("CA", "Kern")], (), "has CA both as a cell and as a group"),
+        ({"CA": {"Kern": 5}}, (), "holds 5 where a dict or list"),
+        ({"CA": {"Kern": "Lost"}}, (), "holds 'Lost' where a dict or list"),
+        ({"CA": ["Kern"]}, ["state"], "is 2 levels deep and needs 2 different level names"),
+        ({"CA": ["Kern"]}, ["a", "a"], "needs 2 different level names"),
+        ({"CA": ["Kern"]}, ["state", "count"], "is called 'count'"),
+        ({"CA": ["Kern"]}, ["state", 2], "A level of axis 'place' must be text, got 2"),
+        ({"a": "b", "b": "a"}, (), "goes in a circle"),
+        ({"a": "b", "b": "a", "c": None}, (), "goes in a circle"),
+        ({"x": "a", "a": "b", "b": "a"}, (), "goes in a circle"),
+        ({"a": "a"}, (), "goes in a circle"),
+        ([("a", "b"), ("c", "a/b")], (), "'a/b' is both the label of c/a/b"),
+        ([("a/b", "c"), ("a", "b/c")], (), "both written a/b/c"),
+    ],
+)
+def test_a_hierarchy_that_makes_no_sense_is_refused(tree, levels, told):
+    with pytest.raises(InputError) as refusal:
+        Axis.hierarchy("place", tree, levels)
+    assert told in str(refusal.value)
+
+
+def test_a_branch_may_be_an_array():
+    tree = {"CA": np.array(["Kern", "Napa"]), "NV": np.array([]), "DC": ()}
+    assert Axis.hierarchy("place", tree).to_json()["paths"] == [
+        ["CA", "Kern"],
+        ["CA", "Napa"],
+        ["NV"],
+        ["DC"],
+    ]
+
+
+def test_a_hundred_thousand_labels_are_no_trouble():
+    # Work that grows with the square of the size would hang here.
+    paths = [(f"s{i // 2000}", f"c{i // 50}", f"t{i}") for i in range(100_000)]
+    axis = Axis.hierarchy("place", paths)
+    assert axis.count([path[-1] for path in paths]).tolist() == [1] * 100_000
+    assert all(axis.node(f"c{i}") == (50 * i, 50 * i + 50) for i in range(2000))
+    assert axis.coarsen("level 2").size == 2000
+    with pytest.raises(InputError, match="twice"):
+        Axis.hierarchy("place", [*paths, paths[-1]])
+    with pytest.raises(InputError, match="twice"):
+        Axis.categories("place", [*range(100_000), 99_999])
