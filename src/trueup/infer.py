@@ -6,8 +6,9 @@ Reads the noisy answers and the constraints of the question, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +23,29 @@ from trueup.uncertainty import QueryErrors, TreeErrors, tree_errors
 Floats = npt.NDArray[np.float64]
 AnyRelease = Release | SortedRelease | QueryRelease
 
+Method = Literal["top-down", "exact"]
+
 _MOST_QUERIES = 4_000
 
 
-def infer(measurement: Measurement) -> Any:
+def infer(
+    measurement: Measurement,
+    *,
+    nonnegative: bool = False,
+    integers: bool = False,
+    graphical: bool = False,
+    method: Method | None = None,
+) -> Any:
     """The release whose answers obey the question's constraints and are nearest in L2.
 
     Trees: weighted least squares in two passes (H̄). Sorted counts: isotonic regression (S̄).
     Named counts: least squares. Unit counts obey no constraints and stay as they are.
+
+    `nonnegative` and `integers` give counts for people to read, which still add up; the release
+    then keeps the unbiased ones beside them (`release.unbiased`). Non-negative counts are made
+    by `method`: "top-down" (the default) keeps the total and moves each parent's children to the
+    nearest non-negative ones; "exact" is the one nearest to all the noisy answers at once.
+    `graphical` gives sorted degrees that some undirected graph has.
 
     >>> from trueup.ask import SortedCounts
     >>> infer(Measurement(SortedCounts(4), [1, 2, 0, 11], epsilon=1)).counts().tolist()
@@ -38,17 +54,61 @@ def infer(measurement: Measurement) -> Any:
     if not isinstance(measurement, Measurement):
         raise InputError(f"infer needs a Measurement, got {type(measurement).__name__}.")
     question = measurement.question
+    wish = _checked(question, _Wish(nonnegative, integers, graphical, method))
     about = {**measurement.about(), "inferred": "least squares"}
     if isinstance(question, (UnitCounts, TreeCounts)):
         errors = errors_of(question, measurement.block_scales, measurement.law)
-        return Release.of(question.answer_axis, _cells(measurement), errors, about)
+        cells = _cells(measurement)
+        release = Release.of(question.answer_axis, cells, errors, about)
+        if not wish.shown:
+            return release
+        return release.showing(_shown(measurement, cells, wish), wish.words)
     if isinstance(question, SortedCounts):
-        from trueup._kernels.isotonic import isotonic
-
-        return SortedRelease(isotonic(measurement.noisy), measurement.block_scales[0], about)
+        return _sorted(measurement, about, wish)
     if isinstance(question, CountQueries):
-        return _queries(measurement, question, about)
+        return _queries(measurement, question, about, wish)
     raise InputError(f"infer does not know questions of type {type(question).__name__}.")
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """How the answers are to be shown."""
+
+    nonnegative: bool
+    integers: bool
+    graphical: bool
+    method: str | None
+
+    @property
+    def shown(self) -> bool:
+        return self.nonnegative or self.integers or self.graphical
+
+    @property
+    def words(self) -> str:
+        """What the shown answers are, for a reader."""
+        if self.graphical:
+            return "a graphical sequence"
+        whole = "whole numbers" if self.integers else "counts"
+        if not self.nonnegative:
+            return whole
+        return f"non-negative {whole}" + (f", {self.method}" if self.method else "")
+
+
+def _checked(question: Question, wish: _Wish) -> _Wish:
+    """The wish with its method filled in, refused if it makes no sense for the question."""
+    if wish.method not in (None, "top-down", "exact"):
+        raise InputError(f'method must be "top-down" or "exact", got {wish.method!r}.')
+    if wish.method and not wish.nonnegative:
+        raise InputError("A method is for non-negative counts: give nonnegative=True with it.")
+    if wish.graphical and not (isinstance(question, SortedCounts) and question.ends == 2):
+        raise InputError(
+            "graphical is for the degrees of an undirected graph: SortedCounts(…, ends=2)."
+        )
+    if isinstance(question, (UnitCounts, TreeCounts)):
+        return replace(wish, method=wish.method or "top-down") if wish.nonnegative else wish
+    if wish.method == "top-down":
+        raise InputError(f"top-down needs a tree; {type(question).__name__} has none.")
+    return wish
 
 
 def errors_of(
@@ -72,6 +132,44 @@ def _cells(measurement: Measurement) -> Floats:
     return fitted[len(fitted) - question.shape.size :]
 
 
+def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[Any]:
+    """The cells of a tree or of unit counts, made to be shown."""
+    from trueup._kernels.shown import nonnegative_cells, whole_cells
+
+    question = measurement.question
+    assert isinstance(question, (TreeCounts, UnitCounts))
+    if wish.method == "exact" and isinstance(question, TreeCounts):
+        from trueup._kernels.nonnegative import nonnegative_leaves
+
+        cells, _ = nonnegative_leaves(question.shape.first, *node_values(measurement))
+    elif wish.method == "exact":
+        cells = np.maximum(cells, 0.0)
+    elif wish.nonnegative:
+        cells = nonnegative_cells(question.shape, cells)
+    return whole_cells(question.shape, cells, wish.nonnegative) if wish.integers else cells
+
+
+def _sorted(measurement: Measurement, about: dict[str, Any], wish: _Wish) -> SortedRelease:
+    from trueup._kernels.isotonic import isotonic
+
+    fit = isotonic(measurement.noisy)
+    scale = measurement.block_scales[0]
+    if not wish.shown:
+        return SortedRelease(fit, scale, about)
+    # Clipping and rounding keep the order, and bring no count further from a whole, non-negative
+    # truth than half a step: what held of the fit holds of them.
+    shown: npt.NDArray[Any] = fit
+    if wish.graphical:
+        from trueup._kernels.graphical import nearest_graphical
+
+        shown = nearest_graphical(fit[::-1].copy())[::-1].copy()
+    elif wish.nonnegative:
+        shown = np.maximum(fit, 0.0)
+    if wish.integers and not wish.graphical:
+        shown = np.floor(shown + 0.5).astype(np.int64)
+    return SortedRelease(shown, scale, {**about, "inferred": wish.words}, fit)
+
+
 def node_values(measurement: Measurement) -> tuple[Floats, Floats]:
     """The noisy answer and weight of every node of the tree, breadth first; 0 where not asked."""
     question = measurement.question
@@ -89,7 +187,7 @@ def node_values(measurement: Measurement) -> tuple[Floats, Floats]:
 
 
 def _queries(
-    measurement: Measurement, question: CountQueries, about: dict[str, Any]
+    measurement: Measurement, question: CountQueries, about: dict[str, Any], wish: _Wish
 ) -> QueryRelease:
     if question.length > _MOST_QUERIES:
         raise InputError(
@@ -105,7 +203,23 @@ def _queries(
     covariance = measurement.variances[0] * (basis @ basis.T)
     # The unknowns are put on the grid and the answers added up from them, so that they agree.
     answers = matrix @ np.diff(prefix_on_grid(values))
-    return QueryRelease(answers, QueryErrors(question.names, covariance), about)
+    errors = QueryErrors(question.names, covariance)
+    if not wish.shown:
+        return QueryRelease(answers, errors, about)
+    if wish.nonnegative:
+        from scipy.optimize import nnls
+
+        values, _ = nnls(matrix, measurement.noisy.astype(np.float64))
+    if wish.integers:
+        from trueup._kernels.shape import Shape
+        from trueup._kernels.shown import whole_cells
+
+        flat = Shape.regular(len(values), (len(values),))
+        cells: npt.NDArray[Any] = whole_cells(flat, values, wish.nonnegative)
+        matrix = matrix.astype(np.int64)
+    else:
+        cells = np.diff(prefix_on_grid(values))
+    return QueryRelease(matrix @ cells, errors, {**about, "inferred": wish.words}, answers)
 
 
 def release_errors(question: Question, scales: Sequence[Fraction], law: str) -> TreeErrors:

@@ -55,6 +55,7 @@ def degree_sequence(
     *,
     epsilon: object,
     kind: str = "undirected",
+    graphical: bool = False,
 ) -> SortedRelease:
     """The private degree sequence of a graph given as pairs of node numbers, 0 … nodes − 1.
 
@@ -62,6 +63,7 @@ def degree_sequence(
     out of the first column: sensitivity 1) or "bipartite" (degrees of the first column, whose
     nodes are numbered apart from the second's: sensitivity 1). Self-loops are not counted; an
     edge given twice counts once (for undirected graphs, in either direction). `nodes` is public.
+    `graphical` gives the nearest sequence that is the degree sequence of some simple graph.
 
     >>> ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
     >>> len(degree_sequence(ring, nodes=4, epsilon=1).counts())
@@ -77,7 +79,10 @@ def degree_sequence(
         raise InputError("edges must be pairs of whole node numbers, an array of two columns.")
     ends = 2 if kind == "undirected" else 1
     question = SortedCounts(nodes, ends=ends)
-    return infer(measure(degrees(pairs, nodes, kind), question, epsilon))
+    if graphical and ends == 1:
+        raise InputError(f"graphical=True is for undirected graphs; this one is {kind}.")
+    measurement = measure(degrees(pairs, nodes, kind), question, epsilon)
+    return infer(measurement, graphical=graphical)
 
 
 def degrees(pairs: npt.NDArray[Any], nodes: int, kind: str) -> npt.NDArray[np.int64]:

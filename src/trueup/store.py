@@ -31,11 +31,15 @@ def load(path: str | Path) -> Measurement | AnyRelease:
                 return _release(columns, about)
             case "sorted release":
                 scale = Fraction(about["scales"][0])
-                return SortedRelease(np.asarray(columns["count"]), scale, about)
+                unbiased = columns.get("isotonic")
+                kept = None if unbiased is None else np.asarray(unbiased)
+                return SortedRelease(np.asarray(columns["count"]), scale, about, kept)
             case "query release":
                 covariance = np.array(about.pop("covariance"))
                 errors = QueryErrors(tuple(columns["query"]), covariance)
-                return QueryRelease(np.asarray(columns["count"]), errors, about)
+                unbiased = columns.get("unbiased")
+                kept = None if unbiased is None else np.asarray(unbiased)
+                return QueryRelease(np.asarray(columns["count"]), errors, about, kept)
     except (KeyError, TypeError, ValueError, IndexError, InputError) as wrong:
         raise FileError(f"{Path(path).name} cannot be read: {wrong}.") from None
     raise FileError(f"{Path(path).name} holds a {kind!r}, which this version does not know.")
@@ -47,7 +51,12 @@ def _release(columns: dict[str, Any], about: dict[str, Any]) -> Release:
         raise FileError("The file's question has no cells.")
     scales = [Fraction(scale) for scale in about["scales"]]
     errors = errors_of(question, scales, about["law"])
-    counts = np.asarray(columns["count"])
+    prefix = _running_sums(columns["count"])
+    unbiased = _running_sums(columns["unbiased"]) if "unbiased" in columns else None
+    return Release(question.answer_axis, prefix, errors, about, unbiased)
+
+
+def _running_sums(counts: Any) -> np.ndarray[Any, np.dtype[Any]]:
     # Saved counts lie on the grid already: their running sums are exact.
-    prefix = np.concatenate([np.zeros(1, counts.dtype), np.cumsum(counts)])
-    return Release(question.answer_axis, prefix, errors, about)
+    counts = np.asarray(counts)
+    return np.concatenate([np.zeros(1, counts.dtype), np.cumsum(counts)])

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueup._kernels.compiled import compiled
+from trueup._kernels.order import falling
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -319,61 +320,50 @@ def optimality_residual(
 
 
 @compiled
-def project_top_down(first: Integers, consistent: Floats, variance: Floats) -> Floats:
-    """The leaves of the top-down projection: no count negative, every parent kept.
+def project_top_down(first: Integers, consistent: Floats) -> Floats:
+    """The leaves of the top-down projection, in node order: nothing negative, parents kept.
 
-    From the root down, children c with variances V move to max(0, c − τV), τ chosen so that
-    they sum to their parent: the nearest non-negative children in the metric of their
-    variances; equal variances give the plain Euclidean projection. Leaves in node order.
+    From the root down, children c move to max(0, c − τ), τ chosen so that they sum to their
+    parent: the nearest non-negative children in L2.
     """
-    nodes = len(first) - 1
     x = consistent.copy()
     x[0] = max(x[0], 0.0)
-    live = np.empty(nodes, np.int64)
-    for v in range(nodes):
+    live = np.empty(len(x), np.int64)
+    for v in range(len(x)):
         a, b = first[v], first[v + 1]
         if a == b:
             continue
         if x[v] <= 0.0:
             x[a:b] = 0.0
             continue
-        # Dropping the negative ones and sharing the rest out again ends at τ (each dropped
-        # child stays out); after a few sweeps the rest is sorted, which bounds the work.
-        count = b - a
-        excess, spread = -x[v], 0.0
+        # Dropping those below τ and sharing the rest out again ends at τ, for τ only rises;
+        # after a few sweeps the rest is sorted, which bounds the work.
+        count, excess = b - a, -x[v]
         for c in range(a, b):
             live[c - a] = c
             excess += x[c]
-            spread += variance[c]
-        price = excess / spread
+        price = excess / count
         for _ in range(ROUNDS):
-            kept = 0
-            excess, spread = -x[v], 0.0
+            kept, excess = 0, -x[v]
             for k in range(count):
                 c = live[k]
-                if x[c] > price * variance[c]:
+                if x[c] > price:
                     live[kept] = c
                     kept += 1
                     excess += x[c]
-                    spread += variance[c]
             if kept == count or kept == 0:
                 break
             count = kept
-            price = excess / spread
+            price = excess / count
         else:
-            ratio = np.empty(count)
+            rest = x[live[:count]]
+            order = falling(rest)
+            excess = -x[v]
             for k in range(count):
-                ratio[k] = -x[live[k]] / variance[live[k]]
-            order = np.argsort(ratio)
-            excess, spread = -x[v], 0.0
-            for k in range(count):
-                c = live[order[k]]
-                if spread > 0.0 and x[c] * spread <= excess * variance[c]:
+                if k > 0 and rest[order[k]] * k <= excess:
                     break
-                excess += x[c]
-                spread += variance[c]
-                price = excess / spread
+                excess += rest[order[k]]
+                price = excess / (k + 1)
         for c in range(a, b):
-            x[c] = max(0.0, x[c] - price * variance[c])
-    leaves = leaves_of(first)
-    return x[leaves]
+            x[c] = max(0.0, x[c] - price)
+    return x[leaves_of(first)]

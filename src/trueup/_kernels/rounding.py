@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueup._kernels.compiled import compiled
+from trueup._kernels.order import falling
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -33,7 +34,7 @@ def _nearest_with_sum(values: Floats, total: float, nonnegative: bool) -> Floats
     """The values moved by one common amount, none below zero if asked, to the given sum."""
     if not nonnegative:
         return values + (total - values.sum()) / len(values)
-    order = np.argsort(-values)
+    order = falling(values)
     above, price = -total, 0.0
     for rank in range(len(values)):
         value = values[order[rank]]
@@ -90,7 +91,7 @@ def whole_numbers(first: Integers, values: Floats, total: int, nonnegative: bool
                 fraction[best] -= sign
                 left -= sign
             else:
-                order = np.argsort(-sign * fraction[a:b], kind="mergesort")
+                order = falling(sign * fraction[a:b])
                 for rank in range(b - a):
                     c = a + order[rank]
                     if left != 0 and not (sign < 0 and nonnegative and whole[c] == 0):

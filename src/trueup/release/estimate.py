@@ -17,22 +17,41 @@ class Estimate:
 
     It prints as value ± standard error: the truth lies within one standard error about two times
     in three. Two estimates of one release subtract and add with their common noise accounted for.
+
+    A count that was made non-negative or whole carries the unbiased estimate of the same count
+    (`unbiased`). The error of that one is known; its own is not, and is refused.
     """
 
     value: float | int
     combination: Combination = field(repr=False, compare=False)
     errors: Errors = field(repr=False, compare=False)
+    from_unbiased: Estimate | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def unbiased(self) -> Estimate:
+        """The unbiased estimate of the same count: itself, unless it was made to be shown."""
+        return self.from_unbiased or self
 
     @cached_property
     def std_error(self) -> float:
         """The standard deviation of the value around the truth."""
+        self._check_unbiased()
         return math.sqrt(self.errors.variance(self.combination))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """An interval that holds the truth with at least this probability."""
         check_level(level)
+        self._check_unbiased()
         reach = NormalDist().inv_cdf((1 + level) / 2) * self.std_error
         return self.value - reach, self.value + reach
+
+    def _check_unbiased(self) -> None:
+        if self.from_unbiased is not None:
+            raise InputError(
+                "This count was made non-negative or whole, and the error of least squares is no "
+                "longer its own. Ask for .unbiased.std_error or .unbiased.interval(level): they "
+                "belong to the unbiased estimate of the same count."
+            )
 
     def __add__(self, other: Estimate) -> Estimate:
         return self._with(other, 1.0)
@@ -50,12 +69,17 @@ class Estimate:
             )
         signed = tuple((key, sign * coefficient) for key, coefficient in other.combination)
         value = self.value + other.value if sign > 0 else self.value - other.value
-        return Estimate(value, self.combination + signed, self.errors)
+        both = None
+        if self.from_unbiased or other.from_unbiased:
+            both = self.unbiased._with(other.unbiased, sign)
+        return Estimate(value, self.combination + signed, self.errors, both)
 
     def __float__(self) -> float:
         return float(self.value)
 
     def __str__(self) -> str:
+        if self.from_unbiased is not None:
+            return f"{written(self.value)} (unbiased: {self.from_unbiased})"
         return f"{written(self.value)} ± {written(self.std_error)}"
 
 

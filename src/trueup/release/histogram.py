@@ -29,22 +29,53 @@ class Release:
     All answers are differences of one array of prefix sums kept on a binary grid, so that
     range(a, b) + range(b, c) == range(a, c) holds exactly, for every split. Ranges are half open
     in axis units: range(18, 65) counts ages 18 to 64.
+
+    A release made to be shown (non-negative, whole) keeps the unbiased counts beside the shown
+    ones: `unbiased` is the release of those, with their errors. `about["inferred"]` says which
+    this one gives.
     """
 
     axis: Axis
     prefix: npt.NDArray[Any]
     errors: TreeErrors
     about: dict[str, Any]
+    unbiased_prefix: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.prefix.shape != (self.axis.size + 1,):
             raise InputError(f"A release over '{self.axis.name}' needs {self.axis.size} counts.")
         self.prefix.setflags(write=False)
+        if self.unbiased_prefix is not None:
+            self.unbiased_prefix.setflags(write=False)
 
     @staticmethod
     def of(axis: Axis, counts: npt.ArrayLike, errors: TreeErrors, about: dict[str, Any]) -> Release:
         """The release with these counts, put on the grid."""
         return Release(axis, prefix_on_grid(counts), errors, about)
+
+    def showing(self, counts: npt.NDArray[Any], inferred: str) -> Release:
+        """A release that shows these counts and keeps its own as the unbiased ones."""
+        if counts.dtype.kind == "i":
+            prefix = np.concatenate([[0], np.cumsum(counts)])
+        else:
+            prefix = prefix_on_grid(counts)
+        about = {**self.about, "inferred": inferred}
+        return Release(self.axis, prefix, self.errors, about, self.prefix)
+
+    @cached_property
+    def unbiased(self) -> Release:
+        """The least-squares release of the same measurement: itself, unless made to be shown."""
+        if self.unbiased_prefix is None:
+            return self
+        about = {**self.about, "inferred": "least squares"}
+        return Release(self.axis, self.unbiased_prefix, self.errors, about)
+
+    def _check_unbiased(self) -> None:
+        if self.unbiased_prefix is not None:
+            raise InputError(
+                f"These counts are {self.about['inferred']}; the errors of least squares are not "
+                f"theirs. Ask the same of release.unbiased."
+            )
 
     def counts(self) -> npt.NDArray[Any]:
         """The count of every cell, in the order of the axis."""
@@ -52,6 +83,7 @@ class Release:
 
     def std_errors(self) -> Floats:
         """The standard error of every cell's count."""
+        self._check_unbiased()
         cells = np.arange(self.axis.size)
         return np.sqrt(self.errors.range_variances(cells, cells + 1))
 
@@ -66,6 +98,7 @@ class Release:
 
     def range_errors(self, low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
         """The standard errors of many ranges at once."""
+        self._check_unbiased()
         return np.sqrt(self.errors.range_variances(*self.axis.spans(low, high)))
 
     def node(self, *path: object) -> Estimate:
@@ -78,7 +111,8 @@ class Release:
 
     def _between(self, start: int, stop: int) -> Estimate:
         value = (self.prefix[stop] - self.prefix[start]).item()
-        return Estimate(value, (((start, stop), 1.0),), self.errors)
+        shown_for = None if self.unbiased is self else self.unbiased._between(start, stop)
+        return Estimate(value, (((start, stop), 1.0),), self.errors, shown_for)
 
     @cached_property
     def _rising(self) -> Floats:
@@ -122,13 +156,17 @@ class Release:
         return low + min(max(part, 0.0), 1.0) * (high - low)
 
     def columns(self) -> dict[str, Any]:
-        """The cells as a table: interval or label, count, standard error."""
+        """The cells as a table: interval or label, count, standard error.
+
+        Where the counts were made to be shown, the unbiased ones stand beside them, and the
+        standard error is theirs.
+        """
         cells = np.arange(self.axis.size)
-        return {
-            **self.axis.columns(cells, cells + 1),
-            "count": self.counts(),
-            "std_error": self.std_errors(),
-        }
+        table = {**self.axis.columns(cells, cells + 1), "count": self.counts()}
+        if self.unbiased is self:
+            return {**table, "std_error": self.std_errors()}
+        own = self.unbiased
+        return {**table, "unbiased": own.counts(), "unbiased_std_error": own.std_errors()}
 
     def to_frame(self, library: str = "pyarrow") -> Any:
         """The cells as a table of pyarrow, or of any library that narwhals knows by name."""
@@ -143,8 +181,9 @@ class Release:
 
     def __repr__(self) -> str:
         stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
+        shown = "" if self.unbiased is self else f"{self.about['inferred']}, "
         return (
-            f"<Release{stamp}: {self.axis.size:,} cells of '{self.axis.name}', "
+            f"<Release{stamp}: {self.axis.size:,} cells of '{self.axis.name}', {shown}"
             f"total {self.total()}, epsilon={self.about.get('epsilon')}>"
         )
 

@@ -14,6 +14,13 @@ _WIDTH, _HEIGHT = 560, 140
 _BAR, _WHISKER = "#0072b2", "#d55e00"  # apart for every kind of colour vision
 
 
+def _marks(about: dict[str, Any]) -> str:
+    inferred = str(about.get("inferred", "least squares"))
+    if inferred.startswith(("least squares", "isotonic")):
+        return "Marks and ± show one standard error."
+    return f"The counts are {inferred}; marks and ± show one standard error of the unbiased ones."
+
+
 def page(
     title: str, heights: Floats, spread: Floats, edges: tuple[str, str], about: dict[str, Any]
 ) -> str:
@@ -40,6 +47,6 @@ def page(
         f'<div style="display:flex;justify-content:space-between">'
         f"<span>{escape(edges[0])}</span><span>{escape(edges[1])}</span></div>"
         f"<figcaption>ε = {escape(str(about.get('epsilon')))}, protects one "
-        f"{escape(str(about.get('unit')))}. Marks and ± show one standard error.{stamp}"
+        f"{escape(str(about.get('unit')))}. {escape(_marks(about))}{stamp}"
         f"</figcaption></figure>"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,20 @@ class QueryRelease:
     answers: npt.NDArray[Any]
     errors: QueryErrors
     about: dict[str, Any]
+    unbiased_answers: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         self.answers.setflags(write=False)
+        if self.unbiased_answers is not None:
+            self.unbiased_answers.setflags(write=False)
+
+    @cached_property
+    def unbiased(self) -> QueryRelease:
+        """The least-squares answers: itself, unless made non-negative or whole to be shown."""
+        if self.unbiased_answers is None:
+            return self
+        about = {**self.about, "inferred": "least squares"}
+        return QueryRelease(self.unbiased_answers, self.errors, about)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -41,12 +53,20 @@ class QueryRelease:
         if name not in self.names:
             raise InputError(f"There is no query {name!r}. Queries: {', '.join(self.names)}.")
         value = self.answers[self.names.index(name)].item()
-        return Estimate(value, ((name, 1.0),), self.errors)
+        shown_for = None if self.unbiased is self else self.unbiased[name]
+        return Estimate(value, ((name, 1.0),), self.errors, shown_for)
 
     def columns(self) -> dict[str, Any]:
-        """The answers as a table: query, count, standard error."""
+        """The answers as a table: query, count, standard error.
+
+        Where the answers were made to be shown, the unbiased ones stand beside them, and the
+        standard error is theirs.
+        """
         spread = np.sqrt(np.maximum(np.diag(self.errors.covariance), 0.0))
-        return {"query": list(self.names), "count": self.answers, "std_error": spread}
+        table = {"query": list(self.names), "count": self.answers}
+        if self.unbiased_answers is None:
+            return {**table, "std_error": spread}
+        return {**table, "unbiased": self.unbiased_answers, "unbiased_std_error": spread}
 
     def to_frame(self, library: str = "pyarrow") -> Any:
         """The answers as a table of pyarrow, or of any library that narwhals knows by name."""
@@ -66,7 +86,7 @@ class QueryRelease:
         return f"<QueryRelease{stamp}: {listed}{', …' if len(self.names) > 6 else ''}>"
 
     def _repr_html_(self) -> str:
-        table = self.columns()
+        spread = self.unbiased.columns()["std_error"]
         ends = (self.names[0], self.names[-1])
         heights = self.answers.astype(np.float64)
-        return page(f"{len(self.names)} counts", heights, table["std_error"], ends, self.about)
+        return page(f"{len(self.names)} counts", heights, spread, ends, self.about)

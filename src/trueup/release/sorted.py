@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,29 @@ from trueup.uncertainty import SumErrors, noise_maximum, noise_variance
 
 @dataclass(frozen=True, eq=False)
 class SortedRelease:
-    """The counts of all groups in rising order, whoever they belong to."""
+    """The counts of all groups in rising order, whoever they belong to.
+
+    Where they were made non-negative, whole or graphical to be shown, the fit that they were
+    made from is kept as `isotonic_fit`; the band and the total's error come from it.
+    """
 
     fitted: npt.NDArray[Any]
     scale: Fraction
     about: dict[str, Any]
+    isotonic_fit: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         self.fitted.setflags(write=False)
+        if self.isotonic_fit is not None:
+            self.isotonic_fit.setflags(write=False)
+
+    @cached_property
+    def unbiased(self) -> SortedRelease:
+        """The plain isotonic fit, whose total is unbiased: itself, unless made to be shown."""
+        if self.isotonic_fit is None:
+            return self
+        about = {**self.about, "inferred": "least squares"}
+        return SortedRelease(self.isotonic_fit, self.scale, about)
 
     @property
     def law(self) -> str:
@@ -38,9 +54,10 @@ class SortedRelease:
         return self.fitted
 
     def total(self) -> Estimate:
-        """The sum of all counts: inference leaves it as it was measured."""
+        """The sum of all counts: isotonic regression leaves it as it was measured."""
         errors = SumErrors(len(self.fitted), noise_variance(self.scale, self.law))
-        return Estimate(self.fitted.sum().item(), (("total", 1.0),), errors)
+        shown_for = None if self.unbiased is self else self.unbiased.total()
+        return Estimate(self.fitted.sum().item(), (("total", 1.0),), errors, shown_for)
 
     def band(self, level: float = 0.95) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Two sequences that hold all the true counts between them with that probability.
@@ -50,14 +67,15 @@ class SortedRelease:
         """
         check_level(level)
         reach = noise_maximum(self.scale, len(self.fitted), level)
-        low = np.maximum(self.fitted - reach, 0)
-        return low, np.maximum(self.fitted + reach, 0)
+        fit = self.unbiased.fitted
+        return np.maximum(fit - reach, 0), np.maximum(fit + reach, 0)
 
     def columns(self) -> dict[str, Any]:
         """The counts as a table: rank, count, and the 95 % band around the whole sequence."""
         low, high = self.band(0.95)
         rank = np.arange(1, len(self.fitted) + 1)
-        return {"rank": rank, "count": self.fitted, "low": low, "high": high}
+        table = {"rank": rank, "count": self.fitted, "low": low, "high": high}
+        return table if self.isotonic_fit is None else {**table, "isotonic": self.isotonic_fit}
 
     def to_frame(self, library: str = "pyarrow") -> Any:
         """The counts as a table of pyarrow, or of any library that narwhals knows by name."""
