@@ -1,0 +1,188 @@
+"""The vectors of counts that the experiments run on: made here, or the user's own files.
+
+The paper's own data are not public. Each generator makes a vector of the same size and kind, as
+the paper describes it, always the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.errors import InputError
+
+Ints = npt.NDArray[np.int64]
+
+ENDINGS = (".npy", ".txt", ".csv", ".parquet")
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A vector of counts and what may be asked of it.
+
+    `ordered` says that the cells have an order of their own, so that ranges make sense; a list
+    that comes sorted by size has none. `ends` is 2 for the degrees of an undirected graph.
+    """
+
+    name: str
+    counts: Ints
+    ordered: bool = True
+    ends: int = 1
+
+    def __post_init__(self) -> None:
+        array = np.asarray(self.counts)
+        if array.ndim != 1 or not len(array):
+            raise InputError(f"{self.name}: counts must be a flat vector, got shape {array.shape}.")
+        whole = array.astype(np.int64)
+        if (whole != array).any() or whole.min() < 0:
+            raise InputError(f"{self.name}: counts must be whole numbers, none below zero.")
+        whole.setflags(write=False)
+        object.__setattr__(self, "counts", whole)
+
+    @property
+    def distinct(self) -> int:
+        """How many different counts there are: the paper's d."""
+        return len(np.unique(self.counts))
+
+    def describe(self) -> list[object]:
+        """A row: name, cells, total, largest, distinct, share of empty cells."""
+        empty = float((self.counts == 0).mean())
+        total, largest = int(self.counts.sum()), int(self.counts.max())
+        return [self.name, len(self.counts), total, largest, self.distinct, f"{empty:.1%}"]
+
+
+def net_trace() -> Dataset:
+    """Connections of 65,536 external hosts by address: sparse, heavy-tailed, in blocks.
+
+    256 blocks of 16 groups of 16 addresses. One block in six is used, with some of its groups, and
+    in these some of the hosts; elsewhere a stray host in 2,000. A host that appears has x
+    connections or more with probability 1/x, up to 2,000.
+    """
+    generator = np.random.default_rng(65_536)
+    block = generator.random((256, 1, 1)) < 1 / 6
+    group = generator.random((256, 16, 1)) < generator.beta(0.8, 1.2, (256, 1, 1))
+    host = generator.random((256, 16, 16)) < generator.beta(1.0, 1.5, (256, 16, 1))
+    stray = generator.random((256, 16, 16)) < 1 / 2_000
+    tail = np.minimum(np.floor(1 / generator.random((256, 16, 16))), 2_000)
+    connections = np.where(block & group & host | stray, tail, 0)
+    return Dataset("network trace", connections.ravel().astype(np.int64))
+
+
+def social_network() -> Dataset:
+    """Degrees of the friendship graph of 11,342 students: broad, with a long right tail."""
+    generator = np.random.default_rng(11_342)
+    degrees = generator.poisson(generator.lognormal(3.4, 0.9, 11_342))
+    degrees[0] += degrees.sum() % 2  # every edge has two ends
+    return Dataset("social network", np.sort(degrees), ordered=False, ends=2)
+
+
+def search_terms() -> Dataset:
+    """How often each of the 20,000 most frequent terms was searched in three months: Zipf's law."""
+    generator = np.random.default_rng(20_000)
+    expected = 200_000 / (np.arange(1, 20_001) + 2.7)
+    return Dataset("search terms", np.sort(generator.poisson(expected)), ordered=False)
+
+
+def search_series() -> Dataset:
+    """Searches for one name in 32,768 sixteenths of a day: silence, growth, bursts.
+
+    2,048 days from January 2004. Hardly anyone asks in the first half; then interest grows with
+    a daily rhythm, and each piece of news sets off a burst that dies away within days.
+    """
+    generator = np.random.default_rng(32_768)
+    time = np.arange(32_768) / 16
+    interest = 0.002 + 30.0 / (1 + np.exp(-(time - 1_600) / 90))
+    for day in np.concatenate(
+        [generator.uniform(150, 1_100, 6), generator.uniform(1_100, 2_048, 60)]
+    ):
+        size = min(10.0 * generator.pareto(1.2), 800.0) * (0.05 if day < 1_100 else 1.0)
+        age = time - day
+        interest += np.where(age >= 0, size * np.exp(-np.maximum(age, 0) / 1.5), 0.0)
+    rhythm = 1 + 0.8 * np.sin(2 * np.pi * (time - 0.3))
+    return Dataset("search series", generator.poisson(interest * rhythm))
+
+
+UNATTRIBUTED: tuple[Callable[[], Dataset], ...] = (net_trace, social_network, search_terms)
+UNIVERSAL: tuple[Callable[[], Dataset], ...] = (net_trace, search_series)
+
+
+@dataclass(frozen=True)
+class Datasets:
+    """What each kind of experiment runs on."""
+
+    unattributed: tuple[Dataset, ...]
+    universal: tuple[Dataset, ...]
+    note: str
+
+    @property
+    def all(self) -> tuple[Dataset, ...]:
+        """Every vector once."""
+        named = {data.name: data for data in (*self.unattributed, *self.universal)}
+        return tuple(named.values())
+
+
+def made() -> Datasets:
+    """The vectors made here after the paper's description."""
+    return Datasets(
+        tuple(make() for make in UNATTRIBUTED),
+        tuple(make() for make in UNIVERSAL),
+        "Generated after the paper's description of its data.",
+    )
+
+
+def load(folder: str | Path) -> Datasets:
+    """The vectors in a folder and its subfolders: .npy, .txt, .csv (one number a line), .parquet.
+
+    A Parquet file gives its column `count`, or else its only column of whole numbers. A vector
+    that comes sorted is a list by size: it enters the unattributed experiments alone. A file whose
+    path has `degree` in it holds the degrees of an undirected graph. What is not a flat vector of
+    whole numbers is left out and named in the note.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError(f"--data needs a folder, got {str(folder)!r}.")
+    kept, left = [], []
+    for path in sorted(root.rglob("*")):
+        if path.suffix not in ENDINGS:
+            continue
+        try:
+            kept.append(_dataset(path, str(path.relative_to(root).with_suffix(""))))
+        except (InputError, ValueError, TypeError) as wrong:
+            left.append(f"{path.relative_to(root)} ({wrong})")
+    if not kept:
+        why = "; ".join(left) or f"no file ends in {', '.join(ENDINGS)}"
+        raise InputError(f"No vector of counts in {str(folder)!r}: {why}.")
+    note = f"{len(kept)} vectors of the user's." + (f" Left out: {'; '.join(left)}." * bool(left))
+    return Datasets(tuple(kept), tuple(data for data in kept if data.ordered), note)
+
+
+def _dataset(path: Path, name: str) -> Dataset:
+    counts = _read(path)
+    if counts.ndim != 1 or counts.dtype.kind not in "iuf":
+        raise InputError(f"not a flat vector of numbers: {counts.dtype}, shape {counts.shape}")
+    steps = np.diff(counts)
+    is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
+    ends = 2 if "degree" in name.lower() else 1
+    return Dataset(name, counts, ordered=not is_sorted, ends=ends)
+
+
+def _read(path: Path) -> npt.NDArray[Any]:
+    if path.suffix == ".npy":
+        return np.asarray(np.load(path, allow_pickle=False))
+    if path.suffix != ".parquet":
+        return np.loadtxt(path, ndmin=1)
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    table = parquet.read_table(path)
+    whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    if "count" in table.column_names:
+        whole = ["count"]
+    if len(whole) != 1:
+        raise InputError(f"needs a column `count` or a single column of whole numbers, has {whole}")
+    return np.asarray(table.column(whole[0]).to_numpy())
