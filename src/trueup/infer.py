@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.prefix import prefix_on_grid
+from trueup._kernels.prefix import on_grid
 from trueup.ask import CountQueries, Question, SortedCounts, TreeCounts, UnitCounts
 from trueup.errors import InputError
 from trueup.measurement import Measurement, relative_weights
@@ -195,14 +195,15 @@ def _queries(
             f"Ask a tree over the axis instead."
         )
     # Cells that enter the same queries cannot be told apart: one unknown stands for them all.
-    matrix = np.unique(question.matrix().toarray(), axis=1)
+    matrix = question.distinct().toarray()
     matrix = matrix[:, matrix.any(axis=0)]
-    values, *_ = np.linalg.lstsq(matrix, measurement.noisy.astype(np.float64), rcond=None)
-    left, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
-    basis = left[:, sizes > sizes[0] * 1e-10]
+    left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
+    rank = np.count_nonzero(sizes > sizes[0] * 1e-10)
+    basis = left[:, :rank]
+    values = right[:rank].T @ ((basis.T @ measurement.noisy) / sizes[:rank])
     covariance = measurement.variances[0] * (basis @ basis.T)
     # The unknowns are put on the grid and the answers added up from them, so that they agree.
-    answers = matrix @ np.diff(prefix_on_grid(values))
+    answers = matrix @ on_grid(values, np.abs(values).sum())
     errors = QueryErrors(question.names, covariance)
     if not wish.shown:
         return QueryRelease(answers, errors, about)
@@ -218,7 +219,7 @@ def _queries(
         cells: npt.NDArray[Any] = whole_cells(flat, values, wish.nonnegative)
         matrix = matrix.astype(np.int64)
     else:
-        cells = np.diff(prefix_on_grid(values))
+        cells = on_grid(values, np.abs(values).sum())
     return QueryRelease(matrix @ cells, errors, {**about, "inferred": wish.words}, answers)
 
 

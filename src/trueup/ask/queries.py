@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,17 +21,21 @@ from trueup.ask.question import (
     unit_counts,
 )
 from trueup.axis import Axis
+from trueup.axis.labels import text
 from trueup.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+_PAIRS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, init=False)
 class CountQueries:
     """Any named counts over an axis, overlapping as they like.
 
-    Each query is a list of values of the axis, or a slice(low, high) for a range.
+    Each query is a list of values or of named nodes of the axis (a state, a month, a prefix), or
+    a slice(low, high) for a range.
 
     >>> grade = Axis.categories("grade", ["A", "B", "C", "D", "F"])
     >>> CountQueries(grade, {
@@ -41,23 +46,21 @@ class CountQueries:
     """
 
     axis: Axis
-    cells: dict[str, tuple[int, ...]]
+    names: tuple[str, ...]
+    cells: tuple[tuple[int, ...], ...]
 
     def __init__(self, axis: Axis | int, queries: Mapping[str, Iterable[Any] | slice]) -> None:
         axis = as_axis(axis)
         if not isinstance(queries, Mapping) or not queries:
             raise InputError("CountQueries needs a dict of named queries, at least one.")
-        cells = {str(name): _cells(axis, name, what) for name, what in queries.items()}
+        names = tuple(text(name, "The name of a query") for name in queries)
+        cells = tuple(_cells(axis, name, what) for name, what in queries.items())
+        self._set(axis, names, cells)
+
+    def _set(self, axis: Axis, names: tuple[str, ...], cells: tuple[tuple[int, ...], ...]) -> None:
         object.__setattr__(self, "axis", axis)
+        object.__setattr__(self, "names", names)
         object.__setattr__(self, "cells", cells)
-
-    def __hash__(self) -> int:
-        return hash((self.axis, tuple(self.cells.items())))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The queries' names, in order."""
-        return tuple(self.cells)
 
     @property
     def size(self) -> int:
@@ -65,68 +68,91 @@ class CountQueries:
 
     @property
     def length(self) -> int:
-        return len(self.cells)
+        return len(self.names)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
         return ((self.length, Fraction(1)),)
 
+    @cached_property
+    def _starts(self) -> Ints:
+        """Where each query's cells begin among all of them; after the last, their number."""
+        return np.concatenate([[0], np.cumsum([len(c) for c in self.cells])]).astype(np.int64)
+
+    @cached_property
+    def _counted(self) -> Ints:
+        """The cells of all queries, one query after the other."""
+        return np.concatenate([np.asarray(c, np.int64) for c in self.cells])
+
     def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        matrix = self.matrix()
-        enters = np.asarray(matrix.sum(axis=0)).ravel()
-        one = int(enters.max())
+        enters = np.bincount(self._counted, minlength=self.size)
         if check_neighbours(neighbours) == "add-remove":
-            return one
-        # |a − b| of two 0/1 columns is their sizes less twice their overlap; cells that enter the
-        # same queries are one column, and a record off the axis is the zero column.
-        columns, at = np.unique(matrix.T.toarray(), axis=0, return_index=True)
-        sizes = enters[at]
-        worst = float(one)
-        for column, size in zip(columns, sizes, strict=True):
-            worst = max(worst, float((sizes + size - 2 * (columns @ column)).max()))
-        return int(worst)
+            return int(enters.max())
+        # |a − b| of two 0/1 columns is their sizes less twice their overlap; a record off the
+        # axis is the zero column.
+        columns = self.distinct()
+        sizes = np.asarray(columns.sum(axis=0)).ravel()
+        worst = int(enters.max())
+        step = max(1, _PAIRS_AT_ONCE // len(sizes))
+        for start in range(0, len(sizes), step):
+            overlaps = (columns[:, start : start + step].T @ columns).toarray()
+            apart = sizes[start : start + step, None] + sizes - 2 * overlaps
+            worst = max(worst, int(apart.max()))
+        return worst
 
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         return Fraction(self.sensitivity(neighbours))
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         counts = unit_counts(counts, self.size)
-        return np.array([counts[list(c)].sum() for c in self.cells.values()], np.int64)
+        return np.add.reduceat(counts[self._counted], self._starts[:-1])
 
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array
 
-        cells = list(self.cells.values())
-        pointer = np.concatenate([[0], np.cumsum([len(c) for c in cells])])
-        column = np.concatenate([np.asarray(c) for c in cells])
-        return csr_array((np.ones(len(column)), column, pointer), (self.length, self.size))
+        ones = np.ones(len(self._counted))
+        return csr_array((ones, self._counted, self._starts), (self.length, self.size))
+
+    def distinct(self) -> csr_array[Any]:
+        """The different columns of the matrix: cells that enter the same queries are one."""
+        # Each query splits every class of cells into those it counts and the rest.
+        classes, fresh = np.zeros(self.size, np.int64), 1
+        for start, stop in zip(self._starts, self._starts[1:], strict=False):
+            inside = self._counted[start:stop]
+            old, part = np.unique(classes[inside], return_inverse=True)
+            classes[inside] = fresh + part
+            fresh += len(old)
+        _, one_of_each = np.unique(classes, return_index=True)
+        return self.matrix()[:, np.sort(one_of_each)]
 
     def constraints(self) -> Constraints:
         """A basis, in whole numbers, of the relations that hold whatever the counts."""
         from flint import fmpz_mat
         from scipy.sparse import csr_array
 
-        # Cells that enter the same queries say the same: one of each is enough.
-        columns = np.unique(self.matrix().T.toarray(), axis=0).astype(int).tolist()
+        columns = self.distinct().T.toarray().astype(int).tolist()
         basis, rank = fmpz_mat(columns).nullspace()
         rows = np.array([[int(x) for x in row] for row in basis.transpose().tolist()])
         return Constraints(csr_array(rows[:rank].reshape(rank, self.length)), "==")
 
     def to_json(self) -> dict[str, Any]:
-        cells = {name: list(cells) for name, cells in self.cells.items()}
-        return {"kind": "queries", "axis": self.axis.to_json(), "cells": cells}
+        queries = [[name, list(cells)] for name, cells in zip(self.names, self.cells, strict=True)]
+        return {"kind": "queries", "axis": self.axis.to_json(), "queries": queries}
 
     @staticmethod
     def from_json(spec: dict[str, Any]) -> CountQueries:
-        """The question that `to_json` described."""
-        question = object.__new__(CountQueries)
+        """The question that `to_json` described; checked as if typed."""
         axis = Axis.from_json(spec["axis"])
-        cells = {str(name): tuple(int(i) for i in c) for name, c in spec["cells"].items()}
-        for name, c in cells.items():
-            if not c or min(c) < 0 or max(c) >= axis.size or sorted(set(c)) != list(c):
+        names = tuple(text(name, "The name of a query") for name, _ in spec["queries"])
+        cells = tuple(tuple(int(cell) for cell in cells) for _, cells in spec["queries"])
+        if not names or len(set(names)) < len(names):
+            raise FileError("The file's queries need names, each its own.")
+        for name, inside in zip(names, cells, strict=True):
+            rising = sorted(set(inside)) == list(inside)
+            if not inside or min(inside) < 0 or max(inside) >= axis.size or not rising:
                 raise FileError(f"Query {name!r} counts cells that axis '{axis.name}' lacks.")
-        object.__setattr__(question, "axis", axis)
-        object.__setattr__(question, "cells", cells)
+        question = object.__new__(CountQueries)
+        question._set(axis, names, cells)
         return question
 
 
@@ -134,18 +160,25 @@ def _cells(axis: Axis, name: object, what: Iterable[Any] | slice) -> tuple[int, 
     if isinstance(what, slice):
         if what.step is not None:
             raise InputError(f"Query {name!r} has a step; ranges have none.")
-        start, stop = axis.span(what.start, what.stop)
-        found = np.arange(start, stop)
+        found = [axis.span(what.start, what.stop)]
     else:
-        values = [what] if isinstance(what, str) else list(what)
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        found = axis.locate(array)
-        if (found < 0).any():
-            stranger = values[int(np.argmax(found < 0))]
-            raise InputError(
-                f"Query {name!r} counts {stranger!r}, which is not on axis '{axis.name}'."
-            )
-    if not len(found):
+        if not isinstance(what, Iterable):
+            raise InputError(f"Query {name!r} needs a list of values or a slice, got {what!r}.")
+        found = [_span(axis, name, value) for value in ([what] if isinstance(what, str) else what)]
+    cells = {cell for start, stop in found for cell in range(start, stop)}
+    if not cells:
         raise InputError(f"Query {name!r} counts nothing.")
-    return tuple(sorted({int(cell) for cell in found}))
+    return tuple(sorted(cells))
+
+
+def _span(axis: Axis, name: object, value: object) -> tuple[int, int]:
+    """The cells of a named node of the axis, or the one cell of a value."""
+    if axis.has_nodes:
+        try:
+            return axis.node(*(value if isinstance(value, tuple) else (value,)))
+        except InputError:
+            pass
+    (cell,) = axis.locate(np.fromiter([value], dtype=object, count=1)).tolist()
+    if cell < 0:
+        raise InputError(f"Query {name!r} counts {value!r}, which is not on axis '{axis.name}'.")
+    return cell, cell + 1

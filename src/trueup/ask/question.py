@@ -97,6 +97,8 @@ def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False) -> Ints
         array = np.asarray(counts)
     except ValueError:
         raise InputError("Counts must be a flat array of whole numbers.") from None
+    if np.ma.is_masked(counts):
+        raise InputError("Some of the counts are masked. Fill them in first.")
     if array.ndim != 1:
         raise InputError(f"Counts must be a flat array, got {array.ndim} dimensions.")
     if array.dtype.kind not in "iu" and array.size:

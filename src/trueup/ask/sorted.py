@@ -17,6 +17,7 @@ from trueup.ask.question import (
     check_neighbours,
     unit_counts,
 )
+from trueup.axis.labels import text
 from trueup.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class SortedCounts:
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
                 raise InputError(f"{name} must be a whole number, got {value!r}.")
         object.__setattr__(self, "groups", int(self.groups))
+        object.__setattr__(self, "ends", int(self.ends))
+        if self.by is not None:
+            object.__setattr__(self, "by", text(self.by, "by, the column of the groups,"))
         if self.groups < 1:
             raise InputError(f"groups must be at least 1, got {self.groups}.")
         if self.groups > 1 << 32:

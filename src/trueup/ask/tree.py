@@ -22,6 +22,7 @@ from trueup.ask.question import (
     unit_counts,
 )
 from trueup.axis import Axis
+from trueup.axis.labels import HierarchyCells
 from trueup.epsilon import exact
 from trueup.errors import InputError
 
@@ -61,12 +62,14 @@ class TreeCounts:
         axis = as_axis(axis)
         if sum(given is not None for given in (branching, radices, levels)) > 1:
             raise InputError("Give one of branching, radices and levels, not several.")
+        if root not in (None, True, False):
+            raise InputError(f"root must be True or False, got {root!r}.")
         put = object.__setattr__
         put(self, "axis", axis)
         put(self, "radices", ())
         put(self, "levels", ())
         if levels is None and branching is None and radices is None:
-            if axis.cells.__class__.__name__ == "HierarchyCells":
+            if isinstance(axis.cells, HierarchyCells):
                 levels = tuple(axis.levels())
             else:
                 radices = _radices(axis.size, 16)
@@ -76,7 +79,7 @@ class TreeCounts:
         elif branching is not None:
             put(self, "radices", _radices(axis.size, branching))
         else:
-            put(self, "radices", _checked_radices(axis.size, radices or ()))
+            put(self, "radices", _checked_radices(axis.size, () if radices is None else radices))
         put(self, "shares", _checked_shares(shares, self.height, root is None or root))
 
     @property
@@ -196,15 +199,22 @@ def _radices(size: int, branching: object) -> tuple[int, ...]:
         raise InputError(f"branching must be a whole number, got {branching!r}.")
     if branching < 2:
         raise InputError(f"branching must be at least 2, got {branching}.")
+    branching = min(int(branching), max(size, 2))  # a wider root has no more children
     height, reach = 0, 1
     while reach < size:
-        height, reach = height + 1, reach * int(branching)
-    return (int(branching),) * height
+        height, reach = height + 1, reach * branching
+    return (branching,) * height
+
+
+def _listed(values: Sequence[Any], name: str) -> tuple[Any, ...]:
+    if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str):
+        return tuple(values)
+    raise InputError(f"{name} must be a list, one entry a level, got {values!r}.")
 
 
 def _checked_radices(size: int, radices: Sequence[int]) -> tuple[int, ...]:
     reach = 1
-    for radix in radices:
+    for radix in _listed(radices, "radices"):
         if not isinstance(radix, (int, np.integer)) or isinstance(radix, bool) or radix < 2:
             raise InputError(f"Each radix must be a whole number of at least 2, got {radix!r}.")
         reach *= int(radix)
@@ -213,12 +223,14 @@ def _checked_radices(size: int, radices: Sequence[int]) -> tuple[int, ...]:
             f"Radices {list(radices)} reach {reach:,} cells; the axis has {size:,}. "
             f"Their product must be at least that."
         )
+    if reach > 1 << 62:
+        raise InputError(f"Radices {list(radices)} reach past 2^62 cells; {size:,} are there.")
     return tuple(int(radix) for radix in radices)
 
 
 def _checked_levels(axis: Axis, levels: Sequence[str]) -> tuple[str, ...]:
     known = list(axis.levels())
-    chosen = (levels,) if isinstance(levels, str) else tuple(levels)
+    chosen = (levels,) if isinstance(levels, str) else _listed(levels, "levels")
     for level in chosen:
         if level not in known:
             listed = ", ".join(known) or "none"
@@ -238,7 +250,7 @@ def _checked_shares(
     if shares is None:
         asked = [1 if root or height == 1 else 0] + [1] * (height - 1)
         return tuple(Fraction(one, sum(asked)) for one in asked)
-    parts = tuple(exact(share, "A share of epsilon") for share in shares)
+    parts = tuple(exact(share, "A share of epsilon") for share in _listed(shares, "shares"))
     if len(parts) == height - 1:
         parts = (Fraction(0), *parts)
     if len(parts) != height:

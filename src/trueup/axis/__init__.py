@@ -130,6 +130,11 @@ class Axis:
             raise InputError(f"Range number {wrong[0]} on '{self.name}' is reversed.")
         return starts, stops
 
+    @property
+    def has_nodes(self) -> bool:
+        """Whether parts of the axis go by names: labels, periods, prefixes."""
+        return not isinstance(self.cells, (IntegerCells, RegularCells, EdgeCells))
+
     def node(self, *path: object) -> tuple[int, int]:
         """The cells [start, stop) of a label, a path of labels, a period or a prefix."""
         if isinstance(self.cells, (IntegerCells, RegularCells, EdgeCells)):
