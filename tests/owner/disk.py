@@ -76,7 +76,8 @@ def traced(action: Callable[[], None], log: str, calls: str, *inject: str) -> in
     tracer = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     status = Path(f"/proc/{child}/status")
     try:
-        while "TracerPid:\t0\n" in status.read_text():
+        # Until strace waits for the child, it may not have asked for its system calls yet.
+        while "TracerPid:\t0\n" in status.read_text() or not _sleeps(tracer.pid):
             if tracer.poll() is not None:
                 raise OSError("strace could not attach to a child: is ptrace allowed here?")
             time.sleep(0.0005)
@@ -86,6 +87,11 @@ def traced(action: Callable[[], None], log: str, calls: str, *inject: str) -> in
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         tracer.wait()
     return code
+
+
+def _sleeps(process: int) -> bool:
+    """Whether a process waits for something."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
 @dataclass

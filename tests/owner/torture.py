@@ -21,6 +21,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -115,10 +116,14 @@ def fork(action: Callable[[], None]) -> int:
     """A child that acts and ends, never returning into our own stack."""
     child = os.fork()
     if child == 0:
+        code = 1
         try:
             action()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
-            os._exit(0)
+            os._exit(code)
     return child
 
 
