@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, check_neighbours
+from trueup.ask import Neighbours, Question, check_neighbours, check_question
 from trueup.epsilon import positive
-from trueup.errors import InputError
 from trueup.measurement import Measurement
 
 
@@ -31,10 +30,8 @@ def measure(
     """
     from trueup._kernels.laplace import add_noise_blocks
 
-    if not isinstance(question, Question):
-        raise InputError(f"measure needs a question such as TreeCounts(axis), got {question!r}.")
     epsilon = positive(epsilon)
-    answers = question.answers(counts)
+    answers = check_question(question).answers(counts)
     # Built before the noise is drawn: whatever is wrong with the request is said by now.
     blank = Measurement(
         question, answers, epsilon, check_neighbours(neighbours), unit, rows_per_unit

@@ -12,9 +12,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, TreeCounts, UnitCounts, check_neighbours
+from trueup.ask import (
+    Neighbours,
+    Question,
+    TreeCounts,
+    UnitCounts,
+    check_neighbours,
+    check_question,
+)
 from trueup.ask import question_from_json as _question
 from trueup.ask.queries import CountQueries
+from trueup.axis.labels import text
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError
@@ -23,6 +31,8 @@ from trueup.uncertainty import noise_variance
 
 Law = Literal["discrete", "continuous"]
 LAWS = ("discrete", "continuous")
+_INT64_MAX = np.iinfo(np.int64).max
+_MOST_ROWS = 1_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +60,17 @@ class Measurement:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        if not isinstance(self.question, Question):
-            raise InputError(f"A measurement needs a question, got {self.question!r}.")
+        check_question(self.question)
         put(self, "epsilon", positive(self.epsilon))
         put(self, "neighbours", check_neighbours(self.neighbours))
         put(self, "rows_per_unit", whole_number(self.rows_per_unit, "rows_per_unit"))
-        if self.rows_per_unit < 1:
-            raise InputError(f"rows_per_unit must be at least 1, got {self.rows_per_unit}.")
+        if not 1 <= self.rows_per_unit <= _MOST_ROWS:
+            raise InputError(
+                f"rows_per_unit must lie between 1 and {_MOST_ROWS:,}, got {self.rows_per_unit}."
+            )
+        put(self, "unit", text(self.unit, "unit, what one noise protects,"))
+        if not isinstance(self.private, bool):
+            raise InputError(f"private must be True or False, got {self.private!r}.")
         if self.law not in LAWS:
             raise InputError(f"The noise law must be one of {', '.join(LAWS)}, got {self.law!r}.")
         if self.law == "continuous" and self.private:
@@ -64,7 +78,10 @@ class Measurement:
         put(self, "noisy", self._checked(self.noisy))
 
     def _checked(self, noisy: npt.ArrayLike) -> npt.NDArray[Any]:
-        array = np.asarray(noisy)
+        try:
+            array = np.asarray(noisy)
+        except ValueError:
+            raise InputError("Noisy answers must be a flat array of numbers.") from None
         if array.ndim != 1 or len(array) != self.question.length:
             raise InputError(
                 f"The question has {self.question.length:,} answers, but {array.size:,} were given."
@@ -73,8 +90,8 @@ class Measurement:
             if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
                 raise InputError("Noisy answers must be finite numbers.")
             array = array.astype(np.float64)
-        elif array.dtype.kind not in "iu":
-            raise InputError(f"Noisy answers must be whole numbers, got type {array.dtype}.")
+        elif array.dtype.kind not in "iu" or (array > _INT64_MAX).any():
+            raise InputError(f"Noisy answers must be whole numbers in int64, got {array.dtype}.")
         else:
             array = array.astype(np.int64)
         array.setflags(write=False)
@@ -132,17 +149,17 @@ class Measurement:
             found = Measurement(
                 _question(about["question"]),
                 columns["noisy"],
-                Fraction(about["epsilon"]),
+                about["epsilon"],
                 about["neighbours"],
                 about["unit"],
                 about["rows_per_unit"],
                 about["private"],
                 about["law"],
             )
-            claimed = tuple(Fraction(scale) for scale in about["scales"])
+            claimed = about["scales"]
         except (KeyError, TypeError, ValueError, InputError) as wrong:
             raise FileError(f"The file holds no measurement that makes sense: {wrong}") from None
-        if claimed != found.block_scales:
+        if claimed != [str(scale) for scale in found.block_scales]:
             raise FileError("The file's noise scales do not follow from its question and epsilon.")
         return found
 

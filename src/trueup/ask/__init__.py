@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from trueup.ask.queries import CountQueries
-from trueup.ask.question import Constraints, Neighbours, Question, check_neighbours, unit_counts
+from trueup.ask.question import (
+    Constraints,
+    Neighbours,
+    Question,
+    check_neighbours,
+    check_question,
+    unit_counts,
+)
 from trueup.ask.sorted import SortedCounts
 from trueup.ask.tree import TreeCounts
 from trueup.ask.unit import UnitCounts
@@ -25,6 +32,7 @@ __all__ = [
     "TreeCounts",
     "UnitCounts",
     "check_neighbours",
+    "check_question",
     "question_from_json",
     "unit_counts",
 ]
@@ -32,6 +40,8 @@ __all__ = [
 
 def question_from_json(spec: dict[str, Any]) -> Question:
     """The question that `to_json` described; checked as if typed."""
+    if not isinstance(spec, dict):
+        raise FileError("The question cannot be read: it is no description.")
     try:
         match spec.get("kind"):
             case "unit":
@@ -45,6 +55,6 @@ def question_from_json(spec: dict[str, Any]) -> Question:
                 return SortedCounts(spec["groups"], spec["by"], spec["ends"])
             case "queries":
                 return CountQueries.from_json(spec)
-    except (KeyError, TypeError, IndexError) as wrong:
+    except (KeyError, TypeError, ValueError, IndexError) as wrong:
         raise FileError(f"The question cannot be read: {wrong!r}.") from None
     raise FileError(f"Question kind {spec.get('kind')!r} is not known to this version.")

@@ -73,6 +73,13 @@ class Question(Protocol):
         """The question as plain values, for a file's metadata."""
 
 
+def check_question(question: object) -> Question:
+    """The question, refused if it is anything else."""
+    if isinstance(question, Question) and not isinstance(question, type):
+        return question
+    raise InputError(f"A question such as TreeCounts(axis) is needed, got {question!r}.")
+
+
 def as_axis(axis: Axis | int) -> Axis:
     """The axis itself; for a number, that many unnamed cells."""
     if isinstance(axis, Axis):

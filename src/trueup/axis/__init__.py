@@ -167,6 +167,8 @@ class Axis:
     @staticmethod
     def from_json(spec: dict[str, Any]) -> Axis:
         """The axis that `to_json` described; checked as if typed."""
+        if not isinstance(spec, dict):
+            raise FileError("The axis cannot be read: it is no description.")
         kind, name = spec.get("kind"), spec.get("name", "")
         try:
             match kind:
@@ -189,6 +191,8 @@ class Axis:
                     return Axis.hierarchy(name, spec["paths"], spec["levels"])
         except KeyError as missing:
             raise FileError(f"The axis '{name}' lacks {missing}.") from None
+        except (TypeError, ValueError) as wrong:
+            raise FileError(f"The axis '{name}' cannot be read: {wrong}") from None
         raise FileError(f"Axis kind {kind!r} is not known to this version.")
 
 

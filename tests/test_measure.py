@@ -1,0 +1,111 @@
+"""Measuring: the noise that is added, and the requests for which none is drawn."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup._kernels import laplace
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    """Every run of noise that is drawn."""
+    drawn = []
+    real = laplace.sample_into
+
+    def spy(values, *rest):
+        drawn.append(len(values))
+        real(values, *rest)
+
+    monkeypatch.setattr(laplace, "sample_into", spy)
+    return drawn
+
+
+COUNTS = [2, 0, 10, 2]
+TREE = tu.TreeCounts(4, branching=2)
+
+
+def test_every_answer_gets_noise_of_its_own(draws):
+    m = tu.measure(COUNTS, TREE, epsilon="1/100")
+    assert sum(draws) == TREE.length == len(m.noisy)
+    assert m.private
+    assert m.noisy.dtype == np.int64
+    assert not np.array_equal(m.noisy, TREE.answers(COUNTS))  # all zero: chance (1/600)^7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"epsilon": 0}, "epsilon must be positive, got 0"),
+        ({"epsilon": -0.5}, "epsilon must be positive, got -0.5"),
+        ({"epsilon": float("nan")}, "epsilon must be a finite number, got nan"),
+        ({"epsilon": float("inf")}, "epsilon must be a finite number, got inf"),
+        ({"epsilon": True}, "epsilon must be a number, got True"),
+        ({"epsilon": "lots"}, "epsilon must be a number such as 0.1"),
+        ({"epsilon": None}, "epsilon must be an int, Fraction, Decimal, text or float"),
+        ({"epsilon": 0.1 + 0.2}, "Give it as text or a Fraction"),
+        ({"epsilon": 10**6}, "The noise scale must lie between 1/1000 and"),
+        ({"epsilon": "1e-12"}, "choose an epsilon that brings it inside"),
+        ({"counts": [2, 0, 10]}, "has 4 cells, but 3 counts were given"),
+        ({"counts": [2, 0, 10, -2]}, "Counts must not be negative"),
+        ({"counts": [2, 0, 10, 2.5]}, "Counts must be whole numbers"),
+        ({"counts": [2, 0, 10, 2**62]}, "The counts add up to more than 2^62"),
+        ({"counts": [2, 0, 10, 2**64]}, "Counts must be whole numbers"),
+        ({"counts": None}, "Counts must be a flat array"),
+        ({"question": "tree"}, "A question such as TreeCounts(axis) is needed, got 'tree'"),
+        ({"question": tu.TreeCounts}, "A question such as TreeCounts(axis) is needed"),
+        ({"neighbours": "both"}, 'neighbours must be "add-remove" or "replace", got \'both\''),
+        ({"unit": ""}, "must be text"),
+        ({"rows_per_unit": 0}, "rows_per_unit must lie between 1 and"),
+        ({"rows_per_unit": True}, "rows_per_unit must be a whole number, got True"),
+        ({"rows_per_unit": 10**9}, "The noise scale must lie between"),
+    ],
+)
+def test_bad_requests_are_refused_and_nothing_is_drawn(draws, arguments, told):
+    request = {"counts": COUNTS, "question": TREE, "epsilon": 1, **arguments}
+    with pytest.raises(tu.InputError) as refusal:
+        tu.measure(**request)
+    assert told in str(refusal.value)
+    assert draws == []
+
+
+def test_a_level_whose_scale_is_out_of_reach_stops_all_levels(draws):
+    question = tu.TreeCounts(4, 2, shares=["1e-9", "0.5", "0.499999999"])
+    with pytest.raises(tu.InputError, match="The noise scale must lie between"):
+        tu.measure(COUNTS, question, epsilon="1/10")
+    assert draws == []
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_the_noise_of_every_block_has_the_variance_it_claims(neighbours):
+    # A mean of 20,000 squares is off by more than a fifth less than once in 10^9 runs.
+    question = tu.TreeCounts(60_000, radices=[20_000, 3], shares=[0, "1/4", "3/4"])
+    counts = np.arange(60_000)
+    m = tu.measure(counts, question, "1/10", neighbours, unit="person", rows_per_unit=2)
+    noise = m.noisy - question.answers(counts)
+    scales = [Fraction(80), Fraction(80, 3)]
+    twice = 2 if neighbours == "replace" else 1
+    assert m.block_scales == tuple(2 * twice * scale / 2 for scale in scales)
+    for block in (slice(0, 20_000), slice(20_000, None)):
+        assert np.mean(noise[block].astype(float) ** 2) == pytest.approx(
+            m.variances[block][0], rel=0.2
+        )
+        assert abs(noise[block].mean()) < 10 * np.sqrt(m.variances[block][0] / 20_000)
+
+
+def test_the_caller_s_counts_are_left_alone():
+    counts = np.array(COUNTS)
+    for question in (tu.UnitCounts(4), tu.SortedCounts(4), TREE):
+        tu.measure(counts, question, "1/100")
+        assert counts.tolist() == COUNTS
+    counts.setflags(write=False)
+    tu.measure(counts, tu.UnitCounts(4), 1)
+
+
+def test_two_measurements_of_the_same_counts_differ():
+    first, second = (tu.measure(np.zeros(100, int), tu.UnitCounts(100), "1/10") for _ in range(2))
+    assert not np.array_equal(first.noisy, second.noisy)  # chance below (1/20)^100
