@@ -89,7 +89,7 @@ class Release:
 
     def range(self, low: object = None, high: object = None) -> Estimate:
         """The count of [low, high) in axis units; None is the end of the axis."""
-        return self._between(*self.axis.span(low, high))
+        return self.between(*self.axis.span(low, high))
 
     def ranges(self, low: npt.ArrayLike, high: npt.ArrayLike) -> npt.NDArray[Any]:
         """The counts of many ranges at once."""
@@ -103,13 +103,14 @@ class Release:
 
     def node(self, *path: object) -> Estimate:
         """The count of a label, a path of labels, a period or a prefix."""
-        return self._between(*self.axis.node(*path))
+        return self.between(*self.axis.node(*path))
 
     def total(self) -> Estimate:
         """The count of everything on the axis."""
-        return self._between(0, self.axis.size)
+        return self.between(0, self.axis.size)
 
-    def _between(self, start: int, stop: int) -> Estimate:
+    def between(self, start: int, stop: int) -> Estimate:
+        """The count of the cells start … stop − 1, by number."""
         value = (self.prefix[stop] - self.prefix[start]).item()
         shown_for = None if self.unbiased is self else self.unbiased._between(start, stop)
         return Estimate(value, (((start, stop), 1.0),), self.errors, shown_for)

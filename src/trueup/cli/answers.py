@@ -1,0 +1,214 @@
+"""Commands that read what was published: free, as often as one likes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from trueup.cli.axes import span
+from trueup.cli.output import AsJson, emit, number, say, table, waiting
+from trueup.errors import InputError
+
+File = Annotated[Path, typer.Argument(help="A saved measurement or release.", show_default=False)]
+Level = Annotated[float, typer.Option("--level", help="How sure the interval is to be.")]
+Shown = Annotated[
+    bool,
+    typer.Option(
+        "--nonnegative", help="Never negative, whole numbers, instead of the unbiased ones."
+    ),
+]
+
+
+def _release(path: Path, nonnegative: bool = False) -> Any:
+    """The release in a file; a measurement is inferred on the way."""
+    from trueup.measurement import Measurement
+    from trueup.store import load
+
+    found = load(path)
+    if not isinstance(found, Measurement):
+        if nonnegative:
+            raise InputError(f"{path.name} is a release; --nonnegative needs the measurement.")
+        return found
+    with waiting("finding the nearest consistent answers (the first run compiles for a while)"):
+        from trueup.infer import infer
+
+        return infer(found, nonnegative=True, integers=True) if nonnegative else infer(found)
+
+
+def _histogram(path: Path, nonnegative: bool = False) -> Any:
+    from trueup.release import Release
+
+    release = _release(path, nonnegative)
+    if not isinstance(release, Release):
+        raise InputError(f"{path.name} holds no histogram over an axis; see trueup show.")
+    return release
+
+
+def infer_command(
+    file: File,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the release goes.")],
+    nonnegative: Shown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the nearest consistent answers to a measurement, and save them."""
+    release = _release(file, nonnegative)
+    release.save(output)
+    facts = {"saved": str(output), "epsilon": release.about.get("epsilon")}
+    emit(as_json, facts, lambda: say(f"{release!r}\nsaved to {output}"))
+
+
+def query_command(
+    file: File,
+    ranges: Annotated[list[str], typer.Argument(help="Ranges low:high, labels or periods.")],
+    level: Level = 0.95,
+    nonnegative: Shown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Answer ranges of a saved histogram, each with its interval.
+
+    Ranges are half open: 18:65 counts 18 to 64. Use .. where values hold a colon.
+    """
+    release = _histogram(file, nonnegative)
+    answers = []
+    for text in ranges:
+        start, stop = span(release.axis, text)
+        estimate = release.between(start, stop)
+        low, high = estimate.interval(level)
+        answers.append(
+            {
+                "range": text,
+                "value": estimate.value,
+                "std_error": estimate.std_error,
+                "low": low,
+                "high": high,
+            }
+        )
+    sure = f"{level:.4g}"
+
+    def show() -> None:
+        rows = [
+            [
+                a["range"],
+                number(a["value"]),
+                number(a["std_error"]),
+                f"{a['low']:,.0f}",
+                f"{a['high']:,.0f}",
+            ]
+            for a in answers
+        ]
+        table([release.axis.name, "count", "± std. error", f"{sure} from", "to"], rows)
+
+    emit(as_json, {"axis": release.axis.name, "level": level, "answers": answers}, show)
+
+
+def quantile_command(
+    file: File,
+    shares: Annotated[list[float], typer.Argument(help="Shares between 0 and 1, such as 0.5.")],
+    as_json: AsJson = False,
+) -> None:
+    """The values below which given shares of the total lie."""
+    release = _histogram(file)
+    found = [{"share": q, "value": release.quantile(q)} for q in shares]
+
+    def show() -> None:
+        rows = [[f"{f['share']:g}", _value(f["value"])] for f in found]
+        table(["share", release.axis.name], rows)
+
+    emit(as_json, {"axis": release.axis.name, "quantiles": found}, show)
+
+
+def _value(value: Any) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def show_command(
+    file: File,
+    bars: Annotated[int, typer.Option("--bars", help="How many lines at most.", min=1)] = 24,
+    nonnegative: Shown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a saved histogram or sequence in the terminal, with its error."""
+    release = _release(file, nonnegative)
+    rows = _rows(release, bars)
+    facts = {
+        "about": release.about,
+        "rows": [{"what": w, "count": c, "std_error": e} for w, c, e in rows],
+    }
+    emit(as_json, facts, lambda: _draw(release, rows))
+
+
+def _rows(release: Any, bars: int) -> list[tuple[str, float, float]]:
+    from trueup.release import QueryRelease, Release
+
+    if isinstance(release, QueryRelease):
+        columns = release.columns()
+        return list(zip(columns["query"], columns["count"], columns["std_error"], strict=True))
+    if isinstance(release, Release):
+        n = release.axis.size
+        edges = np.unique(np.linspace(0, n, min(n, bars) + 1).astype(np.int64))
+        values = np.diff(release.prefix[edges])
+        spread = np.sqrt(release.errors.range_variances(edges[:-1], edges[1:]))
+        cells = release.axis.cells
+        from trueup.axis.labels import CategoryCells, HierarchyCells
+
+        if isinstance(cells, (CategoryCells, HierarchyCells)):
+            columns = release.axis.columns(edges[:-1], edges[1:])
+            names = [
+                " / ".join(str(v) for v in r if v) for r in zip(*columns.values(), strict=True)
+            ]
+        else:
+            names = [
+                f"{cells.edge(int(a))} – {cells.edge(int(b))}" for a, b in pairwise(edges)
+            ]
+        return list(zip(names, values.tolist(), spread.tolist(), strict=True))
+    counts = release.counts()
+    places = np.unique(np.linspace(0, len(counts) - 1, min(len(counts), bars)).astype(np.int64))
+    low, high = release.band(0.95)
+    return [(f"rank {p + 1:,}", counts[p].item(), (high[p] - low[p]).item() / 2) for p in places]
+
+
+def _draw(release: Any, rows: list[tuple[str, float, float]]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from trueup.release import SortedRelease
+
+    console = Console(highlight=False)
+    console.print(Text(repr(release)[1:-1], style="bold"))
+    wide = max(len(name) for name, _, _ in rows)
+    top = max(max(abs(count) for _, count, _ in rows), 1.0)
+    words = [f"{number(count)} ± {number(error)}" for _, count, error in rows]
+    room = max(console.width - wide - max(map(len, words)) - 4, 10)
+    for (name, count, _), word in zip(rows, words, strict=True):
+        eighths = round(abs(count) / top * room * 8)
+        bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+        line = Text(f"{name:>{wide}} ")
+        line.append(bar, style="blue" if count >= 0 else "red")
+        line.append(f" {word}")
+        console.print(line, soft_wrap=True)
+    what = (
+        "the 95 % band's half width" if isinstance(release, SortedRelease) else "one standard error"
+    )
+    console.print(Text(f"± is {what}; red is below zero", style="dim"))
+
+
+def plot_command(
+    file: File,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A .html, .png or .svg file.")],
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="histogram or cdf, for a histogram.")
+    ] = None,
+    nonnegative: Shown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a saved release: a page to zoom in, or a picture."""
+    from trueup.plots import plot, save_plot
+
+    release = _release(file, nonnegative)
+    with waiting("drawing"):
+        save_plot(plot(release, kind), output, release if kind != "cdf" else None)
+    emit(as_json, {"saved": str(output)}, lambda: say(f"saved to {output}"))

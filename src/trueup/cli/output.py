@@ -1,0 +1,70 @@
+"""What the command line prints: tables for people, JSON for programs, one line for errors."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def emit(as_json: bool, facts: dict[str, Any], show: Callable[[], None]) -> None:
+    """Prints the facts as JSON, or shows them to a person."""
+    if as_json:
+        print(json.dumps(facts, default=_plain, ensure_ascii=False))
+    else:
+        show()
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)
+
+
+def table(headers: list[str], rows: list[list[str]], title: str | None = None) -> None:
+    """A table on the terminal; the first column is left, the others right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2))
+    for i, header in enumerate(headers):
+        grid.add_column(header, justify="left" if i == 0 else "right", overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    Console(soft_wrap=False, highlight=False).print(grid)
+
+
+def say(words: str) -> None:
+    """A plain line on standard output."""
+    print(words)
+
+
+@contextmanager
+def waiting(words: str) -> Iterator[None]:
+    """A spinner on standard error while something runs, only if somebody is watching."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(words):
+        yield
+
+
+def number(value: float | int) -> str:
+    """A number as a person writes it."""
+    from trueup.release.estimate import written
+
+    return written(value)

@@ -1,0 +1,311 @@
+"""Pictures of releases: one look for notebook, report and page.
+
+Every figure says in words what ± is, and carries ε and the protected unit in its caption. Colours
+stay apart for every kind of colour vision.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.axis.dates import DateCells
+from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
+from trueup.errors import FileError, InputError
+from trueup.release import QueryRelease, Release, SortedRelease
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#5f6b76"
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, GREY)
+_BAND = "rgba(0, 114, 178, 0.22)"
+MOST_BARS = 200  # on screen at once; more cannot be told apart
+_MOST_KEPT = 65_536  # finest bars that a page carries with it
+
+_ZOOM = Path(__file__).with_name("zoom.js")
+
+
+def plot(release: Release | SortedRelease | QueryRelease, kind: str | None = None) -> Figure:
+    """The picture of a release: its histogram, its "cdf", or its degree sequence.
+
+    A plotly Figure: shows itself in a notebook; `save_plot` writes it to a file.
+    """
+    if isinstance(release, SortedRelease):
+        return plot_sorted(release)
+    if isinstance(release, QueryRelease):
+        return _plot_queries(release)
+    if isinstance(release, Release):
+        if kind not in (None, "histogram", "cdf"):
+            raise InputError(f'kind must be "histogram" or "cdf", got {kind!r}.')
+        return plot_cdf(release) if kind == "cdf" else plot_histogram(release)
+    raise InputError(f"plot needs a release, got {type(release).__name__}; infer it first.")
+
+
+def bars(release: Release, start: int = 0, stop: int | None = None, most: int = MOST_BARS) -> Ints:
+    """The cell edges of at most that many equal bars over cells start … stop − 1.
+
+    Bars are as many cells wide as a power of two, so that zooming in splits them and never moves
+    them.
+    """
+    stop = release.axis.size if stop is None else stop
+    width = 1
+    while -(-(stop - start) // width) > most:
+        width *= 2
+    inner = np.arange(start // width * width, stop, width)
+    return np.unique(np.clip(np.append(inner, stop), start, stop)).astype(np.int64)
+
+
+def plot_histogram(release: Release) -> Figure:
+    """Bars with the 95 % interval of each; coarser when zoomed out, since those are accurate."""
+    figure = _figure(release.about, release.axis.name, "count")
+    edges = bars(release)
+    middle, width, shown = _places(release, edges)
+    values = np.diff(release.prefix[edges]).astype(np.float64)
+    reach = _reach(release, edges)
+    figure.add_bar(
+        x=middle,
+        y=values,
+        width=width,
+        customdata=np.column_stack([shown, _rounded(values - reach), _rounded(values + reach)]),
+        error_y={"array": reach, "color": ORANGE, "thickness": 1, "width": 0},
+        marker={"color": BLUE, "line": {"width": 0}},
+        hovertemplate="%{customdata[0]}<br><b>%{y:,.0f}</b>, between %{customdata[1]} and "
+        "%{customdata[2]}<extra></extra>",
+    )
+    cells = int(edges[1] - edges[0])
+    note = "each bar is one cell" if cells == 1 else f"each bar is {cells:,} cells"
+    figure.update_layout(bargap=0, title=_title(release, note))
+    return figure
+
+
+def plot_cdf(release: Release, level: float = 0.95) -> Figure:
+    """The share of the total below each value, with a band."""
+    figure = _figure(release.about, release.axis.name, "share below")
+    edges = bars(release)
+    x = _edge_values(release, edges)
+    share = release.cdf()[edges]
+    spread = np.sqrt(release.errors.range_variances(np.zeros_like(edges), edges))
+    reach = 1.96 * spread / max(float(release.prefix[-1]), 1.0)
+    low = np.clip(np.maximum.accumulate(share - reach), 0, 1)
+    high = np.clip(np.minimum.accumulate((share + reach)[::-1])[::-1], 0, 1)
+    _band(figure, x, low, high)
+    figure.add_scatter(x=x, y=share, mode="lines", line={"color": BLUE}, name="share")
+    figure.update_layout(title=_title(release, "cumulative share"), yaxis_range=[0, 1.02])
+    return figure
+
+
+def plot_sorted(release: SortedRelease, level: float = 0.95) -> Figure:
+    """The counts from the largest down, on log-log axes, with the band that holds them all."""
+    figure = _figure(release.about, "rank, largest first", "count")
+    counts = np.maximum(release.counts().astype(np.float64)[::-1], 0.0)
+    low, high = (np.asarray(side, np.float64)[::-1] for side in release.band(level))
+    n = len(counts)
+    places = np.unique(np.geomspace(1, n, min(n, 600)).astype(np.int64)) - 1
+    floor = 0.5  # a logarithm has no zero
+    x = places + 1
+    _band(figure, x, np.maximum(low[places], floor), np.maximum(high[places], floor))
+    figure.add_scatter(
+        x=x,
+        y=np.maximum(counts[places], floor),
+        mode="lines",
+        line={"color": BLUE, "shape": "hv"},
+        hovertemplate="rank %{x:,}: <b>%{y:,.1f}</b><extra></extra>",
+        name="count",
+    )
+    note = "the band holds the whole true sequence, 95 times in 100"
+    figure.update_layout(title=_headline(f"{n:,} groups by their counts", note))
+    figure.update_xaxes(type="log")
+    figure.update_yaxes(type="log")
+    return figure
+
+
+def _plot_queries(release: QueryRelease) -> Figure:
+    figure = _figure(release.about, "query", "count")
+    columns = release.columns()
+    figure.add_bar(
+        x=columns["query"],
+        y=columns["count"],
+        error_y={"array": 1.96 * columns["std_error"], "color": ORANGE, "thickness": 1.5},
+        marker={"color": BLUE},
+    )
+    figure.update_layout(title=_headline("Counts by name", "bars show 95 % intervals"))
+    return figure
+
+
+def save_plot(figure: Figure, path: str | Path, release: object = None) -> None:
+    """Writes a picture by its ending: .html (self-contained), .png or .svg.
+
+    Given the release of a histogram, the page splits its bars when zoomed in. PNG and SVG are
+    drawn by kaleido with the Chromium or Chrome of the machine.
+    """
+    target = Path(path)
+    if target.suffix == ".html":
+        target.write_text(to_html(figure, release), encoding="utf-8")
+        return
+    if target.suffix not in (".png", ".svg"):
+        raise InputError(f"A picture must end in .html, .png or .svg, got {target.name!r}.")
+    try:
+        figure.write_image(target, width=960, height=540, scale=2 if target.suffix == ".png" else 1)
+    except (ImportError, ValueError, RuntimeError, OSError) as wrong:
+        raise FileError(
+            f"{target.suffix} pictures need kaleido and Chromium or Chrome "
+            f"(Debian: apt install chromium). Write .html instead. ({type(wrong).__name__})"
+        ) from None
+
+
+def to_html(figure: Figure, release: object = None, whole_page: bool = True) -> str:
+    """The figure as a page that needs nothing from elsewhere, or as a part of one.
+
+    A part leaves plotly.js to the page around it.
+    """
+    script = [zoom_script(release)] if isinstance(release, Release) else []
+    part = figure.to_html(
+        full_html=False,
+        include_plotlyjs=whole_page,
+        post_script=script,
+        config={"displaylogo": False, "responsive": True},
+    )
+    if not whole_page:
+        return str(part)
+    title = str(figure.layout.title.text or "trueup").split("<br>")[0]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
+        f'{title}</title><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="icon" href="data:,"></head><body style="margin:0">{part}</body></html>'
+    )
+
+
+def zoom_script(release: Release) -> str:
+    """The script that redraws the bars of a histogram at the width that fits the zoom."""
+    if not _is_numeric(release):
+        return ""
+    finest = bars(release, most=_MOST_KEPT)
+    levels: list[dict[str, Any]] = []
+    edges = finest
+    while True:
+        reach = _reach(release, edges)
+        levels.append({"step": len(levels), "reach": [round(float(r), 2) for r in reach]})
+        if len(edges) - 1 <= MOST_BARS:
+            break
+        edges = np.unique(np.append(edges[::2], edges[-1]))
+    data = {
+        "edges": [round(float(e), 9) for e in _numeric_edges(release, finest)],
+        "prefix": [round(float(p), 6) for p in release.prefix[finest]],
+        "levels": levels,
+        "most": MOST_BARS,
+        "dates": isinstance(release.axis.cells, DateCells),
+        "cells": int(finest[1] - finest[0]),
+    }
+    return f"const trueup = {json.dumps(data)};\n{_ZOOM.read_text(encoding='utf-8')}"
+
+
+def _reach(release: Release, edges: Ints) -> Floats:
+    """How far a bar's 95 % interval reaches: a normal interval, near enough for a picture."""
+    return 1.96 * np.sqrt(release.errors.range_variances(edges[:-1], edges[1:]))
+
+
+def _is_numeric(release: Release) -> bool:
+    return isinstance(release.axis.cells, (IntegerCells, RegularCells, EdgeCells, DateCells))
+
+
+def _numeric_edges(release: Release, edges: Ints) -> Floats:
+    """Edges as numbers; dates as milliseconds since 1970, plotly's own."""
+    cells = release.axis.cells
+    if isinstance(cells, DateCells):
+        return cells.edges[edges] / 1000.0
+    if isinstance(cells, RegularCells):
+        return cells.edges_at(edges)
+    if isinstance(cells, EdgeCells):
+        return np.array(cells.edges)[edges]
+    assert isinstance(cells, IntegerCells)
+    return (cells.first + edges).astype(np.float64)
+
+
+def _edge_values(release: Release, edges: Ints) -> Any:
+    if isinstance(release.axis.cells, DateCells):
+        return release.axis.cells.edges[edges].view("datetime64[us]")
+    return _numeric_edges(release, edges) if _is_numeric(release) else edges
+
+
+def _places(release: Release, edges: Ints) -> tuple[Any, Any, list[str]]:
+    """Where bars stand, how wide they are, and the words for their intervals."""
+    axis = release.axis
+    shown = [f"{axis.cells.edge(int(a))} – {axis.cells.edge(int(b))}" for a, b in pairwise(edges)]
+    if not _is_numeric(release):
+        columns = axis.columns(edges[:-1], edges[1:])
+        names = [
+            " / ".join(str(v) for v in row if v) for row in zip(*columns.values(), strict=True)
+        ]
+        return names, None, names
+    numbers = _numeric_edges(release, edges)
+    middle = (numbers[1:] + numbers[:-1]) / 2
+    if isinstance(axis.cells, DateCells):
+        return (middle * 1000).astype("datetime64[us]"), np.diff(numbers), shown
+    return middle, np.diff(numbers), shown
+
+
+def _rounded(values: Floats) -> list[str]:
+    return [f"{value:,.0f}" for value in values]
+
+
+def _title(release: Release, note: str) -> dict[str, Any]:
+    total = release.total()
+    words = f"{release.axis.name}: {total.value:,.0f} in {release.axis.size:,} cells"
+    return _headline(words, f"{note}; orange marks show 95 % intervals")
+
+
+def _headline(words: str, note: str) -> dict[str, Any]:
+    return {"text": f"<b>{words}</b><br><sup>{note}</sup>", "x": 0.02, "xanchor": "left"}
+
+
+def caption(about: dict[str, Any]) -> str:
+    """What was paid and who is protected, in words."""
+    unit, rows = about.get("unit", "row"), about.get("rows_per_unit", 1)
+    whom = f"one {unit}" if rows == 1 else f"all of one {unit} (at most {rows} rows)"
+    stamp = "" if about.get("private", True) else " · <b>NOT PRIVATE: an experiment</b>"
+    how = "added or removed" if about.get("neighbours") == "add-remove" else "replaced"
+    return f"ε = {about.get('epsilon')} · protects {whom}, {how}{stamp}"
+
+
+def _figure(about: dict[str, Any], x: str, y: str) -> Figure:
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    figure.update_layout(
+        template="plotly_white",
+        font={"family": "system-ui, sans-serif", "size": 14, "color": "#1b2733"},
+        margin={"l": 70, "r": 20, "t": 80, "b": 90},
+        showlegend=False,
+        hoverlabel={"align": "left"},
+        xaxis={"title": x, "automargin": True},
+        yaxis={"title": y, "automargin": True, "tickformat": ",", "zeroline": True},
+    )
+    figure.add_annotation(
+        text=caption(about),
+        xref="paper",
+        yref="paper",
+        x=0,
+        y=0,
+        yshift=-62,
+        showarrow=False,
+        xanchor="left",
+        yanchor="top",
+        font={"size": 12, "color": GREY},
+    )
+    return figure
+
+
+def _band(figure: Figure, x: Any, low: Floats, high: Floats) -> None:
+    edge = {"width": 0}
+    quiet = {"mode": "lines", "line": edge, "hoverinfo": "skip"}
+    figure.add_scatter(x=x, y=low, **quiet)
+    figure.add_scatter(x=x, y=high, fill="tonexty", fillcolor=_BAND, name="95 % band", **quiet)

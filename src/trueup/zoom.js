@@ -1,0 +1,40 @@
+// Redraws a histogram's bars at the width that fits what is on screen. `trueup` holds the finest
+// edges and prefix sums, and the reach of the 95 % interval for bars of 1, 2, 4, … finest bars.
+const figure = document.getElementById("{plot_id}");
+const number = (value) => (typeof value === "string" ? Date.parse(value.replace(" ", "T") + (trueup.dates ? "Z" : "")) : value);
+const written = (value) => value.toLocaleString("en", { maximumFractionDigits: 0 });
+const label = (edge) => (trueup.dates ? new Date(edge).toISOString().replace("T00:00:00.000Z", "") : +edge.toPrecision(8));
+const whole = [trueup.edges[0], trueup.edges[trueup.edges.length - 1]];
+let drawn = null;
+
+function draw(low, high) {
+  const finest = trueup.edges.filter((edge) => edge > low && edge < high).length + 1;
+  let level = 0;
+  while (level + 1 < trueup.levels.length && finest / 2 ** level > trueup.most) level += 1;
+  if (level === drawn) return;
+  drawn = level;
+  const step = 2 ** level;
+  const last = trueup.edges.length - 1;
+  const x = [], y = [], width = [], reach = [], words = [];
+  for (let i = 0; i < last; i += step) {
+    const j = Math.min(i + step, last);
+    const middle = (trueup.edges[i] + trueup.edges[j]) / 2;
+    const value = trueup.prefix[j] - trueup.prefix[i];
+    const r = trueup.levels[level].reach[i / step];
+    x.push(trueup.dates ? new Date(middle).toISOString() : middle);
+    y.push(value);
+    width.push(trueup.edges[j] - trueup.edges[i]);
+    reach.push(r);
+    words.push([`${label(trueup.edges[i])} – ${label(trueup.edges[j])}`, written(value - r), written(value + r)]);
+  }
+  const cells = step * trueup.cells;
+  const note = cells === 1 ? "each bar is one cell" : `each bar is ${cells.toLocaleString("en")} cells`;
+  const title = figure.layout.title.text.replace(/<sup>.*?;/, `<sup>${note};`);
+  Plotly.update(figure, { x: [x], y: [y], width: [width], customdata: [words], "error_y.array": [reach] }, { "title.text": title });
+}
+
+figure.on("plotly_relayout", (event) => {
+  if (event["xaxis.autorange"]) draw(...whole);
+  else if (event["xaxis.range[0]"] !== undefined) draw(number(event["xaxis.range[0]"]), number(event["xaxis.range[1]"]));
+  else if (event["xaxis.range"]) draw(...event["xaxis.range"].map(number));
+});
