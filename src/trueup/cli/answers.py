@@ -161,9 +161,7 @@ def _rows(release: Any, bars: int) -> list[tuple[str, float, float]]:
                 " / ".join(str(v) for v in r if v) for r in zip(*columns.values(), strict=True)
             ]
         else:
-            names = [
-                f"{cells.edge(int(a))} – {cells.edge(int(b))}" for a, b in pairwise(edges)
-            ]
+            names = [f"{cells.edge(int(a))} – {cells.edge(int(b))}" for a, b in pairwise(edges)]
         return list(zip(names, values.tolist(), spread.tolist(), strict=True))
     counts = release.counts()
     places = np.unique(np.linspace(0, len(counts) - 1, min(len(counts), bars)).astype(np.int64))
