@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,8 +83,8 @@ def plot_histogram(release: Release) -> Figure:
         "%{customdata[2]}<extra></extra>",
     )
     cells = int(edges[1] - edges[0])
-    note = "each bar is one cell" if cells == 1 else f"each bar is {cells:,} cells"
-    figure.update_layout(bargap=0, title=_title(release, note))
+    note = "1 cell a bar" if cells == 1 else f"{cells:,} cells a bar"
+    figure.update_layout(bargap=0, title=_title(release, f"{note}, orange: 95 % intervals"))
     return figure
 
 
@@ -99,7 +100,9 @@ def plot_cdf(release: Release, level: float = 0.95) -> Figure:
     high = np.clip(np.minimum.accumulate((share + reach)[::-1])[::-1], 0, 1)
     _band(figure, x, low, high)
     figure.add_scatter(x=x, y=share, mode="lines", line={"color": BLUE}, name="share")
-    figure.update_layout(title=_title(release, "cumulative share"), yaxis_range=[0, 1.02])
+    figure.update_layout(
+        title=_title(release, "share of the total below, with its 95 % band"), yaxis_range=[0, 1.02]
+    )
     return figure
 
 
@@ -121,7 +124,7 @@ def plot_sorted(release: SortedRelease, level: float = 0.95) -> Figure:
         hovertemplate="rank %{x:,}: <b>%{y:,.1f}</b><extra></extra>",
         name="count",
     )
-    note = "the band holds the whole true sequence, 95 times in 100"
+    note = "band: the whole true sequence, 95 times in 100"
     figure.update_layout(title=_headline(f"{n:,} groups by their counts", note))
     figure.update_xaxes(type="log")
     figure.update_yaxes(type="log")
@@ -137,7 +140,7 @@ def _plot_queries(release: QueryRelease) -> Figure:
         error_y={"array": 1.96 * columns["std_error"], "color": ORANGE, "thickness": 1.5},
         marker={"color": BLUE},
     )
-    figure.update_layout(title=_headline("Counts by name", "bars show 95 % intervals"))
+    figure.update_layout(title=_headline("Counts by name", "orange: 95 % intervals"))
     return figure
 
 
@@ -260,20 +263,28 @@ def _rounded(values: Floats) -> list[str]:
 def _title(release: Release, note: str) -> dict[str, Any]:
     total = release.total()
     words = f"{release.axis.name}: {total.value:,.0f} in {release.axis.size:,} cells"
-    return _headline(words, f"{note}; orange marks show 95 % intervals")
+    return _headline(words, note)
 
 
 def _headline(words: str, note: str) -> dict[str, Any]:
-    return {"text": f"<b>{words}</b><br><sup>{note}</sup>", "x": 0.02, "xanchor": "left"}
+    lines = "<br>".join(f"<sup>{line}</sup>" for line in wrap(note, 48))
+    return {
+        "text": f"<b>{words}</b><br>{lines}",
+        "x": 0.02,
+        "xanchor": "left",
+        "y": 0.96,
+        "yanchor": "top",
+    }
 
 
 def caption(about: dict[str, Any]) -> str:
     """What was paid and who is protected, in words."""
     unit, rows = about.get("unit", "row"), about.get("rows_per_unit", 1)
     whom = f"one {unit}" if rows == 1 else f"all of one {unit} (at most {rows} rows)"
-    stamp = "" if about.get("private", True) else " · <b>NOT PRIVATE: an experiment</b>"
+    stamp = "" if about.get("private", True) else "<br><b>NOT PRIVATE: an experiment</b>"
     how = "added or removed" if about.get("neighbours") == "add-remove" else "replaced"
-    return f"ε = {about.get('epsilon')} · protects {whom}, {how}{stamp}"
+    words = f"ε = {about.get('epsilon')} · protects {whom}, {how}"
+    return "<br>".join(wrap(words, 56)) + stamp
 
 
 def _figure(about: dict[str, Any], x: str, y: str) -> Figure:
@@ -291,11 +302,12 @@ def _figure(about: dict[str, Any], x: str, y: str) -> Figure:
     )
     figure.add_annotation(
         text=caption(about),
+        align="left",
         xref="paper",
         yref="paper",
         x=0,
         y=0,
-        yshift=-62,
+        yshift=-52,
         showarrow=False,
         xanchor="left",
         yanchor="top",

@@ -28,8 +28,8 @@ function draw(low, high) {
     words.push([`${label(trueup.edges[i])} – ${label(trueup.edges[j])}`, written(value - r), written(value + r)]);
   }
   const cells = step * trueup.cells;
-  const note = cells === 1 ? "each bar is one cell" : `each bar is ${cells.toLocaleString("en")} cells`;
-  const title = figure.layout.title.text.replace(/<sup>.*?;/, `<sup>${note};`);
+  const note = cells === 1 ? "1 cell a bar" : `${cells.toLocaleString("en")} cells a bar`;
+  const title = figure.layout.title.text.replace(/<sup>.*?,/, `<sup>${note},`);
   Plotly.update(figure, { x: [x], y: [y], width: [width], customdata: [words], "error_y.array": [reach] }, { "title.text": title });
 }
 

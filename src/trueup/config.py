@@ -1,0 +1,120 @@
+"""trueup.toml: datasets that the owner has declared, with their axes, unit and limit."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from trueup.ask import Neighbours, check_neighbours
+from trueup.axis import Axis
+from trueup.axis.numbers import whole_number
+from trueup.epsilon import positive
+from trueup.errors import FileError, InputError
+
+FILE = "trueup.toml"
+_KNOWN = {
+    "source", "table", "ledger", "anchor", "limit", "unit", "rows_per_unit", "neighbours",
+    "columns", "axes",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table as its owner declares it: where it is, what may be counted, who is protected."""
+
+    name: str
+    source: str
+    ledger: Path
+    limit: Fraction
+    anchor: Path | None = None
+    table: str | None = None
+    unit: str | None = None
+    rows_per_unit: int = 1
+    neighbours: Neighbours = "add-remove"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, Axis] = field(default_factory=dict)
+
+    def axis(self, column: str | None) -> Axis:
+        """The declared axis of a column; the only one, if no column is named."""
+        known = ", ".join(self.axes) or "none"
+        if column is None and len(self.axes) == 1:
+            return next(iter(self.axes.values()))
+        if column is None or column not in self.axes:
+            wanted = "a column" if column is None else f"no axis for {column!r}"
+            raise InputError(f"Dataset '{self.name}' needs {wanted}. Declared axes: {known}.")
+        return self.axes[column]
+
+
+@dataclass(frozen=True)
+class Config:
+    """What trueup.toml says."""
+
+    datasets: Mapping[str, Dataset] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
+
+
+def read_config(path: str | Path | None = None) -> Config:
+    """The configuration in a file, in $TRUEUP_CONFIG, or in ./trueup.toml; empty without one."""
+    named = path or os.environ.get("TRUEUP_CONFIG")
+    file = Path(named or FILE)
+    if not file.is_file():
+        if named:
+            raise FileError(f"There is no file {file}.")
+        return Config()
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+        raise FileError(f"{file} is not TOML: {wrong}") from None
+    datasets = found.pop("datasets", {})
+    if not isinstance(datasets, dict):
+        raise FileError(f"{file}: datasets must be tables such as [datasets.trips].")
+    return Config(
+        {name: _dataset(name, spec, file) for name, spec in datasets.items()}, found, file
+    )
+
+
+def _dataset(name: str, spec: Any, file: Path) -> Dataset:
+    where = f"{file}, dataset '{name}'"
+    if not isinstance(spec, dict):
+        raise FileError(f"{where}: must be a table.")
+    strange = set(spec) - _KNOWN
+    if strange:
+        raise FileError(
+            f"{where}: {', '.join(sorted(strange))} is not known. "
+            f"Known: {', '.join(sorted(_KNOWN))}."
+        )
+    for needed in ("source", "ledger", "limit"):
+        if needed not in spec:
+            raise FileError(f"{where}: {needed} is missing.")
+    axes = spec.get("axes", {})
+    if not isinstance(axes, dict) or not all(isinstance(axis, dict) for axis in axes.values()):
+        raise FileError(f"{where}: axes must be tables such as [datasets.{name}.axes.age].")
+    try:
+        return Dataset(
+            name=name,
+            source=_beside(file, str(spec["source"])),
+            table=spec.get("table"),
+            ledger=file.parent / str(spec["ledger"]),
+            anchor=file.parent / str(spec["anchor"]) if "anchor" in spec else None,
+            limit=positive(spec["limit"], "limit"),
+            unit=spec.get("unit"),
+            rows_per_unit=whole_number(spec.get("rows_per_unit", 1), "rows_per_unit"),
+            neighbours=check_neighbours(spec.get("neighbours", "add-remove")),
+            columns=dict(spec.get("columns", {})),
+            axes={
+                column: Axis.from_json({"name": column, **axis}) for column, axis in axes.items()
+            },
+        )
+    except (InputError, FileError) as wrong:
+        raise FileError(f"{where}: {wrong}") from None
+
+
+def _beside(file: Path, source: str) -> str:
+    """A path is relative to the file that names it; an address such as postgresql:// is not."""
+    return source if "://" in source else str(file.parent / source)

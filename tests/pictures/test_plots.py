@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+import trueup as tu
+from trueup.paper.noise import measure_for_experiment
+from trueup.plots import bars, plot, save_plot
+
+Opened = Callable[[Path], Page]
+
+
+def release_over(axis: tu.Axis, seed: int = 1) -> Any:
+    counts = np.random.default_rng(seed).poisson(40, axis.size)
+    return tu.infer(measure_for_experiment(counts, tu.TreeCounts(axis), 1, seed=seed))
+
+
+FARE = tu.Axis.regular("fare", 0, 128, bins=4096)
+AXES = {
+    "regular": FARE,
+    "integers": tu.Axis.integers("age", 0, 99),
+    "edges": tu.Axis.edges("income", [0, 1, 10, 100, 1000]),
+    "dates": tu.Axis.dates("day", "2013", "2013"),
+    "categories": tu.Axis.categories("grade", ["A", "B", "C", "D", "F"]),
+    "ipv4": tu.Axis.ipv4("host", "10.0.0.0/8", 16),
+    "hierarchy": tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"]}),
+}
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_histograms_open_without_errors_and_nothing_cut_off(
+    name: str, opened: Opened, tmp_path: Path
+) -> None:
+    release = release_over(AXES[name])
+    save_plot(plot(release), tmp_path / "x.html", release)
+    page = opened(tmp_path / "x.html")
+    assert "NOT PRIVATE" in page.inner_text("body")
+    assert page.locator(".bars .point").count() == len(bars(release)) - 1
+
+
+def test_cdf_and_degree_sequence_open_without_errors(opened: Opened, tmp_path: Path) -> None:
+    save_plot(plot(release_over(FARE), "cdf"), tmp_path / "cdf.html")
+    counts = np.random.default_rng(2).zipf(1.8, 2000).clip(0, 500)
+    sequence = tu.infer(measure_for_experiment(counts, tu.SortedCounts(2000), 1, seed=2))
+    save_plot(plot(sequence), tmp_path / "sorted.html")
+    for name in ("cdf", "sorted"):
+        assert "ε = 1" in opened(tmp_path / f"{name}.html").inner_text("body")
+
+
+def test_zooming_in_splits_bars_and_keeps_their_sum(opened: Opened, tmp_path: Path) -> None:
+    release = release_over(FARE)
+    save_plot(plot(release), tmp_path / "x.html", release)
+    page = opened(tmp_path / "x.html")
+    drawn = "() => { const d = document.querySelector('.plotly-graph-div')._fullData[0];"
+    coarse = page.evaluate(drawn + "return [...d.y]; }")
+    page.evaluate(
+        "() => Plotly.relayout(document.querySelector('.plotly-graph-div'),"
+        "{'xaxis.range[0]': 10, 'xaxis.range[1]': 12})"
+    )
+    page.wait_for_timeout(300)
+    fine = np.array(page.evaluate(drawn + "return [...d.y]; }"))
+    assert len(fine) == 4096
+    assert len(coarse) <= 200
+    np.testing.assert_allclose(fine, release.counts(), atol=1e-5)
+    assert fine.sum() == pytest.approx(sum(coarse), abs=1e-3)
+    assert "1 cell a bar" in page.inner_text("body")
+
+
+def test_pictures_are_drawn_offline(tmp_path: Path) -> None:
+    release = release_over(AXES["integers"])
+    save_plot(plot(release), tmp_path / "x.png")
+    save_plot(plot(release), tmp_path / "x.svg")
+    assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in (tmp_path / "x.svg").read_text()[:200]
+
+
+def test_bars_never_cross_a_coarser_bars_edge() -> None:
+    release = release_over(FARE)
+    coarse, fine = bars(release, most=10), bars(release, most=300)
+    assert set(coarse.tolist()) <= set(fine.tolist())
+    assert len(coarse) <= 11
+
+
+def test_a_measurement_is_refused_with_what_to_do() -> None:
+    measured = tu.measure([1, 2], tu.UnitCounts(tu.Axis.integers("x", 0, 1)), 1)
+    with pytest.raises(tu.InputError, match="infer it first"):
+        plot(measured)  # type: ignore[arg-type]
+
+
+def test_unknown_kinds_and_endings_are_refused(tmp_path: Path) -> None:
+    release = release_over(AXES["integers"])
+    with pytest.raises(tu.InputError, match="histogram"):
+        plot(release, "pie")
+    with pytest.raises(tu.InputError, match=r"\.html"):
+        save_plot(plot(release), tmp_path / "x.gif")
