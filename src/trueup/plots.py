@@ -71,20 +71,26 @@ def plot_histogram(release: Release) -> Figure:
     edges = bars(release)
     middle, width, shown = _places(release, edges)
     values = np.diff(release.prefix[edges]).astype(np.float64)
-    reach = _reach(release, edges)
+    low, high = _intervals(release, edges)
     figure.add_bar(
         x=middle,
         y=values,
         width=width,
-        customdata=np.column_stack([shown, _rounded(values - reach), _rounded(values + reach)]),
-        error_y={"array": reach, "color": ORANGE, "thickness": 1, "width": 0},
+        customdata=np.column_stack([shown, _rounded(low), _rounded(high)]),
+        error_y={
+            "array": np.maximum(high - values, 0),
+            "arrayminus": np.maximum(values - low, 0),
+            "color": ORANGE,
+            "thickness": 1,
+            "width": 0,
+        },
         marker={"color": BLUE, "line": {"width": 0}},
         hovertemplate="%{customdata[0]}<br><b>%{y:,.0f}</b>, between %{customdata[1]} and "
         "%{customdata[2]}<extra></extra>",
     )
     cells = int(edges[1] - edges[0])
     note = "1 cell a bar" if cells == 1 else f"{cells:,} cells a bar"
-    figure.update_layout(bargap=0, title=_title(release, f"{note}, orange: 95 % intervals"))
+    figure.update_layout(bargap=0, title=_title(release, f"{note}, orange: {_whose(release)}"))
     return figure
 
 
@@ -203,6 +209,7 @@ def zoom_script(release: Release) -> str:
     data = {
         "edges": [round(float(e), 9) for e in _numeric_edges(release, finest)],
         "prefix": [round(float(p), 6) for p in release.prefix[finest]],
+        "unbiased": [round(float(p), 6) for p in release.unbiased.prefix[finest]],
         "levels": levels,
         "most": MOST_BARS,
         "dates": isinstance(release.axis.cells, DateCells),
@@ -214,6 +221,18 @@ def zoom_script(release: Release) -> str:
 def _reach(release: Release, edges: Ints) -> Floats:
     """How far a bar's 95 % interval reaches: a normal interval, near enough for a picture."""
     return 1.96 * np.sqrt(release.errors.range_variances(edges[:-1], edges[1:]))
+
+
+def _intervals(release: Release, edges: Ints) -> tuple[Floats, Floats]:
+    """The 95 % intervals of the bars. For counts made to be shown, those of the unbiased ones."""
+    middle = np.diff(release.unbiased.prefix[edges])
+    reach = _reach(release, edges)
+    return middle - reach, middle + reach
+
+
+def _whose(release: Release) -> str:
+    own = release.unbiased is release
+    return "95 % intervals" if own else "95 % intervals of the unbiased counts"
 
 
 def _is_numeric(release: Release) -> bool:
@@ -261,8 +280,7 @@ def _rounded(values: Floats) -> list[str]:
 
 
 def _title(release: Release, note: str) -> dict[str, Any]:
-    total = release.total()
-    words = f"{release.axis.name}: {total.value:,.0f} in {release.axis.size:,} cells"
+    words = f"{release.axis.name}: {release.total().value:,.0f} in {release.axis.size:,} cells"
     return _headline(words, note)
 
 

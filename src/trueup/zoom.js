@@ -15,22 +15,24 @@ function draw(low, high) {
   drawn = level;
   const step = 2 ** level;
   const last = trueup.edges.length - 1;
-  const x = [], y = [], width = [], reach = [], words = [];
+  const x = [], y = [], width = [], above = [], below = [], words = [];
   for (let i = 0; i < last; i += step) {
     const j = Math.min(i + step, last);
     const middle = (trueup.edges[i] + trueup.edges[j]) / 2;
     const value = trueup.prefix[j] - trueup.prefix[i];
     const r = trueup.levels[level].reach[i / step];
+    const unbiased = trueup.unbiased[j] - trueup.unbiased[i];
     x.push(trueup.dates ? new Date(middle).toISOString() : middle);
     y.push(value);
     width.push(trueup.edges[j] - trueup.edges[i]);
-    reach.push(r);
-    words.push([`${label(trueup.edges[i])} – ${label(trueup.edges[j])}`, written(value - r), written(value + r)]);
+    above.push(Math.max(unbiased + r - value, 0));
+    below.push(Math.max(value - unbiased + r, 0));
+    words.push([`${label(trueup.edges[i])} – ${label(trueup.edges[j])}`, written(unbiased - r), written(unbiased + r)]);
   }
   const cells = step * trueup.cells;
   const note = cells === 1 ? "1 cell a bar" : `${cells.toLocaleString("en")} cells a bar`;
   const title = figure.layout.title.text.replace(/<sup>.*?,/, `<sup>${note},`);
-  Plotly.update(figure, { x: [x], y: [y], width: [width], customdata: [words], "error_y.array": [reach] }, { "title.text": title });
+  Plotly.update(figure, { x: [x], y: [y], width: [width], customdata: [words], "error_y.array": [above], "error_y.arrayminus": [below] }, { "title.text": title });
 }
 
 figure.on("plotly_relayout", (event) => {

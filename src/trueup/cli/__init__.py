@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from trueup.cli import answers
+from trueup.cli import answers, ledgers
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
 
 CODES = {BudgetError: 3, LedgerError: 4, FileError: 5}
@@ -25,6 +25,7 @@ app.command("query")(answers.query_command)
 app.command("quantile")(answers.quantile_command)
 app.command("show")(answers.show_command)
 app.command("plot")(answers.plot_command)
+app.add_typer(ledgers.app, name="ledger")
 
 
 def _version(wanted: bool) -> None:

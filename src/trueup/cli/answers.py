@@ -14,6 +14,8 @@ from trueup.cli.output import AsJson, emit, number, say, table, waiting
 from trueup.errors import InputError
 
 File = Annotated[Path, typer.Argument(help="A saved measurement or release.", show_default=False)]
+_NOT_ITS_OWN = "error and interval belong to the unbiased answers"
+
 Level = Annotated[float, typer.Option("--level", help="How sure the interval is to be.")]
 Shown = Annotated[
     bool,
@@ -30,8 +32,10 @@ def _release(path: Path, nonnegative: bool = False) -> Any:
 
     found = load(path)
     if not isinstance(found, Measurement):
-        if nonnegative:
-            raise InputError(f"{path.name} is a release; --nonnegative needs the measurement.")
+        if nonnegative and "non-negative" not in found.about["inferred"]:
+            raise InputError(
+                f"{path.name} is a release of unbiased counts; --nonnegative needs the measurement."
+            )
         return found
     with waiting("finding the nearest consistent answers (the first run compiles for a while)"):
         from trueup.infer import infer
@@ -77,17 +81,17 @@ def query_command(
     for text in ranges:
         start, stop = span(release.axis, text)
         estimate = release.between(start, stop)
-        low, high = estimate.interval(level)
+        low, high = estimate.unbiased.interval(level)
         answers.append(
             {
                 "range": text,
                 "value": estimate.value,
-                "std_error": estimate.std_error,
+                "std_error": estimate.unbiased.std_error,
                 "low": low,
                 "high": high,
             }
         )
-    sure = f"{level:.4g}"
+    own = release.unbiased is release
 
     def show() -> None:
         rows = [
@@ -100,9 +104,19 @@ def query_command(
             ]
             for a in answers
         ]
-        table([release.axis.name, "count", "± std. error", f"{sure} from", "to"], rows)
+        sure = f"{100 * level:.6g} % sure from"
+        table([release.axis.name, "count", "± std. error", sure, "to"], rows)
+        if not own:
+            say(f"Counts are {release.about['inferred']}; {_NOT_ITS_OWN}.")
 
-    emit(as_json, {"axis": release.axis.name, "level": level, "answers": answers}, show)
+    facts = {
+        "axis": release.axis.name,
+        "level": level,
+        "inferred": release.about["inferred"],
+        "intervals_of": "these answers" if own else "the unbiased answers",
+        "answers": answers,
+    }
+    emit(as_json, facts, show)
 
 
 def quantile_command(
@@ -191,6 +205,8 @@ def _draw(release: Any, rows: list[tuple[str, float, float]]) -> None:
     what = (
         "the 95 % band's half width" if isinstance(release, SortedRelease) else "one standard error"
     )
+    if getattr(release, "unbiased", release) is not release:
+        what += f" of the unbiased counts; shown are {release.about['inferred']}"
     console.print(Text(f"± is {what}; red is below zero", style="dim"))
 
 

@@ -112,7 +112,7 @@ class Release:
     def between(self, start: int, stop: int) -> Estimate:
         """The count of the cells start … stop − 1, by number."""
         value = (self.prefix[stop] - self.prefix[start]).item()
-        shown_for = None if self.unbiased is self else self.unbiased._between(start, stop)
+        shown_for = None if self.unbiased is self else self.unbiased.between(start, stop)
         return Estimate(value, (((start, stop), 1.0),), self.errors, shown_for)
 
     @cached_property
