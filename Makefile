@@ -35,7 +35,7 @@ system:
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt pip
 
 .venv/demo: .venv/bin/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo]'
 	@touch $@
 
 .venv/test: .venv/bin/python pyproject.toml constraints.txt

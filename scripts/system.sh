@@ -8,6 +8,9 @@ need() {
     command -v "$1" >/dev/null 2>&1 || [ -n "$(compgen -G "$1")" ] || missing+=("$2")
 }
 
+need strace strace
+need chromium chromium
+
 if [ "${#missing[@]}" -eq 0 ]; then
     exit 0
 fi
