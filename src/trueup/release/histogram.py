@@ -17,6 +17,7 @@ from trueup.errors import InputError
 from trueup.files import arrow_table, write
 from trueup.release.estimate import Estimate
 from trueup.release.html import page
+from trueup.release.uhi import PlottableAxis
 from trueup.uncertainty import TreeErrors
 
 Floats = npt.NDArray[np.float64]
@@ -155,6 +156,24 @@ class Release:
         inside = self._rising[cell + 1] - self._rising[cell]
         part = (goal - self._rising[cell]) / inside if inside > 0 else 0.0
         return low + min(max(part, 0.0), 1.0) * (high - low)
+
+    @property
+    def kind(self) -> str:
+        """What the histogram protocol UHI calls this: a histogram of counts."""
+        return "COUNT"
+
+    @property
+    def axes(self) -> tuple[PlottableAxis]:
+        """The axis, as the histogram protocol UHI describes one."""
+        return (PlottableAxis(self.axis),)
+
+    def values(self) -> npt.NDArray[Any]:
+        """The counts, by the name that the histogram protocol UHI gives them."""
+        return self.counts()
+
+    def variances(self) -> Floats | None:
+        """The variance of every count; None where the counts were made to be shown."""
+        return None if self.unbiased is not self else self.std_errors() ** 2
 
     def columns(self) -> dict[str, Any]:
         """The cells as a table: interval or label, count, standard error.
