@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trueup as tu
+
+Run = Callable[..., Any]
+
+
+def test_query_gives_what_the_library_gives(run: Run, ages: dict[str, Path]) -> None:
+    release = tu.load(ages["r"])
+    answers = run("query", ages["r"], "0:18", "18:65", "65:", "--json").json["answers"]
+    for (low, high), answer in zip(((0, 18), (18, 65), (65, 100)), answers, strict=True):
+        estimate = release.range(low, high)
+        assert answer["value"] == estimate.value
+        assert (answer["low"], answer["high"]) == estimate.interval(0.95)
+    assert sum(a["value"] for a in answers) == release.total().value
+
+
+def test_query_infers_from_a_measurement_on_the_way(run: Run, ages: dict[str, Path]) -> None:
+    from_release = run("query", ages["r"], "0:50", "--json").json["answers"]
+    assert run("query", ages["m"], "0:50", "--json").json["answers"] == from_release
+
+
+def test_query_shows_a_table_to_people(run: Run, ages: dict[str, Path]) -> None:
+    ran = run("query", ages["r"], "0:18", "--level", "0.99")
+    assert ran.code == 0
+    assert "99 % sure from" in ran.out
+    assert "0:18" in ran.out
+
+
+def test_nonnegative_answers_name_whose_interval_it_is(run: Run, ages: dict[str, Path]) -> None:
+    ran = run("query", ages["m"], "0:18", "--nonnegative", "--json")
+    assert ran.json["intervals_of"] == "the unbiased answers"
+    assert isinstance(ran.json["answers"][0]["value"], int)
+    assert "belong to the unbiased answers" in run("query", ages["m"], "0:18", "--nonnegative").out
+
+
+def test_infer_saves_a_release(run: Run, ages: dict[str, Path], tmp_path: Path) -> None:
+    assert run("infer", ages["m"], "-o", "out.parquet", "--json").json == {
+        "saved": "out.parquet",
+        "epsilon": "1",
+    }
+    found = tu.load(tmp_path / "out.parquet")
+    assert isinstance(found, tu.Release)
+    assert found.total().value == tu.infer(tu.load(ages["m"])).total().value
+
+
+def test_quantile_gives_what_the_library_gives(run: Run, ages: dict[str, Path]) -> None:
+    found = run("quantile", ages["r"], "0.5", "0.9", "--json").json["quantiles"]
+    release = tu.load(ages["r"])
+    assert [q["value"] for q in found] == [release.quantile(0.5), release.quantile(0.9)]
+
+
+@pytest.mark.parametrize("kind", "mrs")
+def test_show_draws_every_kind_of_file(run: Run, ages: dict[str, Path], kind: str) -> None:
+    ran = run("show", ages[kind], "--bars", "10")
+    assert ran.code == 0
+    assert len([line for line in ran.out.splitlines() if "±" in line]) >= 10
+    assert len(run("show", ages[kind], "--bars", "10", "--json").json["rows"]) == 10
+
+
+def test_plot_writes_a_page(run: Run, ages: dict[str, Path], tmp_path: Path) -> None:
+    assert run("plot", ages["r"], "-o", "x.html", "--json").json == {"saved": "x.html"}
+    assert "plotly" in (tmp_path / "x.html").read_text()
+    assert run("plot", ages["r"], "--kind", "cdf", "-o", "y.html").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["query", "gone.parquet", "0:1"], 5, "There is no file"),
+        (["query", "r.parquet", "0:1000"], 1, "outside axis 'age'"),
+        (["query", "r.parquet", "65:18"], 1, "reversed"),
+        (["query", "r.parquet", "young"], 1, "low:high"),
+        (["query", "r.parquet", "0:x"], 1, "not a number"),
+        (["query", "r.parquet", "0:1", "--level", "2"], 1, "between 0 and 1"),
+        (["query", "r.parquet"], 2, "Missing argument"),
+        (["query", "s.parquet", "0:1"], 1, "no histogram"),
+        (["query", "r.parquet", "0:1", "--nonnegative"], 1, "needs the measurement"),
+        (["quantile", "r.parquet", "1.5"], 1, "between 0 and 1"),
+        (["plot", "r.parquet", "-o", "x.gif"], 1, ".html"),
+        (["infer", "m.parquet", "-o", "x.txt"], 1, ".parquet"),
+        (["nonsense"], 2, "No such command"),
+    ],
+)
+def test_bad_input_gets_one_line_and_an_exit_code(
+    run: Run, ages: dict[str, Path], words: list[str], code: int, says: str
+) -> None:
+    ran = run(*words)
+    assert (ran.code, ran.out) == (code, "")
+    assert says in ran.err
+    if code != 2:
+        assert ran.err.startswith("trueup: ")
+        assert ran.err.count("\n") == 1
+
+
+def test_errors_are_json_when_asked(run: Run) -> None:
+    ran = run("query", "gone.parquet", "0:1", "--json")
+    assert '"kind": "FileError"' in ran.err
+
+
+def test_a_query_loads_nothing_heavy(ages: dict[str, Path]) -> None:
+    heavy = ("numba", "scipy", "pandas", "duckdb", "plotly", "flint", "narwhals")
+    code = (
+        f"import sys; sys.argv = ['trueup', 'query', {str(ages['r'])!r}, '0:18', '--json']\n"
+        "from trueup.cli import main\nmain_ended = None\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        f"print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stderr.strip() == "[]"
+
+
+def test_the_module_runs_as_a_program() -> None:
+    words = [sys.executable, "-m", "trueup", "--version"]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.startswith(
+        "trueup "
+    )
