@@ -19,6 +19,7 @@ from trueup.measurement import Measurement
 from trueup.release import Estimate, QueryRelease, Release, SortedRelease
 from trueup.shortcuts import degree_sequence, histogram
 from trueup.store import load
+from trueup.streaming import release
 
 if TYPE_CHECKING:
     from trueup.owner import Ledger
@@ -50,6 +51,7 @@ __all__ = [
     "infer",
     "load",
     "measure",
+    "release",
 ]
 
 

@@ -125,6 +125,8 @@ def _cells(measurement: Measurement) -> Floats:
     question = measurement.question
     if not isinstance(question, TreeCounts):
         return np.asarray(measurement.noisy, np.float64)
+    if question.radices:
+        return _regular_cells(measurement, question)
     from trueup._kernels.tree import fit
 
     noisy, weights = node_values(measurement)
@@ -168,6 +170,20 @@ def _sorted(measurement: Measurement, about: dict[str, Any], wish: _Wish) -> Sor
     if wish.integers and not wish.graphical:
         shown = np.floor(shown + 0.5).astype(np.int64)
     return SortedRelease(shown, scale, {**about, "inferred": wish.words}, fit)
+
+
+def _regular_cells(measurement: Measurement, question: TreeCounts) -> Floats:
+    """The least-squares cells of a tree of equal fan-outs, block by block."""
+    from trueup._kernels.blocks import Blocks, fit_leaves
+
+    weights, starts = [0.0] * question.height, np.zeros(question.height, np.int64)
+    each = relative_weights(measurement.block_scales, measurement.law)
+    taken = 0
+    for level, weight in zip(question.asked, each, strict=True):
+        weights[level], starts[level] = weight, taken
+        taken += question.shape.length(level)
+    blocks = Blocks(question.size, question.radices, tuple(weights))
+    return fit_leaves(blocks, measurement.noisy, starts)
 
 
 def node_values(measurement: Measurement) -> tuple[Floats, Floats]:

@@ -100,8 +100,7 @@ class Measurement:
     @cached_property
     def block_scales(self) -> tuple[Fraction, ...]:
         """The exact noise scale of each of the question's blocks."""
-        unit = self.question.price(self.neighbours) * self.rows_per_unit / self.epsilon
-        return tuple(unit / weight for _, weight in self.question.blocks)
+        return block_scales(self.question, self.epsilon, self.neighbours, self.rows_per_unit)
 
     @cached_property
     def scales(self) -> npt.NDArray[np.float64]:
@@ -119,12 +118,9 @@ class Measurement:
     def about(self) -> dict[str, Any]:
         """The public facts, as plain values: what was asked, what it cost, whom it protects."""
         return {
-            "question": self.question.to_json(),
-            "epsilon": str(self.epsilon),
-            "neighbours": self.neighbours,
-            "unit": self.unit,
-            "rows_per_unit": self.rows_per_unit,
-            "scales": [str(scale) for scale in self.block_scales],
+            **public_facts(
+                self.question, self.epsilon, self.neighbours, self.unit, self.rows_per_unit
+            ),
             "law": self.law,
             "private": self.private,
         }
@@ -176,6 +172,31 @@ class Measurement:
         stamp = "" if self.private else " NOT PRIVATE"
         kind = type(self.question).__name__
         return f"<Measurement{stamp}: {kind}, {len(self.noisy):,} answers, epsilon={self.epsilon}>"
+
+
+def block_scales(
+    question: Question, epsilon: Fraction, neighbours: Neighbours, rows_per_unit: int
+) -> tuple[Fraction, ...]:
+    """The exact noise scale of each of the question's blocks: price · rows / (weight · ε)."""
+    unit = question.price(neighbours) * rows_per_unit / epsilon
+    return tuple(unit / weight for _, weight in question.blocks)
+
+
+def public_facts(
+    question: Question, epsilon: Fraction, neighbours: Neighbours, unit: str, rows_per_unit: int
+) -> dict[str, Any]:
+    """What was asked, what it cost and whom it protects, as plain values."""
+    scales = block_scales(question, epsilon, neighbours, rows_per_unit)
+    return {
+        "question": question.to_json(),
+        "epsilon": str(epsilon),
+        "neighbours": neighbours,
+        "unit": unit,
+        "rows_per_unit": rows_per_unit,
+        "scales": [str(scale) for scale in scales],
+        "law": "discrete",
+        "private": True,
+    }
 
 
 def _labels(question: Question) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from trueup.errors import InputError, NoiseError
 
 LEAST, MOST = Fraction(1, 1000), Fraction(10**9)
 WORD, PREFIX = 64, 16
-TOP_SCALE = 12  # the top part's scale in steps of 2^L: keeps its table near 1,000 entries
+TOP_SCALE = 48  # the top part's scale in steps of 2^L: its table has some 4,000 entries at most
 DIGIT_BITS = 9
 OPEN = 1 << 15  # set where the first bits do not decide: the sign bit of an int16
 _PRECISION_LIMIT = 1 << 20
@@ -240,7 +240,7 @@ def tables(
     Only tests give more than the scale: short words make ties common.
 
     >>> [part.bits for part in tables(Fraction(1_000_000)).parts]
-    [0, 8, 9]
+    [0, 7, 8]
     """
     low_bits = 0
     while scale > top_scale << low_bits:

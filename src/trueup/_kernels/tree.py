@@ -15,10 +15,9 @@ Ints = npt.NDArray[np.int64]
 
 
 @compiled
-def _fit(first: Ints, noisy: Floats, weights: Floats, fitted: Floats, variances: Floats) -> None:
-    nodes = noisy.shape[0]
-    # Up: fitted[v] is the best estimate of v from its own subtree, variances[v] its variance.
-    for v in range(nodes - 1, -1, -1):
+def up(first: Ints, noisy: Floats, weights: Floats, fitted: Floats, variances: Floats) -> None:
+    """fitted[v] becomes the best estimate of v from its own subtree, variances[v] its variance."""
+    for v in range(noisy.shape[0] - 1, -1, -1):
         if first[v] == first[v + 1]:
             fitted[v] = noisy[v]
             variances[v] = 1.0 / weights[v]
@@ -30,8 +29,12 @@ def _fit(first: Ints, noisy: Floats, weights: Floats, fitted: Floats, variances:
         gain = weights[v] * spread
         fitted[v] = (gain * noisy[v] + below) / (1.0 + gain) if gain > 0.0 else below
         variances[v] = spread / (1.0 + gain)
-    # Down: what v has gained over its children's sum goes to them by their variances.
-    for v in range(nodes):
+
+
+@compiled
+def down(first: Ints, fitted: Floats, variances: Floats) -> None:
+    """What v has gained over its children's sum goes to them by their variances."""
+    for v in range(fitted.shape[0]):
         below, spread = 0.0, 0.0
         for child in range(first[v], first[v + 1]):
             below += fitted[child]
@@ -48,6 +51,7 @@ def fit(first: Ints, noisy: npt.ArrayLike, weights: npt.ArrayLike) -> Floats:
     Every leaf must have a weight. O(nodes) time.
     """
     noisy = np.ascontiguousarray(noisy, dtype=np.float64)
-    fitted = np.empty_like(noisy)
-    _fit(first, noisy, np.ascontiguousarray(weights, np.float64), fitted, np.empty_like(noisy))
+    fitted, variances = np.empty_like(noisy), np.empty_like(noisy)
+    up(first, noisy, np.ascontiguousarray(weights, np.float64), fitted, variances)
+    down(first, fitted, variances)
     return fitted

@@ -1,0 +1,105 @@
+"""One core: the whole fused release, least squares alone, isotonic regression; then two threads.
+
+Run: python bench/release.py [--bits 24]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import trueup as tu
+from trueup._kernels.blocks import Blocks, fit_leaves
+from trueup._kernels.isotonic import isotonic
+from trueup._kernels.shape import Shape
+
+
+def best(work: Callable[[], object], repeats: int, clock: Callable[[], float]) -> float:
+    """Seconds of the fastest of several runs, the first one not counted."""
+    work()
+    found = float("inf")
+    for _ in range(repeats):
+        begin = clock()
+        work()
+        found = min(found, clock() - begin)
+    return found
+
+
+def line(name: str, value: str, target: str, good: bool) -> bool:
+    print(f"{name:<34} {value:>14}   target {target:<16} {'' if good else 'FAIL'}")
+    return good
+
+
+def extra_memory(bits: int) -> float:
+    """Peak memory of a release beyond its input and output, over the output's size."""
+    code = f"""
+import re, numpy as np, trueup as tu
+status = lambda: open("/proc/self/status").read()
+peak = lambda: int(re.search(r"VmHWM:\\s*(\\d+)", status()).group(1)) * 1024
+counts = np.ones(1 << {bits}, np.int64)
+tu.release(counts[: 1 << 16], tu.TreeCounts(1 << 16, branching=2), 1)
+before = peak()
+found = tu.release(counts, tu.TreeCounts(1 << {bits}, branching=2), 1)
+print((peak() - before) / found.prefix.nbytes - 1)
+"""
+    run = [sys.executable, "-c", code]
+    return float(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--bits", type=int, default=24, help="log2 of the number of leaves")
+    bits = arguments.parse_args().bits
+    size = 1 << bits
+    generator = np.random.default_rng(0)
+    counts = generator.poisson(3, size)
+    question = tu.TreeCounts(size, branching=2)
+    good = True
+
+    whole = best(lambda: tu.release(counts, question, 1), 5, time.process_time) / size * 1e9
+    good &= line("whole release, binary", f"{whole:.1f} ns/leaf", "<= 20", whole <= 20)
+
+    wide = tu.TreeCounts(size, branching=16)
+    sixteen = best(lambda: tu.release(counts, wide, 1), 5, time.process_time) / size * 1e9
+    line("whole release, 16-ary", f"{sixteen:.1f} ns/leaf", "-", True)
+
+    memory = extra_memory(bits)
+    good &= line("extra memory / output", f"{memory:.3f}", "<= 0.5", memory <= 0.5)
+
+    shape = Shape.regular(size, (2,) * bits)
+    noisy = generator.integers(-50, 100, int(shape.level_starts[-1]))
+    blocks = Blocks(size, (2,) * bits, (1.0,) * (bits + 1))
+    starts = shape.level_starts[:-1]
+    alone = best(lambda: fit_leaves(blocks, noisy, starts), 7, time.process_time) / size * 1e9
+    good &= line("least squares alone, binary", f"{alone:.1f} ns/leaf", "<= 6", alone <= 6)
+
+    from scipy.optimize import isotonic_regression
+
+    rising = np.sort(generator.zipf(1.6, size).clip(0, 10**6)).astype(np.float64)
+    rising += generator.laplace(0, 10, size)
+    ours = best(lambda: isotonic(rising), 5, time.process_time)
+    theirs = best(lambda: isotonic_regression(rising), 3, time.process_time)
+    ratio = theirs / ours
+    shown = f"{ratio:.2f}x scipy"
+    good &= line(f"isotonic, {ours / size * 1e9:.1f} ns/element", shown, ">= 1.5x", ratio >= 1.5)
+
+    # Interleaved, by the clock on the wall: a busy machine slows both.
+    one = two = float("inf")
+    for _ in range(5):
+        one = min(one, best(lambda: tu.release(counts, question, 1), 1, time.perf_counter))
+        run = lambda: tu.release(counts, question, 1, threads=2)  # noqa: E731
+        two = min(two, best(run, 1, time.perf_counter))
+    enough = one / two >= 1.7 or (os.cpu_count() or 1) < 2
+    good &= line("two threads against one", f"{one / two:.2f}x", ">= 1.7x", enough)
+    print("PASS" if good else "FAIL")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

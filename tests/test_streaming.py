@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup.ask import Question
+from trueup.audit import audit, replay
+from trueup.errors import InputError
+
+QUESTIONS: list[Question] = [
+    tu.UnitCounts(300),
+    tu.TreeCounts(300, branching=2),
+    tu.TreeCounts(256, branching=4, root=False),
+    tu.TreeCounts(300, radices=(5, 7, 10), shares=("1/10", 0, "2/5", "1/2")),
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_release_has_the_moments_of_measure_then_infer(question: Question) -> None:
+    """Mean and variance of some ranges, against the exact variance of least squares."""
+    counts = np.arange(question.size) % 7
+    low, high = np.array([0, 3, 17, 100]), np.array([question.size, 4, 99, 217])
+    drawn = [tu.release(counts, question, 1) for _ in range(1500)]
+    values = np.array([release.ranges(low, high) for release in drawn])
+    truth = np.array([counts[a:b].sum() for a, b in zip(low, high, strict=True)])
+    exact = tu.infer(tu.measure(counts, question, 1)).range_errors(low, high)
+    assert np.allclose(drawn[0].range_errors(low, high), exact, rtol=1e-12)
+    assert (np.abs(values.mean(axis=0) - truth) < 7 * exact / np.sqrt(len(drawn))).all()
+    # The spread of a sample variance, for a kurtosis of at most 6: seven of those.
+    assert (np.abs(values.var(axis=0) / exact**2 - 1) < 7 * np.sqrt(5 / len(drawn))).all()
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_release_says_what_infer_says(question: Question) -> None:
+    counts = np.ones(question.size, int)
+    one = tu.release(counts, question, "1/2", "replace", unit="person", rows_per_unit=3)
+    measured = tu.measure(counts, question, "1/2", "replace", unit="person", rows_per_unit=3)
+    assert one.about == tu.infer(measured).about
+    assert one.axis == question.answer_axis
+
+
+def test_without_noise_the_counts_come_back() -> None:
+    """At scale 1/1000 noise is zero, but for a chance of e^-1000."""
+    counts = np.random.default_rng(1).integers(0, 1000, 40_000)
+    for question in (tu.UnitCounts(40_000), tu.TreeCounts(40_000, radices=(40, 1000))):
+        found = tu.release(counts, question, 1000 * question.price(), threads=2)
+        assert np.abs(found.counts() - counts).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    "question", [tu.SortedCounts(4), tu.CountQueries(4, {"all": slice(None), "last": [3]})]
+)
+def test_other_questions_go_the_ordinary_way(question: Question) -> None:
+    about = tu.infer(tu.measure([1, 2, 3, 4], question, 1)).about
+    assert tu.release([1, 2, 3, 4], question, 1).about == about
+
+
+def test_a_hierarchy_goes_the_ordinary_way() -> None:
+    axis = tu.Axis.hierarchy("place", {"north": ["a", "b"], "south": ["c", "d", "e"]})
+    assert tu.release([1, 2, 3, 4, 5], tu.TreeCounts(axis), 1).total().value > -1e6
+
+
+def test_neighbours_move_the_release_by_what_is_claimed() -> None:
+    """With frozen noise every fitted count is linear in the counts: all else stays as it is."""
+    question = tu.TreeCounts(1000, branching=2)
+    a = np.arange(1000) % 5
+    b = a + (np.arange(1000) == 417)
+    found = replay(lambda x: tu.release(x, question, 1).prefix, a, b, sensitivity=1000)
+    assert found.passed
+    assert abs(found.move - (1000 - 417)) < Fraction(1, 10**6)
+
+
+def test_an_audit_finds_no_more_than_is_claimed() -> None:
+    question = tu.TreeCounts(4, branching=2)
+    a, b = [2, 0, 10, 2], [2, 0, 11, 2]
+    found = audit(lambda x: tu.release(x, question, 1).counts(), a, b, 1, 400, 1 - 1e-9)
+    assert found.passed
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilon": 0},
+        {"epsilon": "1e-9"},
+        {"counts": [1, 2]},
+        {"counts": [1, 2, 3, -4]},
+        {"counts": [1.5, 2, 3, 4]},
+        {"question": "tree"},
+        {"neighbours": "both"},
+        {"rows_per_unit": 0},
+        {"threads": 0},
+    ],
+)
+def test_a_bad_request_is_refused(wrong: dict[str, object]) -> None:
+    given = {"counts": [1, 2, 3, 4], "question": tu.TreeCounts(4, branching=2), "epsilon": 1}
+    with pytest.raises(InputError):
+        tu.release(**{**given, **wrong})  # type: ignore[arg-type]
+
+
+MEMORY = """
+import numpy as np
+import trueup as tu
+
+def peak():
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+
+size = 1 << 22
+counts = np.ones(size, np.int64)
+tu.release(counts[: 1 << 16], tu.TreeCounts(1 << 16, branching=2), 1)  # code, tables, work space
+before = peak()
+found = tu.release(counts, tu.TreeCounts(size, branching=2), 1)
+print((peak() - before) / found.prefix.nbytes)
+"""
+
+
+def test_memory_is_little_more_than_the_output() -> None:
+    path = {**os.environ, "PYTHONPATH": str(Path(tu.__file__).parents[1])}
+    command = [sys.executable, "-c", MEMORY]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=path)
+    assert 1 <= float(run.stdout) < 1.5
