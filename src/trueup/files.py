@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueup.durable import write_whole
 from trueup.errors import FileError, InputError
 
 FORMAT = 1
@@ -24,27 +23,19 @@ def write(path: str | Path, kind: str, columns: Mapping[str, Any], about: dict[s
     target = Path(path)
     if target.suffix not in _ENDINGS:
         raise InputError(f"A file must end in .parquet or .json, got {target.name!r}.")
-    head = {"format": FORMAT, "kind": kind, "about": about, "digest": _digest(columns, about)}
+    data = encode(kind, columns, about, target.suffix)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as wrong:
-        raise FileError(f"Cannot write to {target.parent}: {wrong.strerror}.") from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            if target.suffix == ".json":
-                stream.write(_json(head, columns))
-            else:
-                _write_parquet(stream, head, columns)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-        _sync_directory(target.parent)
+        write_whole(target, data, 0o666)
     except OSError as wrong:
         raise FileError(f"Cannot write {target}: {wrong.strerror}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+
+
+def encode(
+    kind: str, columns: Mapping[str, Any], about: dict[str, Any], ending: str = ".parquet"
+) -> bytes:
+    """The bytes of such a file, for a place that is not a path."""
+    head = {"format": FORMAT, "kind": kind, "about": about, "digest": _digest(columns, about)}
+    return _json(head, columns) if ending == ".json" else _parquet(head, columns)
 
 
 def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
@@ -52,16 +43,27 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
     source = Path(path)
     if not source.is_file():
         raise FileError(f"There is no file {source}.")
-    head, columns = _read_json(source) if source.suffix == ".json" else _read_parquet(source)
+    try:
+        data = source.read_bytes()
+    except OSError as wrong:
+        raise FileError(f"Cannot read {source}: {wrong.strerror}.") from None
+    return decode(data, source.name, source.suffix)
+
+
+def decode(
+    data: bytes, name: str, ending: str = ".parquet"
+) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """As `read`, for bytes that `encode` made."""
+    head, columns = _read_json(data, name) if ending == ".json" else _read_parquet(data, name)
     if not isinstance(head, dict) or not isinstance(head.get("about"), dict):
-        raise FileError(f"{source.name} was not written by trueup.")
+        raise FileError(f"{name} was not written by trueup.")
     if not isinstance(head.get("format"), int) or head["format"] > FORMAT:
         raise FileError(
-            f"{source.name} has format {head.get('format')}; this version reads up to {FORMAT}. "
+            f"{name} has format {head.get('format')}; this version reads up to {FORMAT}. "
             f"Install a newer trueup."
         )
     if head.get("digest") != _digest(columns, head["about"]):
-        raise FileError(f"{source.name} is damaged: its contents do not match its checksum.")
+        raise FileError(f"{name} is damaged: its contents do not match its checksum.")
     return str(head.get("kind")), columns, head["about"]
 
 
@@ -72,30 +74,33 @@ def arrow_table(columns: Mapping[str, Any]) -> Any:
     return pa.table({name: pa.array(column) for name, column in columns.items()})
 
 
-def _write_parquet(stream: Any, head: dict[str, Any], columns: Mapping[str, Any]) -> None:
+def _parquet(head: dict[str, Any], columns: Mapping[str, Any]) -> bytes:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     table = arrow_table(columns)
     text = json.dumps(head, ensure_ascii=False).encode()
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: text})
+    stream = pa.BufferOutputStream()
     pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
+    return bytes(stream.getvalue())
 
 
-def _read_parquet(source: Path) -> tuple[Any, dict[str, Any]]:
+def _read_parquet(data: bytes, name: str) -> tuple[Any, dict[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         # ParquetFile, not read_table: that loads pandas, half a second, to find partitions.
-        with pq.ParquetFile(source, page_checksum_verification=True) as file:
+        with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
             table = file.read()
         head = json.loads((table.schema.metadata or {}).get(_KEY, b"null"))
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{source.name} is damaged, or not a Parquet file.") from None
+        raise FileError(f"{name} is damaged, or not a Parquet file.") from None
     columns = {}
-    for name in table.column_names:
-        column = table.column(name)
-        columns[name] = column.to_pylist() if column.null_count else _values(column)
+    for label in table.column_names:
+        column = table.column(label)
+        columns[label] = column.to_pylist() if column.null_count else _values(column)
     return head, columns
 
 
@@ -120,17 +125,17 @@ def _json(head: dict[str, Any], columns: Mapping[str, Any]) -> bytes:
     return text.encode()
 
 
-def _read_json(source: Path) -> tuple[Any, dict[str, Any]]:
+def _read_json(data: bytes, name: str) -> tuple[Any, dict[str, Any]]:
     try:
-        head = json.loads(source.read_text(encoding="utf-8"))
+        head = json.loads(data.decode("utf-8"))
         kinds = head.pop("types")
         columns = head.pop("columns")
         return head, {
-            name: np.array(column, dtype=_dtype(kinds[name])) if name in kinds else column
-            for name, column in columns.items()
+            label: np.array(column, dtype=_dtype(kinds[label])) if label in kinds else column
+            for label, column in columns.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError, OSError, OverflowError):
-        raise FileError(f"{source.name} is damaged, or not a trueup file.") from None
+        raise FileError(f"{name} is damaged, or not a trueup file.") from None
 
 
 def _dtype(name: object) -> np.dtype[Any]:
@@ -161,17 +166,3 @@ def _digest(columns: Mapping[str, Any], about: dict[str, Any]) -> str:
         else:
             found.update(json.dumps(_plain(column)).encode())
     return found.hexdigest()
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -26,7 +26,7 @@ from trueup.axis.labels import text
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError
-from trueup.files import write
+from trueup.files import decode, encode, write
 from trueup.uncertainty import noise_variance
 
 Law = Literal["discrete", "continuous"]
@@ -137,6 +137,18 @@ class Measurement:
     def save(self, path: str | Path) -> None:
         """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
         write(path, "measurement", self.columns(), self.about())
+
+    def to_bytes(self) -> bytes:
+        """The bytes of its Parquet file, for a place that is not a path."""
+        return encode("measurement", self.columns(), self.about())
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Measurement:
+        """The measurement that `to_bytes` wrote, verified."""
+        kind, columns, about = decode(data, "The measurement")
+        if kind != "measurement":
+            raise FileError(f"A measurement was expected, not a {kind}.")
+        return Measurement.from_file(columns, about)
 
     @staticmethod
     def from_file(columns: dict[str, Any], about: dict[str, Any]) -> Measurement:

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from trueup.durable import write_whole
 from trueup.errors import LedgerError
 from trueup.owner.account import Account, canonical, link
-from trueup.owner.durable import write_whole
 
 
 @dataclass(frozen=True)

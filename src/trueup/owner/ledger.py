@@ -21,13 +21,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from trueup.durable import sync_folder, write_whole
 from trueup.epsilon import positive
 from trueup.errors import LedgerError
 from trueup.owner import account
 from trueup.owner import anchor as anchor_file
 from trueup.owner.account import Account, Charge, Entry
 from trueup.owner.anchor import Anchor, forked, older
-from trueup.owner.durable import sync_folder, write_whole
 
 if TYPE_CHECKING:
     import pyarrow

@@ -16,15 +16,16 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Write a file so that a crash at any instant leaves the old one or the new one, never a part.
 
     The bytes are synced under a name of their own, then renamed, then the folder is synced. When
-    this returns, the file outlives a power cut; when it raises, the old file is untouched.
+    this returns, the file outlives a power cut; when it raises, the old file is untouched. The
+    file's mode is cut by the process's umask, as any new file's is.
     """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
             rest = memoryview(data)
             while rest:
