@@ -14,7 +14,7 @@ from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import noisy_sorted, sorted_and_rounded
-from trueup.paper.chart import BLACK, GRAY, LIGHT, Bars, Panel, svg
+from trueup.paper.chart import BLACK, BLUE, GRAY, LIGHT, Bars, Panel, svg
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.datasets import Dataset
 from trueup.paper.draws import EPSILONS, Setting, each_draw
@@ -28,6 +28,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
     ("S̃", LIGHT, noisy_sorted),
     ("S̃r", GRAY, sorted_and_rounded),
     ("S̄", BLACK, lambda m: infer(m).counts()),
+    ("S̄ whole", BLUE, lambda m: infer(m, nonnegative=True, integers=True).counts()),
 )
 
 
