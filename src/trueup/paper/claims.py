@@ -30,14 +30,15 @@ class Table:
     rows: tuple[tuple[object, ...], ...]
 
     def text(self) -> str:
-        """The table in plain text: first column to the left, numbers to the right."""
+        """The table in plain text: numbers to the right, words to the left."""
         cells = [list(self.columns), *([shown(value) for value in row] for row in self.rows)]
         widths = [max(width(row[i]) for row in cells) for i in range(len(self.columns))]
         lines = []
         for row in cells:
+            room = [w - width(cell) for cell, w in zip(row, widths, strict=True)]
             padded = [
-                cell + " " * (w - width(cell)) if i == 0 else " " * (w - width(cell)) + cell
-                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+                " " * free + cell if right else cell + " " * free
+                for cell, free, right in zip(row, room, self._numbers, strict=True)
             ]
             lines.append("  ".join(padded).rstrip())
         lines.insert(1, "  ".join("─" * w for w in widths))
@@ -45,9 +46,15 @@ class Table:
 
     def markdown(self) -> str:
         """The table in Markdown."""
-        marks = ["---"] + ["---:"] * (len(self.columns) - 1)
+        marks = ["---:" if right else "---" for right in self._numbers]
         rows = [self.columns, marks, *([shown(value) for value in row] for row in self.rows)]
         return "\n".join([f"*{self.title}*", "", *("| " + " | ".join(r) + " |" for r in rows)])
+
+    @property
+    def _numbers(self) -> list[bool]:
+        """Which columns hold numbers alone."""
+        columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
+        return [all(isinstance(value, (int, float)) for value in column) for column in columns]
 
 
 @dataclass(frozen=True)

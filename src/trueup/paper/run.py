@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--data", metavar="DIR", help="vectors of counts: .npy, .txt, .csv, .parquet"
     )
-    parser.add_argument("--out", metavar="DIR", default="paper-figures", help="where pictures go")
+    parser.add_argument("--out", metavar="DIR", default="out/paper", help="where pictures go")
     parser.add_argument(
         "--quick", action="store_true", help="fewer draws, seconds instead of minutes"
     )

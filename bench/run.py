@@ -1,0 +1,118 @@
+"""Runs every benchmark here, one after another, and writes what they print to bench/RESULTS.md.
+
+Run: python bench/run.py [--only NAME …] [--out FILE]
+A benchmark is a script of this folder whose docstring's first line says what it measures and which
+runs without arguments; it prints Markdown or plain lines. Scripts that take hours are named in LONG
+and left to be run by hand. One that fails is said to have failed, and the others still run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import platform
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LONG = ("audit_full",)
+SHOWN = (
+    "numpy",
+    "scipy",
+    "numba",
+    "cryptography",
+    "opendp",
+    "duckdb",
+    "polars",
+    "pandas",
+    "pyarrow",
+)
+
+
+def scripts() -> dict[str, Path]:
+    """The benchmarks by name, the peers first."""
+    found = {
+        path.stem: path
+        for path in sorted(HERE.glob("*.py"))
+        if path.stem not in ("run", *LONG) and not path.stem.startswith("_")
+    }
+    first = [name for name in ("peers", "scaling") if name in found]
+    return {name: found[name] for name in (*first, *(n for n in found if n not in first))}
+
+
+def title(path: Path) -> str:
+    """The first line of the script's docstring."""
+    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
+    return said.splitlines()[0].rstrip(".")
+
+
+def machine() -> list[str]:
+    """The machine and the versions, a line each."""
+    model, memory = platform.processor() or platform.machine(), ""
+    cpuinfo, meminfo = Path("/proc/cpuinfo"), Path("/proc/meminfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+    if meminfo.exists():
+        memory = f", {int(meminfo.read_text().split()[1]) / 1048576:.0f} GB"
+    versions = []
+    for name in ("trueup", *SHOWN):
+        try:
+            versions.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    return [
+        f"- Machine: {model}, {os.cpu_count()} cores{memory}{load}",
+        f"- System: {platform.system()} {platform.release()}, Python {platform.python_version()}",
+        f"- Versions: {', '.join(versions)}",
+        f"- Date: {time.strftime('%Y-%m-%d')}",
+    ]
+
+
+def section(name: str, path: Path) -> str:
+    """What one benchmark printed, under its title."""
+    begin = time.perf_counter()
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
+    took = time.perf_counter() - begin
+    printed = done.stdout.strip()
+    if "| ---" not in printed:
+        printed = f"```text\n{printed}\n```"
+    parts = [f"## {title(path)}", f"`python bench/{name}.py`, {took:.0f} s", printed]
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:]
+        parts.append(f"**Ended with status {done.returncode}.** {' '.join(last)}")
+    return "\n\n".join(parts)
+
+
+def main() -> int:
+    """Writes the page; the status is 1 if a benchmark failed to run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
+    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    asked = parser.parse_args()
+    found = scripts()
+    unknown = [name for name in asked.only if name not in found]
+    if unknown:
+        print(f"No benchmark {unknown[0]!r}. There are: {', '.join(found)}.", file=sys.stderr)
+        return 2
+    chosen = asked.only or list(found)
+    intro = "All in one run on one machine: compare within this page, not with other machines."
+    page = ["# Benchmarks", f"Written by `make bench`. {intro}", "\n".join(machine())]
+    failed = False
+    for name in chosen:
+        print(f"{name}: {title(found[name])} …", flush=True)
+        page.append(section(name, found[name]))
+        failed |= "**Ended with status" in page[-1]
+        asked.out.write_text("\n\n".join(page) + "\n", encoding="utf-8")
+    print(f"{asked.out}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""The benchmarks' own parts: the collector, and the peers' reference code."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import trueup as tu
+
+BENCH = Path(__file__).parents[1] / "bench"
+
+
+def script(name: str) -> ModuleType:
+    """A script of the folder as a module."""
+    spec = importlib.util.spec_from_file_location(f"bench_{name}", BENCH / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_benchmark_is_collected_and_has_a_heading() -> None:
+    run = script("run")
+    found = run.scripts()
+    names = {path.stem for path in BENCH.glob("*.py") if not path.stem.startswith("_")}
+    assert set(found) == names - {"run", *run.LONG}
+    assert list(found)[:2] == ["peers", "scaling"]
+    assert all(len(run.title(path)) > 20 for path in found.values())
+
+
+def test_the_page_names_machine_and_versions() -> None:
+    page = "\n".join(script("run").machine())
+    assert f"numpy {np.__version__}" in page
+    assert "cores" in page
+
+
+def test_a_failing_benchmark_is_said_to_have_failed(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text('"""A benchmark that always fails."""\nraise SystemExit("no luck")\n')
+    text = script("run").section("broken", broken)
+    assert "Ended with status 1" in text
+    assert "no luck" in text
+
+
+@pytest.mark.parametrize(("branching", "height"), [(2, 5), (3, 3), (16, 3)])
+def test_the_recurrence_of_the_peers_is_least_squares(branching: int, height: int) -> None:
+    tree = tu.TreeCounts(branching ** (height - 1), branching=branching)
+    noisy = np.random.default_rng(1).normal(0, 10, tree.length)
+    dense, *_ = np.linalg.lstsq(tree.matrix().toarray(), noisy, rcond=None)
+    assert script("peers").recurrence(noisy, branching, height) == pytest.approx(dense)
+
+
+def test_exponents_are_fitted_on_large_sizes() -> None:
+    exponent = script("scaling").exponent
+    points = [(1 << i, 3.0 * (1 << i) ** 1.5) for i in range(12, 24)]
+    assert exponent(points) == pytest.approx(1.5)
+    assert np.isnan(exponent(points[:5]))
