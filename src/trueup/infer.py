@@ -219,7 +219,7 @@ def _queries(
     values = right[:rank].T @ ((basis.T @ measurement.noisy) / sizes[:rank])
     covariance = measurement.variances[0] * (basis @ basis.T)
     # The unknowns are put on the grid and the answers added up from them, so that they agree.
-    answers = matrix @ on_grid(values, np.abs(values).sum())
+    answers = matrix @ _with_room(values)
     errors = QueryErrors(question.names, covariance)
     if not wish.shown:
         return QueryRelease(answers, errors, about)
@@ -235,8 +235,13 @@ def _queries(
         cells: npt.NDArray[Any] = whole_cells(flat, values, wish.nonnegative)
         matrix = matrix.astype(np.int64)
     else:
-        cells = on_grid(values, np.abs(values).sum())
+        cells = _with_room(values)
     return QueryRelease(matrix @ cells, errors, {**about, "inferred": wish.words}, answers)
+
+
+def _with_room(values: Floats) -> Floats:
+    """Values on a grid so coarse that sums of a thousand answers made of them are exact."""
+    return on_grid(values, 1024 * float(np.abs(values).sum()))
 
 
 def release_errors(question: Question, scales: Sequence[Fraction], law: str) -> TreeErrors:
