@@ -16,6 +16,7 @@ from trueup.errors import (
 from trueup.infer import infer
 from trueup.measure import measure
 from trueup.measurement import Measurement
+from trueup.reconcile import reconcile
 from trueup.release import Estimate, QueryRelease, Release, SortedRelease
 from trueup.shortcuts import degree_sequence, histogram
 from trueup.store import load
@@ -51,6 +52,7 @@ __all__ = [
     "infer",
     "load",
     "measure",
+    "reconcile",
     "release",
 ]
 

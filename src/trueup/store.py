@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from trueup.ask import TreeCounts, UnitCounts, question_from_json
+from trueup.axis import Axis
 from trueup.errors import FileError, InputError
 from trueup.files import read
 from trueup.infer import AnyRelease, errors_of
 from trueup.measurement import Measurement
+from trueup.reconcile.combined import errors_from
 from trueup.release import QueryRelease, Release, SortedRelease
-from trueup.uncertainty import QueryErrors
+from trueup.uncertainty import QueryErrors, RangeErrors
 
 
 def load(path: str | Path) -> Measurement | AnyRelease:
@@ -46,14 +48,23 @@ def load(path: str | Path) -> Measurement | AnyRelease:
 
 
 def _release(columns: dict[str, Any], about: dict[str, Any]) -> Release:
+    if "combined" in about:
+        axis, errors_of_all = errors_from(about)
+        return _with_errors(columns, about, axis, errors_of_all)
     question = question_from_json(about["question"])
     if not isinstance(question, (UnitCounts, TreeCounts)):
         raise FileError("The file's question has no cells.")
     scales = [Fraction(scale) for scale in about["scales"]]
     errors = errors_of(question, scales, about["law"])
+    return _with_errors(columns, about, question.answer_axis, errors)
+
+
+def _with_errors(
+    columns: dict[str, Any], about: dict[str, Any], axis: Axis, errors: RangeErrors
+) -> Release:
     prefix = _running_sums(columns["count"])
     unbiased = _running_sums(columns["unbiased"]) if "unbiased" in columns else None
-    return Release(question.answer_axis, prefix, errors, about, unbiased)
+    return Release(axis, prefix, errors, about, unbiased)
 
 
 def _running_sums(counts: Any) -> np.ndarray[Any, np.dtype[Any]]:

@@ -36,6 +36,13 @@ class Errors(Protocol):
         """The variance of a combination of answers."""
 
 
+class RangeErrors(Errors, Protocol):
+    """The error of every range of a release over an axis."""
+
+    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each range [start, stop) of cells."""
+
+
 @dataclass(frozen=True, eq=False)
 class TreeErrors:
     """The error of ranges after least squares on a tree.

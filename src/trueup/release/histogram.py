@@ -18,7 +18,7 @@ from trueup.files import arrow_table, write
 from trueup.release.estimate import Estimate
 from trueup.release.html import page
 from trueup.release.uhi import PlottableAxis
-from trueup.uncertainty import TreeErrors
+from trueup.uncertainty import RangeErrors
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class Release:
 
     axis: Axis
     prefix: npt.NDArray[Any]
-    errors: TreeErrors
+    errors: RangeErrors
     about: dict[str, Any]
     unbiased_prefix: Floats | None = None
 
@@ -50,7 +50,9 @@ class Release:
             self.unbiased_prefix.setflags(write=False)
 
     @staticmethod
-    def of(axis: Axis, counts: npt.ArrayLike, errors: TreeErrors, about: dict[str, Any]) -> Release:
+    def of(
+        axis: Axis, counts: npt.ArrayLike, errors: RangeErrors, about: dict[str, Any]
+    ) -> Release:
         """The release with these counts, put on the grid."""
         return Release(axis, prefix_on_grid(counts), errors, about)
 

@@ -1,0 +1,261 @@
+"""Reconcile: any noisy counts with any linear constraints, made to agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import CountQueries, question_from_json
+from trueup.errors import InputError
+from trueup.measurement import Measurement
+from trueup.reconcile.combined import combine, known_total_of
+from trueup.reconcile.forest import forest
+from trueup.reconcile.named import (
+    MOST_DENSE,
+    LeastSquares,
+    Problem,
+    SparseErrors,
+    fitted,
+    on_grid,
+    whole,
+)
+from trueup.reconcile.named import (
+    nonnegative as nearest_nonnegative,
+)
+from trueup.reconcile.statements import Statement, independent, statements
+from trueup.release import Estimate, QueryRelease, Release
+from trueup.uncertainty import QueryErrors
+
+__all__ = ["reconcile"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def reconcile(
+    estimates: Any,
+    constraints: Any = (),
+    *,
+    known: Mapping[str, Any] | None = None,
+    nonnegative: bool = False,
+    integers: bool = False,
+) -> Any:
+    """Estimates that agree: the nearest to the given ones, each weighed by its precision.
+
+    `estimates` is a mapping from names to (value, variance) pairs, lists of such pairs (the same
+    count measured several times), estimates of a release, or None for a count that was not
+    measured; or triples (name, value, variance); or releases and measurements. `constraints` are
+    equations: text such as "total = passing + F", mappings {"total": ["passing", "F"]}, or sparse
+    rows over the estimates in order. `known` gives counts that are known exactly.
+
+    Several releases or measurements over one axis give one Release. Anything else gives a
+    QueryRelease: answers by name, their covariance as `errors.covariance`.
+
+    >>> agreed = reconcile(
+    ...     {"total": (100, 9), "passing": (80, 9), "F": (14, 9)}, "total = passing + F"
+    ... )
+    >>> [round(agreed[name].value, 3) for name in agreed.names]
+    [98.0, 82.0, 16.0]
+    """
+    parts = _parts(estimates)
+    if parts and all(_over_axis(part) for part in parts):
+        if not _empty(constraints):
+            raise InputError(
+                "Counts over an axis already add up; constraints are for named counts. For a known "
+                "total give known={'total': …}."
+            )
+        return _shown_axis(combine(parts, known_total_of(known)), nonnegative, integers)
+    names, pull, precision, obeyed, about = _read(parts or estimates)
+    found = [*obeyed, *statements(constraints, known, names)]
+    problem = Problem(names, pull, precision, independent(found), forest(names, found))
+    least_squares = fitted(problem)
+    errors: Any = SparseErrors(names, LeastSquares(problem))
+    if len(names) <= MOST_DENSE:
+        errors = QueryErrors(names, errors.covariance)
+    about = {**about, "constraints": [s.words for s in found], "inferred": "least squares"}
+    plain = on_grid(problem, least_squares)
+    if not nonnegative and not integers:
+        return QueryRelease(plain, errors, about)
+    shown: npt.NDArray[Any] = least_squares
+    if nonnegative:
+        shown = on_grid(problem, nearest_nonnegative(problem, least_squares))
+    if integers:
+        shown = whole(problem, shown, nonnegative)
+    words = ("non-negative " if nonnegative else "") + ("whole numbers" if integers else "counts")
+    return QueryRelease(shown, errors, {**about, "inferred": words}, plain)
+
+
+def _parts(estimates: Any) -> list[Any]:
+    """The releases and measurements given, if that is what was given."""
+    kinds = (Release, QueryRelease, Measurement)
+    if isinstance(estimates, kinds):
+        return [estimates]
+    if isinstance(estimates, Sequence) and estimates and isinstance(estimates[0], kinds):
+        for part in estimates:
+            if not isinstance(part, kinds):
+                raise InputError(f"Releases and {part!r} cannot be mixed in one list.")
+        return list(estimates)
+    return []
+
+
+def _over_axis(part: Any) -> bool:
+    if isinstance(part, Measurement):
+        return hasattr(part.question, "answer_axis")
+    return isinstance(part, Release)
+
+
+def _empty(constraints: Any) -> bool:
+    return constraints is None or (hasattr(constraints, "__len__") and len(constraints) == 0)
+
+
+def _shown_axis(release: Release, nonnegative: bool, integers: bool) -> Release:
+    if not nonnegative and not integers:
+        return release
+    from trueup._kernels.shape import Shape
+    from trueup._kernels.shown import nonnegative_cells, whole_cells
+
+    shape = getattr(release.errors, "shape", Shape.regular(release.axis.size, (release.axis.size,)))
+    cells: npt.NDArray[Any] = release.counts()
+    words = "whole numbers" if integers else "counts"
+    if nonnegative:
+        cells, words = nonnegative_cells(shape, cells), f"non-negative {words}, top-down"
+    if integers:
+        cells = whole_cells(shape, cells, nonnegative)
+    return release.showing(cells, words)
+
+
+def _read(estimates: Any) -> tuple[tuple[str, ...], Floats, Any, list[Statement], dict[str, Any]]:
+    """Names in order, their pull and precision, what they obey already, and where from."""
+    order: dict[str, int] = {}
+    single: list[tuple[int, float, float]] = []
+    blocks: list[tuple[list[int], Floats, Floats]] = []
+    obeyed: list[Statement] = []
+    sources: list[dict[str, Any]] = []
+    together: dict[int, list[tuple[int, Estimate]]] = {}
+    for name, given in _entries(estimates, blocks, obeyed, sources, order):
+        place = order.setdefault(name, len(order))
+        if given is None:
+            continue
+        if isinstance(given, Estimate):
+            together.setdefault(id(given.errors), []).append((place, given.unbiased))
+        else:
+            single.append((place, *_pair(name, given)))
+    for members in together.values():
+        blocks.append(_block(members))
+    names = tuple(order)
+    if not names:
+        raise InputError("There are no estimates to reconcile.")
+    pull, precision = _precision(len(names), single, blocks)
+    about: dict[str, Any] = {"sources": sources} if sources else {}
+    return names, pull, precision, obeyed, about
+
+
+def _entries(
+    estimates: Any,
+    blocks: list[Any],
+    obeyed: list[Statement],
+    sources: list[dict[str, Any]],
+    order: dict[str, int],
+) -> Iterable[tuple[str, Any]]:
+    if isinstance(estimates, Mapping):
+        for name, given in estimates.items():
+            several = isinstance(given, list) and given and not _is_number(given[0])
+            yield from ((str(name), one) for one in (given if several else [given]))
+        return
+    if isinstance(estimates, str) or not isinstance(estimates, Iterable):
+        raise InputError(f"Estimates must be a mapping, triples or releases, got {estimates!r}.")
+    for number, entry in enumerate(estimates, start=1):
+        if isinstance(entry, Measurement) and isinstance(entry.question, CountQueries):
+            sources.append(entry.about())
+            pairs = zip(entry.noisy.tolist(), entry.variances.tolist(), strict=True)
+            yield from zip(entry.question.names, pairs, strict=True)
+        elif isinstance(entry, QueryRelease):
+            sources.append(entry.about)
+            places = [order.setdefault(name, len(order)) for name in entry.names]
+            values = np.asarray(entry.unbiased.answers, np.float64)
+            blocks.append((places, values, np.asarray(entry.errors.covariance)))
+            obeyed += _obeyed(entry, number)
+        elif isinstance(entry, (tuple, list)) and len(entry) == 3:
+            yield str(entry[0]), tuple(entry[1:])
+        else:
+            raise InputError(
+                f"Estimate number {number} must be (name, value, variance), got {entry!r}."
+            )
+
+
+def _obeyed(release: QueryRelease, number: int) -> list[Statement]:
+    """What the answers of a release obey by their own question."""
+    if "question" not in release.about:
+        return []
+    rows = question_from_json(release.about["question"]).constraints().matrix
+    read = statements((rows, np.zeros(rows.shape[0])), None, release.names)
+    return [Statement(f"{s.words} of release {number}", s.coefficients, s.constant) for s in read]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _pair(name: str, given: Any) -> tuple[float, float]:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise InputError(f"The estimate of {name!r} must be (value, variance), got {given!r}.")
+    if not all(_is_number(part) and np.isfinite(part) for part in given):
+        raise InputError(f"The value and variance of {name!r} must be finite, got {given!r}.")
+    value, variance = float(given[0]), float(given[1])
+    if variance <= 0:
+        raise InputError(
+            f"The variance of {name!r} must be positive, got {variance:g}. If the count is known "
+            f"exactly, give it in known={{{name!r}: {value:g}}}."
+        )
+    return value, variance
+
+
+def _block(members: list[tuple[int, Estimate]]) -> tuple[list[int], Floats, Floats]:
+    """Estimates of one release: their common noise, from the variances of sums and differences."""
+    size = len(members)
+    if size > 500:
+        raise InputError(
+            f"{size} single estimates of one release were given; reconcile the release itself."
+        )
+    covariance = np.empty((size, size))
+    for i, (_, one) in enumerate(members):
+        for j, (_, other) in enumerate(members[: i + 1]):
+            if i == j:
+                covariance[i, i] = one.std_error**2
+                if covariance[i, i] <= 0:
+                    raise InputError("An estimate without error was given; give it in known=….")
+            else:
+                total, gap = (one + other).std_error ** 2, (one - other).std_error ** 2
+                covariance[i, j] = covariance[j, i] = (total - gap) / 4
+    return [place for place, _ in members], np.array([e.value for _, e in members]), covariance
+
+
+def _precision(
+    size: int,
+    single: list[tuple[int, float, float]],
+    blocks: list[tuple[list[int], Floats, Floats]],
+) -> tuple[Floats, Any]:
+    """The precisions of all that was given, added up, and each count's pull: precision · value."""
+    from scipy.sparse import coo_array, csc_array
+
+    row = [place for place, _, _ in single]
+    column = list(row)
+    data = [1 / variance for _, _, variance in single]
+    pull = np.zeros(size)
+    for place, value, variance in single:
+        pull[place] += value / variance
+    for places, values, covariance in blocks:
+        # Answers that already obey equations have a singular covariance: directions without
+        # variance are given a very small one.
+        spread, axes = np.linalg.eigh(covariance)
+        inverse = (axes / np.maximum(spread, spread.max() * 1e-9)) @ axes.T
+        index = np.array(places)
+        np.add.at(pull, index, inverse @ values)
+        row += np.repeat(index, len(index)).tolist()
+        column += np.tile(index, len(index)).tolist()
+        data += inverse.ravel().tolist()
+    if not data:
+        raise InputError("None of the counts was measured; there is nothing to reconcile.")
+    return pull, csc_array(coo_array((data, (row, column)), (size, size)))

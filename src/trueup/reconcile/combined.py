@@ -1,0 +1,276 @@
+"""Several releases or measurements over one axis, made into one.
+
+Every noisy answer over an ordered axis is a difference of two prefix sums, P[stop] − P[start].
+So least squares over any of them, from however many releases, is a network of springs between
+the edges of the axis: sparse, and the variance of a range is the resistance between its ends.
+Where the levels of all releases nest, they make one tree, and its two passes do the same faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup._kernels.shape import Shape
+from trueup.ask import TreeCounts, UnitCounts, question_from_json
+from trueup.axis import Axis
+from trueup.errors import InputError
+from trueup.measurement import Measurement
+from trueup.release import Release
+from trueup.uncertainty import Combination, RangeErrors, TreeErrors, noise_variance
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Answers for consecutive intervals that cover the axis, with one variance."""
+
+    starts: Ints
+    values: Floats
+    variance: float
+
+
+def combine(parts: Sequence[Release | Measurement], known_total: float | None) -> Release:
+    """The least-squares release of all parts together."""
+    abouts = [_about(part) for part in parts]
+    axis, levels = _levels(parts, abouts)
+    about = {
+        "combined": abouts,
+        "epsilon": str(sum((Fraction(a["epsilon"]) for a in abouts), Fraction(0))),
+        "unit": " and ".join(dict.fromkeys(a["unit"] for a in abouts)),
+        "neighbours": " and ".join(dict.fromkeys(a["neighbours"] for a in abouts)),
+        "private": all(a["private"] for a in abouts),
+        "known_total": known_total,
+        "inferred": "least squares",
+    }
+    errors = _errors(axis.size, levels, known_total is not None)
+    if isinstance(errors, TreeErrors):
+        cells = _tree_cells(errors.shape, levels, known_total)
+    else:
+        assert isinstance(errors, SpringErrors)
+        cells = np.diff(errors.prefix(levels, known_total))
+    return Release.of(axis, cells, errors, about)
+
+
+def errors_from(about: dict[str, Any]) -> tuple[Axis, RangeErrors]:
+    """The axis and errors of a combined release that was saved."""
+    blank = [_question(a) for a in about["combined"]]
+    axis = min((q.answer_axis for q in blank), key=lambda a: -a.size)
+    levels = []
+    for question, a in zip(blank, about["combined"], strict=True):
+        levels += _level_list(question, a, axis, None)
+    return axis, _errors(axis.size, levels, about["known_total"] is not None)
+
+
+def _about(part: Release | Measurement) -> dict[str, Any]:
+    if isinstance(part, Measurement):
+        return part.about()
+    if "question" not in part.about:
+        raise InputError("Combine the releases themselves, all in one call, not a combined one.")
+    return {**part.about, "inferred": "least squares"}
+
+
+def _question(about: dict[str, Any]) -> TreeCounts | UnitCounts:
+    question = question_from_json(about["question"])
+    if not isinstance(question, (TreeCounts, UnitCounts)):
+        raise InputError("Only counts over an axis can be combined cell by cell.")
+    return question
+
+
+def _levels(
+    parts: Sequence[Release | Measurement], abouts: Sequence[dict[str, Any]]
+) -> tuple[Axis, list[Level]]:
+    questions = [_question(about) for about in abouts]
+    base = questions[0].axis
+    for question in questions:
+        if question.axis != base:
+            raise InputError(
+                f"These are over different axes, '{base.name}' and '{question.axis.name}', or "
+                f"differ in their cells. Combine what shares one axis."
+            )
+    axis = max((question.answer_axis for question in questions), key=lambda a: a.size)
+    levels: list[Level] = []
+    for part, question, about in zip(parts, questions, abouts, strict=True):
+        levels += _level_list(question, about, axis, part)
+    return axis, levels
+
+
+def _level_list(
+    question: TreeCounts | UnitCounts,
+    about: dict[str, Any],
+    axis: Axis,
+    part: Release | Measurement | None,
+) -> list[Level]:
+    """The levels of one part in cells of the finest axis.
+
+    A release's own answers stand for the noisy ones: they fit their tree, so with the same
+    weights they say the same.
+    """
+    shape = question.shape
+    asked = question.asked if isinstance(question, TreeCounts) else (1,)
+    finest = _first_cells(question, axis)
+    levels, taken = [], 0
+    for level, scale in zip(asked, about["scales"], strict=True):
+        starts = shape.starts(level)
+        if isinstance(part, Measurement):
+            values = part.noisy[taken : taken + len(starts)].astype(np.float64)
+        elif part is not None:
+            values = np.diff(part.unbiased.prefix[np.append(starts, shape.size)])
+        else:
+            values = np.zeros(len(starts))
+        taken += len(starts)
+        levels.append(Level(finest[starts], values, noise_variance(Fraction(scale), about["law"])))
+    return levels
+
+
+def _first_cells(question: TreeCounts | UnitCounts, axis: Axis) -> Ints:
+    """For each cell of the question's answers its first cell on the finest axis."""
+    if question.answer_axis.size == axis.size:
+        return np.arange(axis.size)
+    assert isinstance(question, TreeCounts)
+    known = question.axis.levels()
+    fine = next((cut for cut in known.values() if len(cut) == axis.size), np.arange(axis.size))
+    return np.searchsorted(fine, known[question.levels[-1]]).astype(np.int64)
+
+
+def _errors(size: int, levels: Sequence[Level], pinned: bool) -> RangeErrors:
+    """A tree's errors if the levels nest, those of springs otherwise."""
+    weights: dict[bytes, float] = {}
+    cuts: dict[bytes, Ints] = {}
+    for level in levels:
+        key = level.starts.tobytes()
+        weights[key] = weights.get(key, 0.0) + 1 / level.variance
+        cuts[key] = level.starts
+    order = sorted(cuts, key=lambda key: len(cuts[key]))
+    nested = all(np.isin(cuts[a], cuts[b]).all() for a, b in pairwise(order))
+    if not nested or pinned or len(cuts[order[-1]]) < size:
+        edges = [(cuts[key], weights[key]) for key in order]
+        return SpringErrors(size, tuple(edges), pinned)
+    variances = [1 / weights[key] for key in order]
+    starts = [cuts[key] for key in order]
+    if len(starts[0]) > 1:
+        starts, variances = [np.zeros(1, np.int64), *starts], [np.inf, *variances]
+    shape = Shape.irregular(size, starts[1:])
+    return TreeErrors(shape, tuple(variances), (None,) * len(variances))
+
+
+def _tree_cells(shape: Shape, levels: Sequence[Level], known_total: float | None) -> Floats:
+    from trueup._kernels.tree import fit
+
+    weights = np.zeros(int(shape.level_starts[-1]))
+    noisy = np.zeros_like(weights)
+    place = {shape.starts(k).tobytes(): k for k in range(shape.height)}
+    for level in levels:
+        k = place[level.starts.tobytes()]
+        here = slice(shape.level_starts[k], shape.level_starts[k + 1])
+        weights[here] += 1 / level.variance
+        noisy[here] += level.values / level.variance
+    asked = weights > 0
+    noisy[asked] /= weights[asked]
+    return fit(shape.first, noisy, weights / weights.max())[len(weights) - shape.size :]
+
+
+@dataclass(frozen=True, eq=False)
+class SpringErrors:
+    """The error of ranges when the intervals asked do not nest: resistances between edges."""
+
+    size: int
+    edges: tuple[tuple[Ints, float], ...]
+    pinned: bool = False
+
+    @cached_property
+    def _free(self) -> int:
+        """The prefix sums that are unknown: 1 … n, or n − 1 if the total is known."""
+        return self.size - 1 if self.pinned else self.size
+
+    @cached_property
+    def _springs(self) -> tuple[Ints, Ints, Floats]:
+        starts = np.concatenate([cuts for cuts, _ in self.edges])
+        stops = np.concatenate([np.append(cuts[1:], self.size) for cuts, _ in self.edges])
+        weights = np.concatenate([np.full(len(cuts), weight) for cuts, weight in self.edges])
+        return starts, stops, weights
+
+    @cached_property
+    def _factor(self) -> tuple[Any, Any]:
+        from scipy.sparse import coo_array, csc_array
+        from scipy.sparse.linalg import splu
+
+        starts, stops, weights = self._springs
+        unit = weights.max()
+        row = np.concatenate([starts, stops, starts, stops])
+        column = np.concatenate([starts, stops, stops, starts])
+        data = np.concatenate([weights, weights, -weights, -weights]) / unit
+        whole = csc_array(coo_array((data, (row, column)), (self.size + 1, self.size + 1)))
+        free = slice(1, self._free + 1)
+        try:
+            return splu(csc_array(whole[free, free])) if self._free else None, unit
+        except RuntimeError:
+            raise InputError(
+                "Some cells were not asked by any of these; nothing tells them."
+            ) from None
+
+    def _solve(self, right: Floats) -> Floats:
+        full = np.zeros((self.size + 1, *right.shape[1:]))
+        factor, unit = self._factor
+        if self._free:
+            full[1 : self._free + 1] = factor.solve(right[1 : self._free + 1]) / unit
+        return full
+
+    def prefix(self, levels: Sequence[Level], known_total: float | None) -> Floats:
+        """The prefix sums at rest."""
+        right = np.zeros(self.size + 1)
+        for level in levels:
+            force = level.values / level.variance
+            np.add.at(right, np.append(level.starts[1:], self.size), force)
+            np.add.at(right, level.starts, -force)
+        if known_total is not None:
+            starts, stops, weights = self._springs
+            ends = stops == self.size
+            np.add.at(right, starts[ends], weights[ends] * known_total)
+        found = self._solve(right)
+        if known_total is not None:
+            found[-1] = known_total
+        return found
+
+    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each range [start, stop) of cells; one sparse solve a range."""
+        starts = np.atleast_1d(np.asarray(starts, np.int64))
+        stops = np.atleast_1d(np.asarray(stops, np.int64))
+        found = np.empty(len(starts))
+        for begin in range(0, len(starts), 64):
+            a, b = starts[begin : begin + 64], stops[begin : begin + 64]
+            right = np.zeros((self.size + 1, len(a)))
+            column = np.arange(len(a))
+            right[b, column] += 1.0
+            right[a, column] -= 1.0
+            solved = self._solve(right)
+            found[begin : begin + 64] = solved[b, column] - solved[a, column]
+        return np.maximum(found, 0.0)
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of ranges."""
+        right = np.zeros(self.size + 1)
+        for (start, stop), coefficient in combination:
+            right[stop] += coefficient
+            right[start] -= coefficient
+        return max(float(right @ self._solve(right)), 0.0)
+
+
+def known_total_of(known: Mapping[Any, Any] | None) -> float | None:
+    """The one thing that may be known of an axis: its total."""
+    if not known:
+        return None
+    if set(known) != {"total"}:
+        raise InputError(
+            f"Over an axis only the total can be known: known={{'total': …}}, got {dict(known)!r}."
+        )
+    return float(known["total"])
