@@ -91,6 +91,9 @@ def check_level(level: float) -> None:
 
 def written(number: float | int) -> str:
     """A number as a person writes it: thousands separated, three figures if it is small."""
-    if number == 0 or abs(number) >= 100 or float(number).is_integer():
-        return f"{number:,.0f}"
-    return f"{number:,.{max(0, 2 - math.floor(math.log10(abs(number))))}f}"
+    if isinstance(number, int):
+        return f"{number:,}"
+    if abs(number) >= 100 or number.is_integer():
+        return f"{number + 0.0:,.0f}"  # no minus zero
+    shown = float(f"{number:.3g}")
+    return f"{shown:,.{max(0, 2 - math.floor(math.log10(abs(shown))))}f}"

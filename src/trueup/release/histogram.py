@@ -157,7 +157,7 @@ class Release:
             return low
         inside = self._rising[cell + 1] - self._rising[cell]
         part = (goal - self._rising[cell]) / inside if inside > 0 else 0.0
-        return low + min(max(part, 0.0), 1.0) * (high - low)
+        return min(max(low + part * (high - low), low), high)  # sums round, quantiles never fall
 
     @property
     def kind(self) -> str:

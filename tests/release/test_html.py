@@ -1,0 +1,65 @@
+"""Pictures for notebooks: well formed, safe, and stamped where they must be."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup.paper.noise import measure_for_experiment
+
+NAME = '<script>alert("x")</script>'
+QUESTIONS = [
+    tu.UnitCounts(tu.Axis.categories(NAME, [NAME, "b", "&"])),
+    tu.TreeCounts(tu.Axis.integers(NAME, 0, 999)),
+    tu.TreeCounts(tu.Axis.ipv4("host", "0.0.0.0/0", 4), 2),
+    tu.TreeCounts(tu.Axis.dates("day", "2012", "2012")),
+    tu.SortedCounts(200, by=NAME),
+    tu.SortedCounts(1),
+    tu.CountQueries(5, {NAME: [0, 1], "b": [1, 2]}),
+]
+each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: type(q).__name__)
+
+
+def experiment(question):
+    rng = np.random.default_rng(1)
+    return measure_for_experiment(rng.integers(0, 100, question.size), question, 1, seed=2)
+
+
+@each_question
+def test_the_picture_is_well_formed_and_runs_nothing(question):
+    shown = tu.infer(experiment(question))._repr_html_()
+    tree = ET.fromstring(shown)
+    assert "<script" not in shown
+    assert not [node for node in tree.iter() if node.tag in ("script", "img", "link", "iframe")]
+    assert not [key for node in tree.iter() for key in node.attrib if key.startswith("on")]
+    bars = list(tree.iter("rect"))
+    assert 1 <= len(bars) <= 200
+    assert all(float(bar.attrib["height"]) >= 0 for bar in bars)
+    assert "None" not in shown
+
+
+@each_question
+def test_an_experiment_is_stamped_in_every_showing(question):
+    release = tu.infer(experiment(question))
+    assert "NOT PRIVATE" in repr(release)
+    assert "NOT PRIVATE" in release._repr_html_()
+    private = tu.infer(tu.Measurement(question, np.zeros(question.length, int), 1))
+    assert "NOT PRIVATE" not in repr(private)
+    assert "NOT PRIVATE" not in private._repr_html_()
+
+
+@each_question
+def test_the_picture_says_what_was_paid_and_whom_it_protects(question):
+    m = tu.Measurement(question, np.zeros(question.length, int), "1/7", unit="taxi <ride>")
+    shown = tu.infer(m)._repr_html_()
+    assert "ε = 1/7" in shown
+    assert "taxi &lt;ride&gt;" in shown
+
+
+def test_negative_and_empty_counts_can_be_drawn():
+    for counts in ([-5, -3], [0, 0], [-(2**40), 2**40]):
+        m = tu.Measurement(tu.UnitCounts(2), counts, 1)
+        ET.fromstring(tu.infer(m)._repr_html_())
