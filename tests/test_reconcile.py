@@ -278,15 +278,20 @@ def test_two_releases_of_one_axis_are_as_good_as_one_inference(pair, tmp_path):
     assert np.array_equal(whole.unbiased.counts(), tu.reconcile([first, second]).counts())
 
 
-def test_a_known_total_pins_an_axis():
+@pytest.mark.parametrize(("both", "root"), [(False, False), (False, True), (True, True)])
+def test_a_known_total_pins_an_axis(both, root):
     counts = np.arange(100)
-    m = measured(counts, tu.TreeCounts(AXIS, branching=4), 1, seed=3)
-    agreed = tu.reconcile([m], known={"total": 4950})
+    one = measured(counts, tu.TreeCounts(AXIS, branching=4), 1, seed=3)
+    other = measured(counts, tu.TreeCounts(AXIS, branching=10, root=root), 1, seed=4)
+    parts = [one, other] if both else [other]
+    agreed = tu.reconcile(parts, known={"total": 4950})
     assert agreed.total().value == 4950
-    assert agreed.total().std_error == 0
-    matrix = m.question.matrix().toarray()
-    free = np.linalg.inv(matrix.T @ (matrix / m.variances[:, None]))
-    unpinned = free @ (matrix.T @ (m.noisy / m.variances))
+    assert agreed.total().std_error == pytest.approx(0, abs=1e-6)
+    matrix = np.vstack([m.question.matrix().toarray() for m in parts])
+    variances = np.concatenate([m.variances for m in parts])
+    noisy = np.concatenate([m.noisy for m in parts])
+    free = np.linalg.inv(matrix.T @ (matrix / variances[:, None]))
+    unpinned = free @ (matrix.T @ (noisy / variances))
     toward = free.sum(axis=1) / free.sum()
     expected = unpinned + toward * (4950 - unpinned.sum())
     covariance = free - np.outer(toward, free.sum(axis=0))

@@ -275,6 +275,30 @@ def test_a_hierarchy_that_makes_no_sense_is_refused(tree, levels, told):
     assert told in str(refusal.value)
 
 
+def test_rows_of_children_and_parents_are_a_hierarchy():
+    rows = [("CA", None), ("Kern", "CA"), ["Napa", "CA"], ("NV", None), ("Clark", "NV")]
+    axis = Axis.hierarchy("place", parents=rows, levels=["state", "county"])
+    assert axis == Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"]}, axis.levels())
+    assert axis == Axis.hierarchy("place", parents=dict(rows), levels=["state", "county"])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"parents": [("Lake", "CA"), ("Lake", "NV")]}, "'Lake' has two parents, 'CA' and 'NV'"),
+        ({"parents": [("a", "b"), ("b", "a")]}, "goes in a circle"),
+        ({"parents": [("a", "b", "c")]}, "rows (child, parent), got ('a', 'b', 'c')"),
+        ({"parents": "ab"}, "rows (child, parent), got 'ab'"),
+        ({}, "by its tree or by its parents"),
+        ({"tree": {"a": ["b"]}, "parents": {"b": "a"}}, "by its tree or by its parents"),
+    ],
+)
+def test_a_table_of_parents_that_makes_no_sense_is_refused(given, told):
+    with pytest.raises(InputError) as refusal:
+        Axis.hierarchy("place", **given)
+    assert told in str(refusal.value)
+
+
 def test_a_branch_may_be_an_array():
     tree = {"CA": np.array(["Kern", "Napa"]), "NV": np.array([]), "DC": ()}
     assert Axis.hierarchy("place", tree).to_json()["paths"] == [

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trueup.axis.dates import DateCells
 from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.labels import CategoryCells, HierarchyCells, paths_of, text
+from trueup.axis.labels import CategoryCells, HierarchyCells, paths_from_parents, paths_of, text
 from trueup.axis.numbers import EdgeCells, IntegerCells, Ints, RegularCells, whole_number
 from trueup.errors import FileError, InputError
 
@@ -67,17 +67,23 @@ class Axis:
         return Axis(_named(name), Ipv4Cells(name, network, length))
 
     @staticmethod
-    def hierarchy(name: str, tree: object, levels: Iterable[str] = ()) -> Axis:
+    def hierarchy(
+        name: str, tree: object = None, levels: Iterable[str] = (), *, parents: object = None
+    ) -> Axis:
         """Labels under labels: region → state → county, with any fan-out.
 
-        `tree` is a nested dict, a list of paths, or a table of parents {child: parent}.
+        `tree` is a nested dict, a list of paths, or a table of parents {child: parent};
+        `parents=` takes that table as rows (child, parent) too.
 
         >>> place = Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"]})
         >>> place.size, place.node("CA")
         (3, (0, 2))
         """
         names = (levels,) if isinstance(levels, str) else tuple(levels)
-        return Axis(_named(name), HierarchyCells(name, paths_of(tree, name), names))
+        if (tree is None) == (parents is None):
+            raise InputError("A hierarchy is given by its tree or by its parents: one of them.")
+        paths = paths_of(tree, name) if parents is None else paths_from_parents(parents, name)
+        return Axis(_named(name), HierarchyCells(name, paths, names))
 
     def __post_init__(self) -> None:
         _named(self.name)

@@ -268,13 +268,17 @@ class HierarchyCells:
 
     def node(self, *path: object) -> tuple[int, int]:
         """The cells [start, stop) under a path of labels; one label alone if it is unique."""
+        return self._nodes[self.resolve(*path)]
+
+    def resolve(self, *path: object) -> Path:
+        """The whole path that labels stand for; one label alone if it is unique."""
         labels: Any = tuple(_plain(label) for label in path)
         if labels in self._nodes:
-            return self._nodes[labels]
+            return tuple(labels)
         if len(labels) == 1:
             matches = self._named.get(labels[0], [])
             if len(matches) == 1:
-                return self._nodes[matches[0]]
+                return matches[0]
             if matches:
                 ways = " or ".join(_written(match) for match in matches[:4])
                 raise InputError(f"{path[0]!r} is ambiguous on axis '{self.name}': {ways}?")
@@ -326,6 +330,26 @@ class HierarchyCells:
             "paths": [list(path) for path in self.paths],
             "levels": list(self.level_names),
         }
+
+
+def paths_from_parents(parents: object, name: str) -> tuple[Path, ...]:
+    """The paths of a table of parents: a mapping, or rows (child, parent), None above the top."""
+    if isinstance(parents, Mapping):
+        return _from_parents(parents, name)
+    if isinstance(parents, str) or not isinstance(parents, Iterable):
+        raise InputError(f"Axis '{name}' needs rows (child, parent), got {parents!r}.")
+    table: dict[Any, Any] = {}
+    for row in parents:
+        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 2:
+            raise InputError(f"Axis '{name}' needs rows (child, parent), got {row!r}.")
+        child, parent = _checked(row[0], name), row[1]
+        if child in table and table[child] != parent:
+            raise InputError(
+                f"On axis '{name}' {child!r} has two parents, {table[child]!r} and {parent!r}. "
+                f"If they are two places of one name, give whole paths."
+            )
+        table[child] = parent
+    return _from_parents(table, name)
 
 
 def paths_of(tree: object, name: str) -> tuple[Path, ...]:

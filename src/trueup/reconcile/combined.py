@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.prefix import prefix_on_grid
 from trueup._kernels.shape import Shape
 from trueup.ask import TreeCounts, UnitCounts, question_from_json
 from trueup.axis import Axis
@@ -28,6 +29,9 @@ from trueup.uncertainty import Combination, RangeErrors, TreeErrors, noise_varia
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+
+PINNED = 1e-18  # the variance of a known total, in units of the least other one
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +62,10 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     else:
         assert isinstance(errors, SpringErrors)
         cells = np.diff(errors.prefix(levels, known_total))
-    return Release.of(axis, cells, errors, about)
+    prefix = prefix_on_grid(cells)
+    if known_total is not None:
+        prefix[-1] = known_total
+    return Release(axis, prefix, errors, about)
 
 
 def errors_from(about: dict[str, Any]) -> tuple[Axis, RangeErrors]:
@@ -152,13 +159,15 @@ def _errors(size: int, levels: Sequence[Level], pinned: bool) -> RangeErrors:
         cuts[key] = level.starts
     order = sorted(cuts, key=lambda key: len(cuts[key]))
     nested = all(np.isin(cuts[a], cuts[b]).all() for a, b in pairwise(order))
-    if not nested or pinned or len(cuts[order[-1]]) < size:
+    if not nested or len(cuts[order[-1]]) < size:
         edges = [(cuts[key], weights[key]) for key in order]
         return SpringErrors(size, tuple(edges), pinned)
     variances = [1 / weights[key] for key in order]
     starts = [cuts[key] for key in order]
     if len(starts[0]) > 1:
         starts, variances = [np.zeros(1, np.int64), *starts], [np.inf, *variances]
+    if pinned:
+        variances[0] = PINNED * min(variances)
     shape = Shape.irregular(size, starts[1:])
     return TreeErrors(shape, tuple(variances), (None,) * len(variances))
 
@@ -176,6 +185,8 @@ def _tree_cells(shape: Shape, levels: Sequence[Level], known_total: float | None
         noisy[here] += level.values / level.variance
     asked = weights > 0
     noisy[asked] /= weights[asked]
+    if known_total is not None:
+        noisy[0], weights[0] = known_total, weights.max() / PINNED
     return fit(shape.first, noisy, weights / weights.max())[len(weights) - shape.size :]
 
 

@@ -15,6 +15,7 @@ from trueup.axis import Axis
 from trueup.axis.numbers import EdgeCells, RegularCells
 from trueup.errors import InputError
 from trueup.files import arrow_table, write
+from trueup.release import drill
 from trueup.release.estimate import Estimate
 from trueup.release.html import page
 from trueup.release.uhi import PlottableAxis
@@ -107,6 +108,42 @@ class Release:
     def node(self, *path: object) -> Estimate:
         """The count of a label, a path of labels, a period or a prefix."""
         return self.between(*self.axis.node(*path))
+
+    def children(self, *path: object) -> dict[str, Estimate]:
+        """The counts directly under a label, a path, a period or a prefix: one step down.
+
+        Without a path, the counts of the coarsest level.
+        """
+        under = drill.below(self.axis, path, None)
+        if not under:
+            return {}
+        level, starts, stops = under[0]
+        pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+        return dict(
+            zip(
+                drill.labels(self.axis, level, starts, stops),
+                (self.between(start, stop) for start, stop in pairs),
+                strict=True,
+            )
+        )
+
+    def table(self, *path: object, level: str | None = None, library: str = "pyarrow") -> Any:
+        """Every node under a path, level by level, as a table; with a level named, that one.
+
+        Columns as in `columns`, with the level of each node before them.
+        """
+        under = drill.below(self.axis, path, level)
+        starts, stops = drill.spans(under)
+        own = self.unbiased
+        spread = np.sqrt(self.errors.range_variances(starts, stops))
+        table = drill.columns(self.axis, under)
+        table["count"] = self.prefix[stops] - self.prefix[starts]
+        if own is self:
+            table["std_error"] = spread
+        else:
+            table["unbiased"] = own.prefix[stops] - own.prefix[starts]
+            table["unbiased_std_error"] = spread
+        return to_frame(table, library)
 
     def total(self) -> Estimate:
         """The count of everything on the axis."""
