@@ -1,9 +1,10 @@
-"""Time and memory of a whole release from 2^12 to 2^26 cells, one and two at once, with exponents.
+"""Time and memory from 2^12 to 2^26 cells, on one thread and on two, with fitted exponents.
 
 Run: python bench/scaling.py [--largest 26] [--step 2]
-Each size runs in a process of its own, so that its peak memory is its own. "Two at once" runs two
-releases in two threads of one process: the kernels let go of the interpreter, so the rate should
-double. A size that would not fit in memory is left out, and said to be.
+Each size runs in a process of its own, so that its peak memory is its own. `tu.release` makes one
+release with two threads; `measure` and `infer` have one, so two releases are made at once in two
+threads, and the time is that of both, halved. A size that would not fit in memory is left out, and
+said to be.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,31 +26,62 @@ import numpy as np
 import trueup as tu
 from trueup.paper.claims import Table
 
-# Name, question of n cells, and bytes a cell that its release is known to need.
-WORK: dict[str, tuple[Callable[[int], Any], int]] = {
-    "S̄, sorted counts": (tu.SortedCounts, 100),
-    "H̄, binary tree": (lambda n: tu.TreeCounts(n, branching=2), 160),
-    "H̄, TreeCounts(axis)": (tu.TreeCounts, 100),
-}
+Release = Callable[[Any, int], object]
 
+
+@dataclass(frozen=True)
+class Work:
+    """A release of n cells: made by `make(n)(counts, threads)`; bytes a cell that it may need."""
+
+    make: Callable[[int], Release]
+    bytes_a_cell: int
+    threaded: bool = False
+
+
+def in_steps(ask: Callable[[int], Any]) -> Callable[[int], Release]:
+    """Measured, then inferred."""
+
+    def make(n: int) -> Release:
+        question = ask(n)
+        return lambda counts, _: tu.infer(tu.measure(counts, question, 1))
+
+    return make
+
+
+def in_one_pass(ask: Callable[[int], Any]) -> Callable[[int], Release]:
+    """Truth, noise and inference block by block."""
+
+    def make(n: int) -> Release:
+        question = ask(n)
+        return lambda counts, threads: tu.release(counts, question, 1, threads=threads)
+
+    return make
+
+
+def binary(n: int) -> tu.TreeCounts:
+    """The paper's tree."""
+    return tu.TreeCounts(n, branching=2)
+
+
+WORK = {
+    "S̄, measure and infer": Work(in_steps(tu.SortedCounts), 100),
+    "H̄, binary, measure and infer": Work(in_steps(binary), 160),
+    "H̄, binary, tu.release": Work(in_one_pass(binary), 60, threaded=True),
+    "H̄, TreeCounts(axis), tu.release": Work(in_one_pass(tu.TreeCounts), 60, threaded=True),
+}
 
 COLUMNS = (
     "cells",
-    "one, ms",
+    "one thread, ms",
     "processor, ns a cell",
-    "two at once, ms",
-    "rate of two / one",
+    "two threads, ms",
+    "× faster on two",
     "peak memory, MB",
     "in arrays of n",
 )
 
 
-def release(question: Any, counts: Any) -> None:
-    """Truth, noise and inference."""
-    tu.infer(tu.measure(counts, question, 1))
-
-
-def shortest(work: Callable[[], None], enough: float = 1.0) -> tuple[float, float]:
+def shortest(work: Callable[[], object], enough: float = 1.0) -> tuple[float, float]:
     """The shortest of some runs, two at least: seconds by the clock, and of processor time."""
     clock: list[float] = []
     processor: list[float] = []
@@ -67,24 +100,25 @@ def peak() -> float:
 
 def one_size(name: str, power: int, pair: bool) -> dict[str, float]:
     """Times and memory of one size; run in a fresh process, so that its peak is its own."""
-    ask = WORK[name][0]
-    release(ask(64), np.zeros(64, np.int64))
+    work = WORK[name]
+    work.make(64)(np.zeros(64, np.int64), 1)
     base = peak()
-    n = 1 << power
-    counts = np.random.default_rng(power).poisson(3, n)
-    question = ask(n)
-    clock, processor = shortest(lambda: release(question, counts))
+    counts = np.random.default_rng(power).poisson(3, 1 << power)
+    release = work.make(1 << power)
+    clock, processor = shortest(lambda: release(counts, 1))
     found = {"clock": clock, "processor": processor, "memory": peak() - base}
 
     def both() -> None:
-        threads = [threading.Thread(target=release, args=(question, counts)) for _ in range(2)]
+        threads = [threading.Thread(target=release, args=(counts, 1)) for _ in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
 
-    if pair:
-        found["pair"] = shortest(both)[0]
+    if pair and work.threaded:
+        found["two"] = shortest(lambda: release(counts, 2))[0]
+    elif pair:
+        found["two"] = shortest(both)[0] / 2
     return found
 
 
@@ -98,7 +132,7 @@ def memory_left() -> int:
 
 def measure(name: str, power: int) -> dict[str, float] | None:
     """What a fresh process finds for one size, or None where memory would not do."""
-    needed = WORK[name][1] << power
+    needed = WORK[name].bytes_a_cell << power
     left = 0.8 * memory_left()
     if needed > left:
         return None
@@ -142,20 +176,20 @@ def main() -> None:
                 f"2^{n.bit_length() - 1}",
                 r["clock"] * 1e3,
                 r["processor"] * 1e9 / n,
-                r.get("pair", float("nan")) * 1e3,
-                2 * r["clock"] / r.get("pair", float("nan")),
+                r.get("two", float("nan")) * 1e3,
+                r["clock"] / r.get("two", float("nan")),
                 r["memory"] / 1e6,
                 r["memory"] / (8 * n),
             )
             for n, r in found.items()
         ]
-        print(Table(f"{name}: measure and infer", COLUMNS, tuple(rows)).markdown(), "\n")
+        print(Table(name, COLUMNS, tuple(rows)).markdown(), "\n")
         times = [(n, r["processor"]) for n, r in found.items()]
-        pairs = [(n, r["pair"]) for n, r in found.items() if "pair" in r]
+        pairs = [(n, r["two"]) for n, r in found.items() if "two" in r]
         memory = [(n, r["memory"]) for n, r in list(found.items())[-4:]]
         fits.append((name, exponent(times), exponent(pairs), exponent(memory)))
     title = "Fitted exponents: time from 2^16 cells on, memory over the four largest sizes"
-    columns = ("release", "time, one", "time, two at once", "memory")
+    columns = ("release", "time, one thread", "time, two", "memory")
     print(Table(title, columns, tuple(fits)).markdown())
 
 
