@@ -29,7 +29,7 @@ def by_any_tree(shape: Shape, noisy: np.ndarray, weights: tuple[float, ...]) -> 
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.float64])
-@pytest.mark.parametrize("span", [1, 5, 16, 1 << 14])
+@pytest.mark.parametrize("span", [1, 5, 16, 1 << 15])
 @settings(max_examples=40, deadline=None)
 @given(tree=trees(), seed=st.integers(0, 2**32))
 def test_blocks_give_the_least_squares_leaves(

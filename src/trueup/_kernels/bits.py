@@ -21,7 +21,7 @@ from trueup.errors import NoiseError
 # of at most 2^44 / 2^129, AES itself aside.
 BYTES_PER_KEY = 1 << 26
 _BLOCK = 16
-_STRIDE = 1 << 16  # bytes encrypted in one call: plaintext and output stay in the L2 cache
+_STRIDE = 1 << 17  # bytes encrypted in one call: plaintext and output stay in the L2 cache
 _ZEROS = bytes(_STRIDE)
 
 # NIST SP 800-38A, F.5.5: the first block of CTR-AES256. Known plaintext, known ciphertext.

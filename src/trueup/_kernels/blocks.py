@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import compiled, inlined
 from trueup._kernels.shape import Shape
 from trueup._kernels.tree import down, fit, up
 
@@ -27,25 +27,33 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
-SPAN = 1 << 14  # leaves solved together: what they need stays in the L2 cache
+SPAN = 1 << 15  # leaves solved together: what they need stays in the L2 cache
+
+
+# The loops below are written once, for a radix given first, and expanded for the radices that are
+# common: with the radix a constant they become straight vector code, up to five times faster.
+
+
+@inlined
+def _rise_by(radix: int, below: Numbers, y: Numbers, gain: float, z: Floats, d: Floats) -> None:
+    for i in range(z.size):
+        sum_below = below[i * radix]
+        for child in range(i * radix + 1, (i + 1) * radix):
+            sum_below += below[child]
+        total = float(sum_below)
+        step = gain * (y[i] - total)
+        d[i] = step
+        z[i] = total + step
 
 
 @compiled
 def _rise(below: Numbers, radix: int, y: Numbers, gain: float, z: Floats, d: Floats) -> None:
     if radix == 2:
-        for i in range(z.size):
-            total = float(below[2 * i] + below[2 * i + 1])
-            step = gain * (y[i] - total)
-            d[i] = step
-            z[i] = total + step
+        _rise_by(2, below, y, gain, z, d)
+    elif radix == 4:
+        _rise_by(4, below, y, gain, z, d)
     else:
-        for i in range(z.size):
-            total = 0.0
-            for child in range(i * radix, (i + 1) * radix):
-                total += below[child]
-            step = gain * (y[i] - total)
-            d[i] = step
-            z[i] = total + step
+        _rise_by(radix, below, y, gain, z, d)
 
 
 @compiled
@@ -58,33 +66,46 @@ def _rise_unasked(below: Numbers, radix: int, z: Floats, d: Floats) -> None:
         z[i] = total
 
 
+@inlined
+def _fall_by(radix: int, gained: Floats, share: float, d: Floats) -> None:
+    for i in range(gained.size):
+        gain = gained[i]
+        for child in range(radix):
+            d[i * radix + child] = (gain + d[i * radix + child]) * share
+
+
 @compiled
 def _fall(gained: Floats, radix: int, share: float, d: Floats) -> None:
     """d becomes what each child of a node gains, from what the node itself gains."""
     if radix == 2:
-        for i in range(gained.size):
-            gain = gained[i]
-            d[2 * i] = (gain + d[2 * i]) * share
-            d[2 * i + 1] = (gain + d[2 * i + 1]) * share
+        _fall_by(2, gained, share, d)
+    elif radix == 4:
+        _fall_by(4, gained, share, d)
+    elif radix == 16:
+        _fall_by(16, gained, share, d)
     else:
-        for i in range(gained.size):
-            gain = gained[i]
-            for child in range(i * radix, (i + 1) * radix):
-                d[child] = (gain + d[child]) * share
+        _fall_by(radix, gained, share, d)
+
+
+@inlined
+def _land_by(radix: int, gained: Floats, y: Numbers, leaves: Floats) -> None:
+    for i in range(gained.size):
+        gain = gained[i]
+        for child in range(radix):
+            leaves[i * radix + child] = y[i * radix + child] + gain
 
 
 @compiled
 def _land(gained: Floats, radix: int, y: Numbers, leaves: Floats) -> None:
+    """Each leaf is its own answer and what it gains."""
     if radix == 2:
-        for i in range(gained.size):
-            gain = gained[i]
-            leaves[2 * i] = y[2 * i] + gain
-            leaves[2 * i + 1] = y[2 * i + 1] + gain
+        _land_by(2, gained, y, leaves)
+    elif radix == 4:
+        _land_by(4, gained, y, leaves)
+    elif radix == 16:
+        _land_by(16, gained, y, leaves)
     else:
-        for i in range(gained.size):
-            gain = gained[i]
-            for child in range(i * radix, (i + 1) * radix):
-                leaves[child] = y[child] + gain
+        _land_by(radix, gained, y, leaves)
 
 
 @compiled
@@ -137,6 +158,27 @@ def solve(
         size *= radices[k - 1]
         _fall(above, radices[k - 1], 1.0 / radices[k], d[end - size : end])
     _land(d[end - size : end], radices[height - 1], bottom, leaves)
+
+
+@compiled
+def _solve_all(
+    y: Numbers,
+    starts: Ints,
+    counts: Ints,
+    radices: Ints,
+    gains: Floats,
+    leaves: Floats,
+    roots: Floats,
+    together: int,
+) -> None:
+    """As `solve`, all full blocks in turn, so many together; counts are the nodes of a block."""
+    width = counts[-1]
+    work = np.empty(3 * together * width)
+    for begin in range(0, roots.size, together):
+        end = min(begin + together, roots.size)
+        own = leaves[begin * width : end * width]
+        place = starts + begin * counts
+        solve(y, place, radices, gains, own, roots[begin:end], work[: 3 * own.size])
 
 
 @compiled
@@ -275,20 +317,17 @@ def fit_leaves(blocks: Blocks, noisy: Numbers, starts: Ints) -> Floats:
     leaves = np.empty(blocks.size)
     top = blocks.level
     roots = np.empty(blocks.full + (blocks.rest > 0))
-    radices = np.array(blocks.inside, np.int64)
-    work = np.empty(3 * SPAN)
     counts = np.array(blocks.counts, np.int64)
-    for begin in range(0, blocks.full, blocks.together):
-        end = min(begin + blocks.together, blocks.full)
-        solve(
-            noisy,
-            starts[top:] + begin * counts,
-            radices,
-            blocks.gains,
-            leaves[begin * blocks.width : end * blocks.width],
-            roots[begin:end],
-            work[: 3 * (end - begin) * blocks.width],
-        )
+    _solve_all(
+        noisy,
+        starts[top:],
+        counts,
+        np.array(blocks.inside, np.int64),
+        blocks.gains,
+        leaves[: blocks.full * blocks.width],
+        roots[: blocks.full],
+        blocks.together,
+    )
     last = None
     if blocks.rest:
         shape = blocks.last

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from trueup._kernels import blocks as in_cache
 from trueup._kernels.blocks import Blocks, LastBlock, final_roots, solve
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import compiled, inlined
 from trueup._kernels.shape import Shape
 
 Floats = npt.NDArray[np.float64]
@@ -41,28 +41,35 @@ Noise = Callable[[Ints, Sequence[Run], int], None]
 """Adds noise to the runs of some values, in place: noise(values, runs, span)."""
 
 
+@inlined
+def _add_by(radix: int, below: Ints, own: Ints) -> None:
+    for i in range(own.size):
+        total = below[i * radix]
+        for child in range(i * radix + 1, (i + 1) * radix):
+            total += below[child]
+        own[i] = total
+
+
+@compiled
+def _add(below: Ints, radix: int, own: Ints) -> None:
+    if radix == 2:  # a constant makes vector code
+        _add_by(2, below, own)
+    elif radix == 4:
+        _add_by(4, below, own)
+    else:
+        _add_by(radix, below, own)
+
+
 @compiled
 def _add_up(cells: Ints, starts: Ints, radices: Ints, y: Ints) -> None:
     """The true count of every node of full blocks, level k from y[starts[k]] on."""
     height = radices.size
-    own = y[starts[height] : starts[height] + cells.size]
-    for i in range(cells.size):
-        own[i] = cells[i]
     size = cells.size
+    y[starts[height] : starts[height] + size] = cells
     for k in range(height - 1, -1, -1):
         below = y[starts[k + 1] : starts[k + 1] + size]
-        radix = radices[k]
-        size //= radix
-        own = y[starts[k] : starts[k] + size]
-        if radix == 2:
-            for i in range(size):
-                own[i] = below[2 * i] + below[2 * i + 1]
-        else:
-            for i in range(size):
-                total = 0
-                for child in range(i * radix, (i + 1) * radix):
-                    total += below[child]
-                own[i] = total
+        size //= radices[k]
+        _add(below, radices[k], y[starts[k] : starts[k] + size])
 
 
 @compiled
@@ -178,16 +185,18 @@ class _Spans:
         leaves_together = blocks.together * blocks.width
         work = np.empty(3 * leaves_together)
         values = np.empty(blocks.together * sum(blocks.counts), np.int64)
-        whole = _asked(blocks, _span_runs(blocks, blocks.together))
+        layout: dict[int, tuple[Ints, tuple[Run, ...]]] = {}
         for number in numbers:
             begin = number * blocks.together
             end = min(begin + blocks.together, blocks.full)
-            runs = _span_runs(blocks, end - begin)
-            starts = np.array([run.begin for run in reversed(runs)], np.int64)
-            asked = whole if end - begin == blocks.together else _asked(blocks, runs)
+            if end - begin not in layout:  # all spans but the last are laid out alike
+                runs = _span_runs(blocks, end - begin)
+                levels = np.array([run.begin for run in reversed(runs)], np.int64)
+                layout[end - begin] = levels, _asked(blocks, runs)
+            starts, asked = layout[end - begin]
             place = slice(begin * blocks.width, end * blocks.width)
             _add_up(self.cells[place], starts, radices, values)
-            self.truths[begin:end] = values[runs[-1].begin : runs[-1].end]
+            self.truths[begin:end] = values[starts[0] : starts[0] + end - begin]
             self.noise(values, asked, number)
             leaves, roots = self.leaves[place], self.roots[begin:end]
             solve(values, starts, radices, blocks.gains, leaves, roots, work[: 3 * leaves.size])

@@ -217,7 +217,6 @@ def _part(step: Fraction, bits: int, sign: Fraction, word: int, prefix: int) -> 
     lowest, floors = found
     boundaries = np.array(floors, dtype=np.uint64)
     outcomes = _outcomes(boundaries, word, prefix)
-    boundaries.flags.writeable = outcomes.flags.writeable = False
     return Part(step, bits, sign, word, prefix, lowest, boundaries, outcomes)
 
 

@@ -119,6 +119,8 @@ def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False) -> Ints
         raise InputError(f"The question has {size:,} cells, but {len(array):,} counts were given.")
     if array.size and array.min() < 0:
         raise InputError("Counts must not be negative.")
-    if array.size and float(array.sum(dtype=np.float64)) >= _MOST_RECORDS:
+    # The largest count settles it, nearly always, in a fraction of the time of a sum of floats.
+    most = int(array.max(initial=0)) * array.size
+    if most >= _MOST_RECORDS and float(array.sum(dtype=np.float64)) >= _MOST_RECORDS:
         raise InputError("The counts add up to more than 2^62 records.")
     return array.astype(np.int64, copy=False)
