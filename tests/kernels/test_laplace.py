@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import inspect
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -326,6 +329,46 @@ def test_no_float_and_no_seeded_generator_is_in_the_source(module: object) -> No
         for name in names:
             assert not {"random", "float", "math", "default_rng"} & set(name.split("."))
             assert not name.startswith("float")
+
+
+def imported(module: str, seen: set[str]) -> set[str]:
+    """The modules of trueup that a module leads to, wherever in it the import stands."""
+    spec = importlib.util.find_spec(module) if module not in seen else None
+    if spec is None or spec.origin is None:
+        return seen
+    seen.add(module)
+    for node in ast.walk(ast.parse(Path(spec.origin).read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("trueup."):
+            imported(node.module or "", seen)
+            for alias in node.names:
+                with suppress(ModuleNotFoundError):
+                    imported(f"{node.module}.{alias.name}", seen)
+    return seen
+
+
+def test_nothing_that_releases_can_reach_a_seeded_generator() -> None:
+    reached: set[str] = set()
+    for door in ("trueup.measure", "trueup.streaming", "trueup.shortcuts", "trueup.owner"):
+        imported(door, reached)
+    assert {"trueup._kernels.laplace", "trueup._kernels.fused", "trueup.ask.tree"} <= reached
+    assert not any(name.startswith("trueup.paper") for name in reached)
+    for name in reached:
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        for node in ast.walk(ast.parse(Path(spec.origin).read_text())):
+            words = [getattr(node, "attr", ""), getattr(node, "module", "") or ""]
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                words += [alias.name for alias in node.names]
+            for word in words:
+                assert not {"random", "default_rng", "RandomState"} & set(word.split(".")), name
+
+
+def test_threads_draw_noise_of_their_own() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        drawn = list(pool.map(lambda _: laplace.draw(50_000, 10**9), range(8)))
+    assert len(np.unique(np.concatenate(drawn))) > 399_000
+    assert all(abs(np.abs(one).mean() / 1e9 - 1) < 0.05 for one in drawn)
 
 
 # Faults planted in copies of the sampler: each must be caught by the very checks used above.
