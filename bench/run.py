@@ -1,6 +1,6 @@
 """Runs every benchmark here, one after another, and writes what they print to bench/RESULTS.md.
 
-Run: python bench/run.py [--only NAME …] [--out FILE]
+Run: python bench/run.py [--quick] [--only NAME …] [--out FILE]
 A benchmark is a script of this folder whose docstring's first line says what it measures and which
 runs without arguments; it prints Markdown or plain lines. Scripts that take hours are named in LONG
 and left to be run by hand. One that fails is said to have failed, and the others still run.
@@ -75,15 +75,18 @@ def machine() -> list[str]:
     ]
 
 
-def section(name: str, path: Path) -> str:
+def section(name: str, path: Path, quick: bool = False) -> str:
     """What one benchmark printed, under its title."""
+    options = ["--quick"] if quick and '"--quick"' in path.read_text(encoding="utf-8") else []
     begin = time.perf_counter()
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
+    command = [sys.executable, str(path), *options]
+    done = subprocess.run(command, capture_output=True, text=True)
     took = time.perf_counter() - begin
-    printed = done.stdout.strip()
+    printed = done.stdout.strip("\n")
     if "| ---" not in printed:
         printed = f"```text\n{printed}\n```"
-    parts = [f"## {title(path)}", f"`python bench/{name}.py`, {took:.0f} s", printed]
+    ran = " ".join([f"python bench/{name}.py", *options])
+    parts = [f"## {title(path)}", f"`{ran}`, {took:.0f} s", printed]
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:]
         parts.append(f"**Ended with status {done.returncode}.** {' '.join(last)}")
@@ -93,6 +96,7 @@ def section(name: str, path: Path) -> str:
 def main() -> int:
     """Writes the page; the status is 1 if a benchmark failed to run."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="the small sizes, where there are any")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
     parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
     asked = parser.parse_args()
@@ -107,7 +111,7 @@ def main() -> int:
     failed = False
     for name in chosen:
         print(f"{name}: {title(found[name])} …", flush=True)
-        page.append(section(name, found[name]))
+        page.append(section(name, found[name], asked.quick))
         failed |= "**Ended with status" in page[-1]
         asked.out.write_text("\n\n".join(page) + "\n", encoding="utf-8")
     print(f"{asked.out}")

@@ -1,6 +1,6 @@
 """Time and memory from 2^12 to 2^26 cells, on one thread and on two, with fitted exponents.
 
-Run: python bench/scaling.py [--largest 26] [--step 2]
+Run: python bench/scaling.py [--quick] [--largest 26] [--step 2]
 Each size runs in a process of its own, so that its peak memory is its own. `tu.release` makes one
 release with two threads; `measure` and `infer` have one, so two releases are made at once in two
 threads, and the time is that of both, halved. A size that would not fit in memory is left out, and
@@ -156,16 +156,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=26, help="log2 of the most cells")
     parser.add_argument("--step", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="up to 2^20 cells")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
         name, power, pair = asked.one
         print(json.dumps(one_size(name, int(power), pair == "1")))
         return
+    largest = min(asked.largest, 20) if asked.quick else asked.largest
     fits = []
     for name in WORK:
         found = {}
-        for power in range(12, asked.largest + 1, asked.step):
+        for power in range(12, largest + 1, asked.step):
             result = measure(name, power)
             if result is None:
                 print(f"{name}, 2^{power}: left out, too little memory.\n")
