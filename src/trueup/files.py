@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,17 @@ from trueup.errors import FileError, InputError
 FORMAT = 1
 _KEY = b"trueup"
 _ENDINGS = (".parquet", ".json")
+_MOST_METADATA = 1 << 30
+_MOMENT = re.compile(r"-?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}", re.ASCII)
+_UNREADABLE = (
+    ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, OSError,
+    MemoryError, RecursionError,
+)  # fmt: skip
 
 
 def write(path: str | Path, kind: str, columns: Mapping[str, Any], about: dict[str, Any]) -> None:
     """Writes a table with its metadata in one step: the whole file is there, or none of it."""
-    target = Path(path)
+    target = _path(path)
     if target.suffix not in _ENDINGS:
         raise InputError(f"A file must end in .parquet or .json, got {target.name!r}.")
     data = encode(kind, columns, about, target.suffix)
@@ -34,13 +42,14 @@ def encode(
     kind: str, columns: Mapping[str, Any], about: dict[str, Any], ending: str = ".parquet"
 ) -> bytes:
     """The bytes of such a file, for a place that is not a path."""
-    head = {"format": FORMAT, "kind": kind, "about": about, "digest": _digest(columns, about)}
+    head = {"format": FORMAT, "kind": kind, "about": about}
+    head["digest"] = _digest(head, columns)
     return _json(head, columns) if ending == ".json" else _parquet(head, columns)
 
 
 def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """The kind, columns and metadata of a file, verified; never runs anything from it."""
-    source = Path(path)
+    source = _path(path)
     if not source.is_file():
         raise FileError(f"There is no file {source}.")
     try:
@@ -54,17 +63,32 @@ def decode(
     data: bytes, name: str, ending: str = ".parquet"
 ) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """As `read`, for bytes that `encode` made."""
-    head, columns = _read_json(data, name) if ending == ".json" else _read_parquet(data, name)
-    if not isinstance(head, dict) or not isinstance(head.get("about"), dict):
-        raise FileError(f"{name} was not written by trueup.")
-    if not isinstance(head.get("format"), int) or head["format"] > FORMAT:
+    try:
+        head, columns = _read_json(data) if ending == ".json" else _read_parquet(data)
+        if not isinstance(head, dict) or not isinstance(head.get("about"), dict):
+            raise FileError(f"{name} was not written by trueup.")
+        _check_format(head.get("format"), name)
+        if head.get("digest") != _digest(head, columns):
+            raise FileError(f"{name} is damaged: its contents do not match its checksum.")
+    except _UNREADABLE:
+        raise FileError(f"{name} is damaged, or not a trueup file.") from None
+    return str(head.get("kind")), columns, head["about"]
+
+
+def _check_format(number: object, name: str) -> None:
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise FileError(f"{name} is damaged: it has no format number.")
+    if number > FORMAT:
         raise FileError(
-            f"{name} has format {head.get('format')}; this version reads up to {FORMAT}. "
+            f"{name} has format {number}; this version reads up to {FORMAT}. "
             f"Install a newer trueup."
         )
-    if head.get("digest") != _digest(columns, head["about"]):
-        raise FileError(f"{name} is damaged: its contents do not match its checksum.")
-    return str(head.get("kind")), columns, head["about"]
+
+
+def _path(path: object) -> Path:
+    if isinstance(path, (str, os.PathLike)):
+        return Path(path)
+    raise InputError(f"A file is named by text or a Path, got {path!r}.")
 
 
 def arrow_table(columns: Mapping[str, Any]) -> Any:
@@ -86,21 +110,25 @@ def _parquet(head: dict[str, Any], columns: Mapping[str, Any]) -> bytes:
     return bytes(stream.getvalue())
 
 
-def _read_parquet(data: bytes, name: str) -> tuple[Any, dict[str, Any]]:
+def _read_parquet(data: bytes) -> tuple[Any, dict[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    # ParquetFile, not read_table: that loads pandas, half a second, to find partitions.
     try:
-        # ParquetFile, not read_table: that loads pandas, half a second, to find partitions.
-        with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
+        with pq.ParquetFile(
+            pa.BufferReader(data),
+            page_checksum_verification=True,
+            thrift_string_size_limit=_MOST_METADATA,
+        ) as file:
             table = file.read()
-        head = json.loads((table.schema.metadata or {}).get(_KEY, b"null"))
-    except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{name} is damaged, or not a Parquet file.") from None
-    columns = {}
-    for label in table.column_names:
-        column = table.column(label)
-        columns[label] = column.to_pylist() if column.null_count else _values(column)
+    except pa.ArrowException as wrong:
+        raise ValueError(wrong) from None
+    head = json.loads((table.schema.metadata or {}).get(_KEY, b"null"))
+    columns = {
+        label: column.to_pylist() if column.null_count else _values(column)
+        for label, column in zip(table.column_names, table.columns, strict=True)
+    }
     return head, columns
 
 
@@ -125,23 +153,22 @@ def _json(head: dict[str, Any], columns: Mapping[str, Any]) -> bytes:
     return text.encode()
 
 
-def _read_json(data: bytes, name: str) -> tuple[Any, dict[str, Any]]:
-    try:
-        head = json.loads(data.decode("utf-8"))
-        kinds = head.pop("types")
-        columns = head.pop("columns")
-        return head, {
-            label: np.array(column, dtype=_dtype(kinds[label])) if label in kinds else column
-            for label, column in columns.items()
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, OverflowError):
-        raise FileError(f"{name} is damaged, or not a trueup file.") from None
+def _read_json(data: bytes) -> tuple[Any, dict[str, Any]]:
+    head = json.loads(data.decode("utf-8"))
+    kinds = head.pop("types")
+    columns = head.pop("columns")
+    return head, {
+        label: _typed(column, kinds[label]) if label in kinds else column
+        for label, column in columns.items()
+    }
 
 
-def _dtype(name: object) -> np.dtype[Any]:
-    if name not in ("int64", "float64", "datetime64[us]"):
-        raise ValueError(name)
-    return np.dtype(str(name))
+def _typed(column: Any, kind: object) -> Any:
+    if kind not in ("int64", "float64", "datetime64[us]"):
+        raise ValueError(kind)
+    if kind == "datetime64[us]" and not all(_MOMENT.fullmatch(moment) for moment in column):
+        raise ValueError(column)
+    return np.array(column, dtype=str(kind))
 
 
 def _is_array(column: Any) -> bool:
@@ -154,9 +181,10 @@ def _plain(column: Any) -> list[Any]:
     return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
-def _digest(columns: Mapping[str, Any], about: dict[str, Any]) -> str:
+def _digest(head: dict[str, Any], columns: Mapping[str, Any]) -> str:
     """A checksum of every value: the same for a table in Parquet, in JSON and in memory."""
-    found = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    said = [head["format"], head["kind"], head["about"]]
+    found = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
     for name in columns:
         column = columns[name]
         found.update(name.encode() + b"\0")

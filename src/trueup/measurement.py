@@ -153,10 +153,17 @@ class Measurement:
     @staticmethod
     def from_file(columns: dict[str, Any], about: dict[str, Any]) -> Measurement:
         """The measurement that was saved, its noise law recomputed and compared."""
+        if "question" not in about or "noisy" not in columns:
+            raise FileError("The file lacks a question or its noisy answers.")
+        return Measurement.from_facts(_question(about["question"]), columns["noisy"], about)
+
+    @staticmethod
+    def from_facts(question: Question, noisy: Any, about: dict[str, Any]) -> Measurement:
+        """The measurement of which `about` says the rest; refused unless its facts agree."""
         try:
             found = Measurement(
-                _question(about["question"]),
-                columns["noisy"],
+                question,
+                noisy,
                 about["epsilon"],
                 about["neighbours"],
                 about["unit"],
@@ -165,7 +172,7 @@ class Measurement:
                 about["law"],
             )
             claimed = about["scales"]
-        except (KeyError, TypeError, ValueError, InputError) as wrong:
+        except (KeyError, TypeError, ValueError) as wrong:
             raise FileError(f"The file holds no measurement that makes sense: {wrong}") from None
         if claimed != [str(scale) for scale in found.block_scales]:
             raise FileError("The file's noise scales do not follow from its question and epsilon.")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from trueup.ask import TreeCounts, UnitCounts, question_from_json
-from trueup.axis import Axis
-from trueup.errors import FileError, InputError
+from trueup.ask import CountQueries, SortedCounts, TreeCounts, UnitCounts, question_from_json
+from trueup.errors import FileError
 from trueup.files import read
 from trueup.infer import AnyRelease, errors_of
 from trueup.measurement import Measurement
 from trueup.reconcile.combined import errors_from
 from trueup.release import QueryRelease, Release, SortedRelease
-from trueup.uncertainty import QueryErrors, RangeErrors
+from trueup.uncertainty import QueryErrors
+
+Columns = dict[str, Any]
+About = dict[str, Any]
 
 
 def load(path: str | Path) -> Measurement | AnyRelease:
@@ -25,49 +28,77 @@ def load(path: str | Path) -> Measurement | AnyRelease:
     A damaged file, one of a newer format, or one that is not ours is refused.
     """
     kind, columns, about = read(path)
+    readers: dict[str, Callable[[Columns, About], Measurement | AnyRelease]] = {
+        "measurement": Measurement.from_file,
+        "release": _release,
+        "sorted release": _sorted_release,
+        "query release": _query_release,
+    }
+    if kind not in readers:
+        raise FileError(f"{Path(path).name} holds a {kind!r}, which this version does not know.")
     try:
-        match kind:
-            case "measurement":
-                return Measurement.from_file(columns, about)
-            case "release":
-                return _release(columns, about)
-            case "sorted release":
-                scale = Fraction(about["scales"][0])
-                unbiased = columns.get("isotonic")
-                kept = None if unbiased is None else np.asarray(unbiased)
-                return SortedRelease(np.asarray(columns["count"]), scale, about, kept)
-            case "query release":
-                covariance = np.array(about.pop("covariance"))
-                errors = QueryErrors(tuple(columns["query"]), covariance)
-                unbiased = columns.get("unbiased")
-                kept = None if unbiased is None else np.asarray(unbiased)
-                return QueryRelease(np.asarray(columns["count"]), errors, about, kept)
-    except (KeyError, TypeError, ValueError, IndexError, InputError) as wrong:
-        raise FileError(f"{Path(path).name} cannot be read: {wrong}.") from None
-    raise FileError(f"{Path(path).name} holds a {kind!r}, which this version does not know.")
+        return readers[kind](columns, about)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as wrong:
+        raise FileError(f"{Path(path).name} cannot be read: {wrong}") from None
 
 
-def _release(columns: dict[str, Any], about: dict[str, Any]) -> Release:
-    if "combined" in about:
-        axis, errors_of_all = errors_from(about)
-        return _with_errors(columns, about, axis, errors_of_all)
+def _asked(about: About) -> Measurement:
+    """What was measured, its facts checked; its answers, which a release does not keep, are 0."""
     question = question_from_json(about["question"])
-    if not isinstance(question, (UnitCounts, TreeCounts)):
-        raise FileError("The file's question has no cells.")
-    scales = [Fraction(scale) for scale in about["scales"]]
-    errors = errors_of(question, scales, about["law"])
-    return _with_errors(columns, about, question.answer_axis, errors)
+    return Measurement.from_facts(question, np.zeros(question.length, np.int64), about)
 
 
-def _with_errors(
-    columns: dict[str, Any], about: dict[str, Any], axis: Axis, errors: RangeErrors
-) -> Release:
-    prefix = _running_sums(columns["count"])
-    unbiased = _running_sums(columns["unbiased"]) if "unbiased" in columns else None
-    return Release(axis, prefix, errors, about, unbiased)
+def _release(columns: Columns, about: About) -> Release:
+    if "combined" in about:
+        axis, errors = errors_from(about)
+    else:
+        asked = _asked(about)
+        if not isinstance(asked.question, (UnitCounts, TreeCounts)):
+            raise FileError("The file's question has no cells.")
+        axis = asked.question.answer_axis
+        errors = errors_of(asked.question, asked.block_scales, asked.law)
+    prefix = _running_sums(_numbers(columns["count"], axis.size))
+    unbiased = columns.get("unbiased")
+    kept = None if unbiased is None else _running_sums(_numbers(unbiased, axis.size))
+    return Release(axis, prefix, errors, about, kept)
 
 
-def _running_sums(counts: Any) -> np.ndarray[Any, np.dtype[Any]]:
+def _sorted_release(columns: Columns, about: About) -> SortedRelease:
+    asked = _asked(about)
+    if not isinstance(asked.question, SortedCounts):
+        raise FileError("The file's question is not about sorted counts.")
+    length = asked.question.length
+    fit = columns.get("isotonic")
+    kept = None if fit is None else _numbers(fit, length)
+    return SortedRelease(_numbers(columns["count"], length), asked.block_scales[0], about, kept)
+
+
+def _query_release(columns: Columns, about: About) -> QueryRelease:
+    names = tuple(columns["query"])
+    if "question" in about:
+        question = _asked(about).question
+        if not isinstance(question, CountQueries) or question.names != names:
+            raise FileError("The file's question does not ask its queries.")
+    covariance = np.array(about["covariance"], np.float64)
+    if covariance.shape != (len(names), len(names)) or not np.isfinite(covariance).all():
+        raise FileError("The file's covariance does not fit its queries.")
+    facts = {key: value for key, value in about.items() if key != "covariance"}
+    unbiased = columns.get("unbiased")
+    kept = None if unbiased is None else _numbers(unbiased, len(names))
+    answers = _numbers(columns["count"], len(names))
+    return QueryRelease(answers, QueryErrors(names, covariance), facts, kept)
+
+
+def _numbers(column: Any, length: int) -> npt.NDArray[Any]:
+    """A column of finite numbers, one a cell."""
+    numbers = np.asarray(column)
+    if numbers.dtype.kind not in "if" or numbers.shape != (length,):
+        raise FileError(f"The file needs {length:,} numbers in a column.")
+    if not np.isfinite(numbers).all():
+        raise FileError("The file holds counts that are not finite.")
+    return numbers
+
+
+def _running_sums(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
     # Saved counts lie on the grid already: their running sums are exact.
-    counts = np.asarray(counts)
     return np.concatenate([np.zeros(1, counts.dtype), np.cumsum(counts)])

@@ -1,0 +1,344 @@
+"""Files: plain tables for every tool, whole or not there, and refused when they are damaged."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import trueup as tu
+from trueup import files
+from trueup.paper.noise import measure_for_experiment
+
+PLACE = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"], "DC": []})
+DAYS = tu.Axis.dates("day", "2012-12-30", "2013-01-02")
+QUESTIONS = [
+    tu.UnitCounts(tu.Axis.integers("age", 5, 9)),
+    tu.TreeCounts(tu.Axis.regular("fare", 0, 1, 7), 2),
+    tu.TreeCounts(PLACE, shares=["1/10", "4/10", "5/10"]),
+    tu.TreeCounts(DAYS, levels=["year", "day"]),
+    tu.TreeCounts(tu.Axis.ipv4("host", "10.0.0.0/29", 32), 2),
+    tu.SortedCounts(5, by="user"),
+    tu.CountQueries(PLACE, {"all": slice(None), "CA": ["CA"], "“quoted”, with comma": ["DC"]}),
+]
+each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: type(q).__name__)
+each_ending = pytest.mark.parametrize("ending", ["parquet", "json"])
+
+
+def measured(question, seed=1):
+    counts = np.random.default_rng(seed).integers(0, 1000, question.size)
+    return measure_for_experiment(counts, question, "1/10", seed=seed)
+
+
+def things(question):
+    """A measurement and the releases made from it."""
+    m = measured(question)
+    return [m, tu.infer(m), tu.infer(m, nonnegative=True, integers=True)]
+
+
+def plain(values):
+    """Values as Python has them, whoever read them."""
+    found = []
+    for value in values:
+        if value is None or value is pd.NaT or (isinstance(value, float) and np.isnan(value)):
+            found.append(None)
+        elif hasattr(value, "isoformat"):
+            found.append(str(np.datetime64(value.replace(tzinfo=None), "us")))
+        else:
+            found.append(value)
+    return found
+
+
+@each_question
+def test_a_file_is_a_plain_table_for_every_tool(question, tmp_path):
+    path = str(tmp_path / "saved.parquet")
+    for thing in things(question):
+        thing.save(path)
+        columns = thing.columns()
+        readers = {
+            "pandas": lambda: pd.read_parquet(path),
+            "polars": lambda: pl.read_parquet(path),
+            "duckdb": lambda: duckdb.sql(f"SELECT * FROM '{path}'").pl(),
+        }
+        for reader in readers.values():
+            table = reader()
+            assert list(table.columns) == list(columns)
+            for name, column in columns.items():
+                expected = column.tolist() if isinstance(column, np.ndarray) else list(column)
+                found = table[name].to_list() if hasattr(table[name], "to_list") else None
+                assert plain(found) == plain(expected)
+        assert not any(name.startswith("__") for name in pq.read_schema(path).names)
+
+
+@each_question
+def test_the_metadata_says_everything_else(question, tmp_path):
+    m = measured(question)
+    m.save(tmp_path / "m.parquet")
+    head = json.loads(pq.read_schema(tmp_path / "m.parquet").metadata[b"trueup"])
+    assert head["format"] == files.FORMAT
+    assert head["kind"] == "measurement"
+    about = head["about"]
+    assert about["epsilon"] == "1/10"
+    assert about["private"] is False
+    assert about["unit"] == "row"
+    assert about["neighbours"] == "add-remove"
+    assert about["law"] == "discrete"
+    assert about["question"] == json.loads(json.dumps(question.to_json()))
+    tu.infer(m).save(tmp_path / "r.json")
+    head = json.loads((tmp_path / "r.json").read_text())
+    assert head["about"]["inferred"] == "least squares"
+    assert head["about"]["private"] is False
+
+
+def same(one, other):
+    """Whether two saved things say the same, bit for bit."""
+    if isinstance(one, tu.Measurement):
+        return one == other and one.noisy.dtype == other.noisy.dtype
+    mine, theirs = one.columns(), other.columns()
+    return (
+        type(one) is type(other)
+        and one.about == other.about
+        and list(mine) == list(theirs)
+        and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        and one.counts().dtype == other.counts().dtype
+        and repr(one) == repr(other)
+    )
+
+
+@each_ending
+@each_question
+def test_what_is_saved_comes_back_bit_for_bit(question, ending, tmp_path):
+    for thing in things(question):
+        thing.save(tmp_path / f"saved.{ending}")
+        assert same(thing, tu.load(tmp_path / f"saved.{ending}"))
+        assert same(thing, tu.load(str(tmp_path / f"saved.{ending}")))
+
+
+@each_ending
+@pytest.mark.parametrize("number", [0, 3, 5, 6])
+def test_damaged_bytes_are_refused_or_do_no_harm(number, ending, tmp_path):
+    path = tmp_path / f"saved.{ending}"
+    rng = np.random.default_rng(number)
+    refused = 0
+    for thing in things(QUESTIONS[number])[:2]:
+        thing.save(path)
+        good = path.read_bytes()
+        places = rng.choice(len(good), min(len(good), 150), replace=False)
+        for place in places.tolist():
+            bad = bytearray(good)
+            bad[place] ^= int(rng.integers(1, 256))
+            path.write_bytes(bad)
+            refused += refused_or_same(path, thing)
+        for cut in [0, 1, 4, 8, *rng.integers(9, len(good) - 1, 30).tolist()]:
+            path.write_bytes(good[:cut])
+            with pytest.raises(tu.FileError):
+                tu.load(path)
+        path.write_bytes(good + b"\x00more")
+        with pytest.raises(tu.FileError):
+            tu.load(path)
+    assert refused > 100
+
+
+def refused_or_same(path, thing):
+    try:
+        found = tu.load(path)
+    except tu.FileError:
+        return 1
+    assert same(thing, found)
+    return 0
+
+
+def leaves(value, path=()):
+    """Every place in nested lists and dicts."""
+    yield path
+    keys = value if isinstance(value, dict) else range(len(value) if isinstance(value, list) else 0)
+    for key in keys:
+        yield from leaves(value[key], (*path, key))
+
+
+def changed(value, path, new):
+    if not path:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = changed(value[path[0]], path[1:], new)
+    return copy
+
+
+STRANGE = [
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    "",
+    "x",
+    "1e999999999",
+    [],
+    {},
+    [[]],
+    {"kind": "unit"},
+    10**30,
+    "1/0",
+]
+
+
+@each_question
+def test_facts_that_were_tampered_with_raise_no_other_error(question, tmp_path):
+    path = tmp_path / "saved.json"
+    refused = 0
+    for thing in things(question)[:2]:
+        thing.save(path)
+        head = json.loads(path.read_text())
+        for number, place in enumerate(leaves(head["about"])):
+            for new in STRANGE[number % 3 :: 3]:
+                about = changed(head["about"], place, new)
+                # The checksum fits what the file now says.
+                path.write_bytes(files.encode(head["kind"], thing.columns(), about, ".json"))
+                try:
+                    tu.load(path)
+                except tu.FileError:
+                    refused += 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("column", ["noisy", "count"])
+def test_columns_that_do_not_fit_are_refused(column, tmp_path):
+    m = measured(QUESTIONS[0])
+    thing, kind = (m, "measurement") if column == "noisy" else (tu.infer(m), "release")
+    about = m.about() if column == "noisy" else thing.about
+    good = thing.columns()
+    wrong = [np.zeros(3), np.array([1.0, np.nan, 1, 1, 1]), ["a"] * 5, [None] * 5, [[1]] * 5]
+    for values in wrong:
+        for ending in ("json", "parquet"):
+            table = {column: values}
+            files.write(tmp_path / f"x.{ending}", kind, table, about)
+            with pytest.raises(tu.FileError):
+                tu.load(tmp_path / f"x.{ending}")
+    files.write(tmp_path / "x.json", kind, {k: v for k, v in good.items() if k != column}, about)
+    with pytest.raises(tu.FileError):
+        tu.load(tmp_path / "x.json")
+
+
+@each_ending
+def test_a_newer_format_is_refused_with_a_clear_word(ending, tmp_path, monkeypatch):
+    path = tmp_path / f"saved.{ending}"
+    monkeypatch.setattr(files, "FORMAT", 2)
+    measured(QUESTIONS[0]).save(path)
+    monkeypatch.undo()
+    with pytest.raises(tu.FileError, match=r"has format 2; this version reads up to 1\. Install a"):
+        tu.load(path)
+
+
+@pytest.mark.parametrize("number", [None, True, 0, -1, "1", 1.0, [1]])
+def test_a_format_that_is_no_number_is_refused(number, tmp_path):
+    path = tmp_path / "saved.json"
+    measured(QUESTIONS[0]).save(path)
+    head = json.loads(path.read_text())
+    path.write_text(json.dumps({**head, "format": number}))
+    with pytest.raises(tu.FileError, match="no format number"):
+        tu.load(path)
+
+
+def test_a_release_cannot_be_passed_off_as_something_else(tmp_path):
+    path = tmp_path / "saved.json"
+    tu.infer(measured(QUESTIONS[5])).save(path)
+    head = json.loads(path.read_text())
+    path.write_text(json.dumps({**head, "kind": "release"}))
+    with pytest.raises(tu.FileError, match="checksum"):
+        tu.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("x.parquet", b"", "damaged, or not a trueup file"),
+        ("x.parquet", b"PAR1" * 10, "damaged, or not a trueup file"),
+        ("x.json", b"{", "damaged, or not a trueup file"),
+        ("x.json", b"\xff\xfe", "damaged, or not a trueup file"),
+        ("x.json", b"[" * 100_000, "damaged, or not a trueup file"),
+        ("x.json", b"5", "damaged, or not a trueup file"),
+        ("x.json", b"null", "damaged, or not a trueup file"),
+        ("x.json", b'{"types": {}, "columns": {}}', "was not written by trueup"),
+        ("x.json", b'{"types": {}, "columns": 5, "about": {}}', "damaged, or not a trueup file"),
+        ("x.json", b'{"types": {}, "columns": {"\\ud800": 5}, "about": {}}', "no format number"),
+        (
+            "x.json",
+            b'{"types": {}, "columns": {"\\ud800": 5}, "about": {}, "format": 1, "kind": ""}',
+            "damaged, or not a trueup file",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_ours_is_refused(name, content, told, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(tu.FileError, match=told):
+        tu.load(tmp_path / name)
+
+
+def test_a_foreign_parquet_file_is_refused(tmp_path):
+    pl.DataFrame({"noisy": [1, 2]}).write_parquet(tmp_path / "x.parquet")
+    with pytest.raises(tu.FileError, match=r"x\.parquet was not written by trueup"):
+        tu.load(tmp_path / "x.parquet")
+
+
+def test_a_file_that_is_not_there_or_cannot_be_written_is_said_so(tmp_path):
+    with pytest.raises(tu.FileError, match="There is no file"):
+        tu.load(tmp_path / "x.parquet")
+    with pytest.raises(tu.FileError, match="There is no file"):
+        tu.load(tmp_path)
+    m = measured(QUESTIONS[0])
+    with pytest.raises(tu.FileError, match=r"Cannot write .*: No such file or directory"):
+        m.save(tmp_path / "none" / "x.parquet")
+    for name in ("x", "x.csv", "x.PARQUET", ""):
+        with pytest.raises(tu.InputError, match=r"must end in \.parquet or \.json"):
+            m.save(tmp_path / name)
+    for wrong in (None, 5, b"x.json"):
+        with pytest.raises(tu.InputError, match="A file is named by text or a Path"):
+            m.save(wrong)
+        with pytest.raises(tu.InputError, match="A file is named by text or a Path"):
+            tu.load(wrong)
+    assert os.listdir(tmp_path) == []
+
+
+@each_ending
+@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+def test_an_error_midway_leaves_the_old_file_and_nothing_else(step, ending, tmp_path, monkeypatch):
+    path = tmp_path / f"saved.{ending}"
+    measured(QUESTIONS[1], seed=1).save(path)
+    old = path.read_bytes()
+
+    def full(*arguments, **more):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, step, full)
+    with pytest.raises(tu.FileError, match="No space left on device"):
+        measured(QUESTIONS[1], seed=2).save(path)
+    monkeypatch.undo()
+    assert path.read_bytes() == old
+    assert os.listdir(tmp_path) == [path.name]
+    assert tu.load(path) == measured(QUESTIONS[1], seed=1)
+
+
+def test_what_cannot_be_encoded_leaves_the_old_file(tmp_path):
+    path = tmp_path / "saved.json"
+    path.write_text("old")
+    with pytest.raises(TypeError):
+        files.write(path, "measurement", {"noisy": [1]}, {"secret": object()})
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["saved.json"]
+
+
+def test_a_new_file_may_be_read_as_the_umask_says(tmp_path):
+    old = os.umask(0o027)
+    try:
+        measured(QUESTIONS[0]).save(tmp_path / "x.parquet")
+    finally:
+        os.umask(old)
+    assert Path(tmp_path / "x.parquet").stat().st_mode & 0o777 == 0o640
