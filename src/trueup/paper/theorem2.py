@@ -49,8 +49,8 @@ def sharp_bound(lengths: npt.NDArray[np.int64], variance: float) -> float:
     return float(variance * harmonic[lengths - 1].sum())
 
 
-def errors(setting: Setting, n: int, d: int) -> tuple[float, float]:
-    """The squared errors of S̃ and of S̄."""
+def errors(setting: Setting, n: int, d: int) -> tuple[float, float, float]:
+    """The squared errors of S̃ and of S̄, and the standard error of the latter."""
     truth = sequence(n, d)
 
     def work(generator: np.random.Generator) -> list[float]:
@@ -59,8 +59,9 @@ def errors(setting: Setting, n: int, d: int) -> tuple[float, float]:
         return [float(((one - truth) ** 2).sum()) for one in both]
 
     draws = setting.size(200, 60)
-    noisy, inferred = each_draw(setting, f"theorem 2, n = {n:,}, d = {d:,}", draws, work).mean(0)
-    return float(noisy), float(inferred)
+    squared = each_draw(setting, f"theorem 2, n = {n:,}, d = {d:,}", draws, work)
+    noisy, inferred = squared.mean(axis=0)
+    return float(noisy), float(inferred), float(squared[:, 1].std(ddof=1) / np.sqrt(draws))
 
 
 def run(setting: Setting) -> Figure:
@@ -69,10 +70,11 @@ def run(setting: Setting) -> Figure:
     lengths = [1 << i for i in range(2, setting.size(17, 15))]
     many = setting.size(1 << 14, 1 << 12)
     grid = [(n, 1) for n in lengths] + [(many, 4**i) for i in range(1, 8) if 4**i <= many]
-    rows = []
+    rows, off = [], []
     for n, d in grid:
-        noisy, inferred = errors(setting, n, d)
+        noisy, inferred, doubt = errors(setting, n, d)
         runs = run_lengths(n, d)
+        off.append(abs(inferred - sharp_bound(runs, variance)) / doubt)
         rows.append((n, d, noisy, inferred, sharp_bound(runs, variance), papers_bound(runs)))
     growing, spread = rows[: len(lengths)], [row for row in rows if row[0] == many]
     spread.sort(key=lambda row: row[1])
@@ -110,8 +112,9 @@ def run(setting: Setting) -> Figure:
         ),
         Claim(
             "(Ours, sharper.) error(S̄) ≤ v · Σ H(n_i), and equal when counts lie far apart.",
-            f"measured/bound from {min(sharp):.2f} to {max(sharp):.2f}",
-            max(sharp) < 1.25 and min(sharp) > 0.75,
+            f"measured/bound from {min(sharp):.2f} to {max(sharp):.2f}, "
+            f"at most {max(off):.1f} standard errors apart",
+            max(off) < 5,
         ),
     )
     columns = ("n", "d", "S̃", "S̄", "v·ΣH(n_i)", "Σ(c₁log³n_i + c₂)")
