@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.shape import Shape
-from trueup.ask import TreeCounts
+from trueup.ask import SortedCounts, TreeCounts, UnitCounts
 from trueup.errors import InputError
 from trueup.infer import node_values
 from trueup.measurement import Measurement
@@ -18,18 +18,22 @@ Floats = npt.NDArray[np.float64]
 
 def noisy_cells(measurement: Measurement, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Any:
     """L̃: each range [start, stop) of cells as the sum of its noisy unit counts."""
+    if not isinstance(measurement.question, UnitCounts):
+        raise InputError("L̃ needs measured UnitCounts.")
     prefix = np.concatenate([[0], np.cumsum(measurement.noisy)])
     return prefix[np.asarray(stops)] - prefix[np.asarray(starts)]
 
 
 def noisy_sorted(measurement: Measurement) -> npt.NDArray[Any]:
     """S̃: the noisy counts as they came."""
+    if not isinstance(measurement.question, SortedCounts):
+        raise InputError("S̃ needs measured SortedCounts.")
     return measurement.noisy
 
 
 def sorted_and_rounded(measurement: Measurement) -> npt.NDArray[np.int64]:
     """S̃r: the noisy counts sorted, each rounded to a whole number, none below zero."""
-    return np.maximum(np.rint(np.sort(measurement.noisy)), 0).astype(np.int64)
+    return np.maximum(np.rint(np.sort(noisy_sorted(measurement))), 0).astype(np.int64)
 
 
 def noisy_nodes(measurement: Measurement) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question
+from trueup.ask import Neighbours, Question, check_question
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.measurement import LAWS, Law, Measurement
@@ -30,7 +30,7 @@ def measure_for_experiment(
     if law not in LAWS:
         raise InputError(f"The noise law must be one of {', '.join(LAWS)}, got {law!r}.")
     generator = np.random.default_rng(seed)
-    answers = question.answers(counts)
+    answers = check_question(question).answers(counts)
     blank = Measurement(question, answers, positive(epsilon), neighbours, private=False, law=law)
     noise = [
         draw_for_experiment(generator, float(scale), length, law)

@@ -1,0 +1,140 @@
+"""The package as a whole: what importing it loads, what its names say, what they never ask."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import trueup as tu
+
+SOURCE = Path(tu.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+HEAVY = ("numba", "scipy", "duckdb", "plotly", "pyarrow", "narwhals", "flint", "pandas", "polars")
+
+
+def run(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(SOURCE.parent)},
+    ).stdout  # fmt: skip
+
+
+def test_importing_it_loads_nothing_heavy():
+    found = run(f"import sys, trueup; print([m for m in {HEAVY} if m in sys.modules])")
+    assert found.strip() == "[]"
+
+
+def test_declaring_and_asking_loads_nothing_heavy():
+    code = (
+        "import sys, trueup as tu\n"
+        "q = tu.TreeCounts(tu.Axis.dates('day', '2013', '2013'), branching=2)\n"
+        "q.answers([1] * 365); q.sensitivity('replace')\n"
+        "m = tu.Measurement(q, [0] * q.length, epsilon='1/10'); m.scales; m.variances; repr(m)\n"
+        f"print([m for m in {HEAVY} if m in sys.modules])"
+    )
+    assert run(code).strip() == "[]"
+
+
+def test_every_public_name_is_there_and_says_what_it_is():
+    assert sorted(tu.__all__) == sorted(set(tu.__all__))
+    for name in tu.__all__:
+        thing = getattr(tu, name)
+        if name != "__version__":
+            assert inspect.getdoc(thing), name
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        tu.nothing  # noqa: B018
+
+
+def test_every_public_method_says_what_it_gives():
+    silent = []
+    for name in tu.__all__:
+        thing = getattr(tu, name)
+        if not inspect.isclass(thing) or issubclass(thing, Exception):
+            continue
+        for member, value in vars(thing).items():
+            function = getattr(
+                value, "__func__", getattr(value, "fget", getattr(value, "func", value))
+            )
+            if member.startswith("_") or not inspect.isroutine(function):
+                continue
+            if not inspect.getdoc(getattr(thing, member)):
+                silent.append(f"{name}.{member}")
+    protocol = {"size", "length", "blocks", "sensitivity", "price", "answers", "matrix"}
+    protocol |= {"constraints", "to_json"}  # said once, in ask.question.Question
+    assert [name for name in silent if name.split(".")[1] not in protocol] == []
+
+
+def functions(module):
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            yield node.name, [argument.arg for argument in every]
+
+
+# The demo's seed makes its data, which it brings itself; its noise has none.
+SEEDED = (SOURCE / "paper", SOURCE / "demo.py")
+UNSEEDED = [m for m in MODULES if not any(m.is_relative_to(home) for home in SEEDED)]
+
+
+@pytest.mark.parametrize("module", UNSEEDED, ids=lambda m: str(m.relative_to(SOURCE)))
+def test_no_public_function_takes_a_seed_but_the_paper_s(module):
+    seeded = [
+        name
+        for name, arguments in functions(module)
+        if not name.startswith("_")
+        and {"seed", "random_state", "rng", "generator"} & set(arguments)
+    ]
+    assert seeded == []
+
+
+def test_no_axis_is_read_from_data():
+    # What an axis is made from: ends, counts of bins, edges, labels. Nothing takes values.
+    makers = {
+        "integers": ["name", "first", "last"],
+        "regular": ["name", "low", "high", "bins"],
+        "edges": ["name", "edges"],
+        "categories": ["name", "labels"],
+        "dates": ["name", "first", "last", "unit"],
+        "ipv4": ["name", "network", "length"],
+        "hierarchy": ["name", "tree", "levels", "parents"],
+        "from_json": ["spec"],
+    }
+    static = {n for n, v in vars(tu.Axis).items() if isinstance(v, (staticmethod, classmethod))}
+    assert static == set(makers)
+    for name, arguments in makers.items():
+        assert list(inspect.signature(getattr(tu.Axis, name)).parameters) == arguments
+    # No question, and no shortcut, has a default for its domain.
+    needed = [
+        (tu.UnitCounts, "axis"), (tu.TreeCounts, "axis"), (tu.CountQueries, "axis"),
+        (tu.SortedCounts, "groups"), (tu.degree_sequence, "nodes"),
+    ]  # fmt: skip
+    for thing, argument in needed:
+        parameter = inspect.signature(thing).parameters[argument]
+        assert parameter.default is inspect.Parameter.empty
+    with pytest.raises(tu.InputError, match="would betray it"):
+        tu.histogram([1, 2, 3], epsilon=1)
+    with pytest.raises(tu.InputError, match="3 counts were given"):
+        tu.measure([1, 2, 3], tu.UnitCounts(4), epsilon=1)
+
+
+def test_epsilon_has_no_default_anywhere():
+    for thing in (tu.measure, tu.histogram, tu.degree_sequence, tu.release, tu.Measurement):
+        parameter = inspect.signature(thing).parameters["epsilon"]
+        assert parameter.default is inspect.Parameter.empty
+
+
+def test_errors_are_all_of_one_family():
+    errors = [getattr(tu, name) for name in tu.__all__ if name.endswith("Error")]
+    assert len(errors) >= 6
+    assert all(issubclass(error, tu.TrueupError) for error in errors)
+    assert issubclass(tu.InputError, ValueError)
+
+
+def test_modules_stay_short():
+    long = {str(m.relative_to(SOURCE)): len(m.read_text().splitlines()) for m in MODULES}
+    assert {name: lines for name, lines in long.items() if lines > 450} == {}

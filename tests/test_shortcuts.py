@@ -1,0 +1,161 @@
+"""One call each: numpy.histogram's shape, and degree sequences against networkx."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup._kernels import laplace
+from trueup.shortcuts import degrees
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    """Every run of noise that is drawn."""
+    drawn = []
+    real = laplace.sample_into
+
+    def spy(values, *rest):
+        drawn.append(len(values))
+        real(values, *rest)
+
+    monkeypatch.setattr(laplace, "sample_into", spy)
+    return drawn
+
+
+HARDLY_NOISY = 100  # at this ε a noise of at most three levels is 0 but for a chance of 10^-14
+
+
+# ---- histogram
+
+
+def test_a_histogram_has_numpy_s_shape_and_counts():
+    rng = np.random.default_rng(1)
+    x = rng.normal(5, 3, 1000)
+    for bins in (1, 10, 64):
+        counts, edges = tu.histogram(x, bins=bins, range=(0, 10), epsilon=HARDLY_NOISY)
+        expected, expected_edges = np.histogram(x, bins=bins, range=(0, 10))
+        np.testing.assert_allclose(counts, expected, atol=1e-9)
+        np.testing.assert_allclose(edges, expected_edges, rtol=1e-15)
+    given = [0, 1, 2.5, 10]
+    counts, edges = tu.histogram(x, bins=given, epsilon=HARDLY_NOISY)
+    np.testing.assert_allclose(counts, np.histogram(x, given)[0], atol=1e-9)
+    assert edges.tolist() == given
+
+
+def test_a_histogram_is_private_at_the_epsilon_given():
+    x = np.full(1000, 5.0)
+    counts, _ = tu.histogram(x, bins=64, range=(0, 10), epsilon="1/10")
+    assert counts[32] != 1000 or counts[0] != 0  # chance below 10^-100
+    assert abs(counts[32] - 1000) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"bins": 10}, r"histogram needs range=\(low, high\): ends read from the data"),
+        ({}, r"histogram needs range=\(low, high\)"),
+        ({"bins": 10, "range": (1,)}, r"range must be \(low, high\), got \(1,\)"),
+        ({"bins": 10, "range": 5}, r"range must be \(low, high\), got 5"),
+        ({"bins": 10, "range": (5, 5)}, "the high end must be above the low one"),
+        ({"bins": 10, "range": (0, float("inf"))}, "must be finite, got inf"),
+        ({"bins": 0, "range": (0, 1)}, "needs at least 1 bin, got 0"),
+        ({"bins": 10.0, "range": (0, 1)}, r"bins, unless edges, must be a whole number, got 10\.0"),
+        (
+            {"bins": "auto", "range": (0, 1)},
+            "bins, unless edges, must be a whole number, got 'auto'",
+        ),
+        ({"bins": True, "range": (0, 1)}, "must be a whole number, got True"),
+        ({"bins": [0, 1], "range": (0, 1)}, "Give either edges as bins, or a number of bins"),
+        ({"bins": [0, 2, 1]}, "must rise"),
+        ({"bins": 10, "range": (0, 1), "epsilon": 0}, "epsilon must be positive"),
+        ({"bins": 10, "range": (0, 1), "x": ["a"]}, "takes numbers"),
+    ],
+)
+def test_a_histogram_that_makes_no_sense_is_refused_and_nothing_drawn(arguments, told, draws):
+    with pytest.raises(tu.InputError, match=told):
+        tu.histogram(**{"x": [1, 2], "epsilon": 1, **arguments})
+    assert draws == []
+
+
+def test_epsilon_must_be_said():
+    with pytest.raises(TypeError, match="epsilon"):
+        tu.histogram([1, 2], 10, (0, 1))
+    with pytest.raises(TypeError, match="epsilon"):
+        tu.degree_sequence([(0, 1)], 2)
+
+
+# ---- degrees
+
+
+def random_edges(rng, nodes, many):
+    """Pairs with repetitions, both directions and loops."""
+    edges = rng.integers(0, nodes, (many, 2))
+    return np.concatenate([edges, edges[::3], edges[::5, ::-1]])
+
+
+def test_degrees_are_networkx_s():
+    rng = np.random.default_rng(2)
+    for nodes in (1, 2, 5, 40):
+        for many in (0, 1, 10, 100):
+            edges = random_edges(rng, nodes, many)
+            simple = [(a, b) for a, b in edges.tolist() if a != b]
+            graph = nx.Graph(simple)
+            graph.add_nodes_from(range(nodes))
+            expected = [graph.degree(v) for v in range(nodes)]
+            assert degrees(edges, nodes, "undirected").tolist() == expected
+            directed = nx.DiGraph(simple)
+            directed.add_nodes_from(range(nodes))
+            expected = [directed.out_degree(v) for v in range(nodes)]
+            assert degrees(edges, nodes, "directed").tolist() == expected
+            pairs = {(a, b) for a, b in edges.tolist()}
+            expected = [sum(a == v for a, _ in pairs) for v in range(nodes)]
+            assert degrees(edges, nodes, "bipartite").tolist() == expected
+
+
+def test_the_other_side_of_a_bipartite_graph_may_be_numbered_as_it_likes():
+    edges = np.array([[0, 2**62], [0, -5], [1, -5], [0, 2**62]])
+    assert degrees(edges, 2, "bipartite").tolist() == [2, 1]
+    assert degrees(edges.astype(np.int64), 4_000_000, "bipartite")[:2].tolist() == [2, 1]
+
+
+def test_a_degree_sequence_is_the_sorted_degrees():
+    graph = nx.karate_club_graph()
+    sure = {"epsilon": HARDLY_NOISY}
+    found = tu.degree_sequence(list(graph.edges()), nodes=34, **sure)
+    assert found.counts().tolist() == sorted(d for _, d in graph.degree())
+    assert found.about["question"]["ends"] == 2
+    assert found.scale == Fraction(2, HARDLY_NOISY)
+    one_sided = tu.degree_sequence([(0, 7), (0, 8)], nodes=3, **sure, kind="bipartite")
+    assert one_sided.counts().tolist() == [0, 0, 2]
+    assert one_sided.scale == Fraction(1, HARDLY_NOISY)
+    assert tu.degree_sequence([], nodes=3, **sure).counts().tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"edges": [(0, 3)]}, "Nodes must be numbered 0 to 2, as nodes=3 declares"),
+        ({"edges": [(-1, 1)]}, "Nodes must be numbered 0 to 2"),
+        ({"edges": [(0, 3)], "kind": "directed"}, "Nodes must be numbered 0 to 2"),
+        ({"edges": [(3, 0)], "kind": "bipartite"}, "Nodes must be numbered 0 to 2"),
+        ({"edges": [(0.0, 1.0)]}, "edges must be pairs of whole node numbers"),
+        ({"edges": [(0, 1, 2)]}, "an array of two columns"),
+        ({"edges": [(0, 1), (2,)]}, "an array of two columns"),
+        ({"edges": [0, 1]}, "an array of two columns"),
+        ({"edges": [("a", "b")]}, "edges must be pairs of whole node numbers"),
+        ({"nodes": 0}, "nodes must be at least 1, got 0"),
+        ({"nodes": 2.5}, r"nodes must be a whole number, got 2\.5"),
+        ({"nodes": None}, "nodes must be a whole number, got None"),
+        ({"kind": "ring"}, "kind must be undirected, directed or bipartite, got 'ring'"),
+        ({"epsilon": float("nan")}, "epsilon must be a finite number, got nan"),
+    ],
+)
+def test_a_graph_that_makes_no_sense_is_refused_and_nothing_drawn(arguments, told, draws):
+    with pytest.raises(tu.InputError, match=told):
+        tu.degree_sequence(**{"edges": [(0, 1)], "nodes": 3, "epsilon": 1, **arguments})
+    assert draws == []
