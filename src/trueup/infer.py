@@ -18,12 +18,14 @@ from trueup.ask import CountQueries, Question, SortedCounts, TreeCounts, UnitCou
 from trueup.errors import InputError
 from trueup.measurement import Measurement, relative_weights
 from trueup.release import QueryRelease, Release, SortedRelease
-from trueup.uncertainty import QueryErrors, TreeErrors, tree_errors
+from trueup.uncertainty import QueryErrors, TreeErrors, noise_variance, tree_errors
 
 Floats = npt.NDArray[np.float64]
 AnyRelease = Release | SortedRelease | QueryRelease
 
-Method = Literal["top-down", "exact"]
+Method = Literal["large-first", "top-down", "exact"]
+
+METHODS = ("large-first", "top-down", "exact")
 
 _MOST_QUERIES = 4_000
 
@@ -43,8 +45,9 @@ def infer(
 
     `nonnegative` and `integers` give counts for people to read, which still add up; the release
     then keeps the unbiased ones beside them (`release.unbiased`). Non-negative counts are made
-    by `method`: "top-down" (the default) keeps the total and moves each parent's children to the
-    nearest non-negative ones; "exact" is the one nearest to all the noisy answers at once.
+    by `method`: "large-first" (the default) goes from the root down, keeps what stands clearly
+    above the noise and fits the rest to what remains; "top-down" moves all children of a parent
+    alike; "exact" is nearest to all the noisy answers at once.
     `graphical` gives sorted degrees that some undirected graph has.
 
     >>> from trueup.ask import SortedCounts
@@ -96,8 +99,8 @@ class _Wish:
 
 def _checked(question: Question, wish: _Wish) -> _Wish:
     """The wish with its method filled in, refused if it makes no sense for the question."""
-    if wish.method not in (None, "top-down", "exact"):
-        raise InputError(f'method must be "top-down" or "exact", got {wish.method!r}.')
+    if wish.method not in (None, *METHODS):
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {wish.method!r}.")
     if wish.method and not wish.nonnegative:
         raise InputError("A method is for non-negative counts: give nonnegative=True with it.")
     if wish.graphical and not (isinstance(question, SortedCounts) and question.ends == 2):
@@ -105,9 +108,9 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
             "graphical is for the degrees of an undirected graph: SortedCounts(…, ends=2)."
         )
     if isinstance(question, (UnitCounts, TreeCounts)):
-        return replace(wish, method=wish.method or "top-down") if wish.nonnegative else wish
-    if wish.method == "top-down":
-        raise InputError(f"top-down needs a tree; {type(question).__name__} has none.")
+        return replace(wish, method=wish.method or METHODS[0]) if wish.nonnegative else wish
+    if wish.method not in (None, "exact"):
+        raise InputError(f"{wish.method} needs a tree; {type(question).__name__} has none.")
     return wish
 
 
@@ -136,19 +139,27 @@ def _cells(measurement: Measurement) -> Floats:
 
 def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[Any]:
     """The cells of a tree or of unit counts, made to be shown."""
-    from trueup._kernels.shown import nonnegative_cells, whole_cells
+    from trueup._kernels.shown import large_first_cells, projected_cells, whole_cells
 
     question = measurement.question
     assert isinstance(question, (TreeCounts, UnitCounts))
-    if wish.method == "exact" and isinstance(question, TreeCounts):
-        from trueup._kernels.nonnegative import nonnegative_leaves
-
-        cells, _ = nonnegative_leaves(question.shape.first, *node_values(measurement))
-    elif wish.method == "exact":
-        cells = np.maximum(cells, 0.0)
+    shape = question.shape
+    if wish.method == "top-down":
+        cells = projected_cells(shape, cells)
     elif wish.nonnegative:
-        cells = nonnegative_cells(question.shape, cells)
-    return whole_cells(question.shape, cells, wish.nonnegative) if wish.integers else cells
+        if isinstance(question, TreeCounts):
+            noisy, weights = node_values(measurement)
+        else:  # a root that was not asked, over the cells
+            noisy = np.concatenate([[0.0], cells])
+            weights = np.concatenate([[0.0], np.ones(len(cells))])
+        if wish.method == "exact":
+            from trueup._kernels.nonnegative import nonnegative_leaves
+
+            cells, _ = nonnegative_leaves(shape.first, noisy, weights)
+        else:
+            unit = min(noise_variance(s, measurement.law) for s in measurement.block_scales) ** 0.5
+            cells = large_first_cells(shape, noisy, weights, unit)
+    return whole_cells(shape, cells, wish.nonnegative) if wish.integers else cells
 
 
 def _sorted(measurement: Measurement, about: dict[str, Any], wish: _Wish) -> SortedRelease:

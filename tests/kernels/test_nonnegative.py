@@ -1,12 +1,10 @@
-"""The exact non-negative solver against nnls and its optimality conditions; the projection."""
+"""The exact non-negative solver against nnls and its optimality conditions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import brentq, nnls
+from scipy.optimize import nnls
 
 from trueup._kernels.nonnegative import (
     ROUNDS,
@@ -14,7 +12,6 @@ from trueup._kernels.nonnegative import (
     node_sums,
     nonnegative_leaves,
     optimality_residual,
-    project_top_down,
 )
 
 
@@ -185,10 +182,6 @@ def test_permuting_subtrees_permutes_the_answer():
         whole = node_sums(first, nonnegative_leaves(first, y, w)[0])
         moved = node_sums(shuffled, nonnegative_leaves(shuffled, y[old], w[old])[0])
         np.testing.assert_allclose(moved, whole[old], atol=1e-11 * max(1, np.abs(y).max()))
-        ours = node_sums(first, rng.normal(1, 3, len(leaves_of(first))))
-        top = node_sums(first, project_top_down(first, ours))
-        top_moved = node_sums(shuffled, project_top_down(shuffled, ours[old]))
-        np.testing.assert_allclose(top_moved, top[old], atol=1e-11)
 
 
 def test_arrays_given_are_left_alone_even_if_frozen():
@@ -198,54 +191,5 @@ def test_arrays_given_are_left_alone_even_if_frozen():
     for array in (first, y, w):
         array.setflags(write=False)
     nonnegative_leaves(first, y, w)
-    project_top_down(first, y)
     for array, copy in zip((first, y, w), kept, strict=True):
         assert np.array_equal(array, copy)
-
-
-def excess(price, children, parent):
-    return np.maximum(children - price, 0).sum() - parent
-
-
-def test_projection_of_one_family_is_the_nearest_point():
-    """The optimality conditions ask for one price τ, found here by bisection."""
-    rng = np.random.default_rng(14)
-    for _ in range(300):
-        k = rng.integers(1, 40)
-        children = rng.normal(0, 10, k)
-        parent = rng.exponential(20)
-        first = np.concatenate([[1], np.full(k + 1, k + 1)]).astype(np.int64)
-        values = np.concatenate([[parent], children])
-        found = project_top_down(first, values)
-        assert found.min() >= 0
-        assert found.sum() == pytest.approx(parent, rel=1e-12)
-        price = brentq(excess, -1e4, 1e4, args=(children, parent), xtol=1e-13)
-        expected = np.maximum(children - price, 0)
-        np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-def test_projection_ends_on_geometric_children():
-    k = 300
-    first = np.concatenate([[1], np.full(k + 1, k + 1)]).astype(np.int64)
-    values = np.concatenate([[1.0], -(8.0 ** np.arange(k))])
-    found = project_top_down(first, values)
-    assert found.sum() == pytest.approx(1.0)
-    assert found[0] == 1.0
-
-
-@settings(deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_projection_keeps_totals_and_leaves_consistent_counts_alone(seed):
-    rng = np.random.default_rng(seed)
-    first = random_tree(rng)
-    leaves = len(leaves_of(first))
-    counts = rng.integers(0, 50, leaves).astype(float)
-    consistent = node_sums(first, counts)
-    assert np.array_equal(project_top_down(first, consistent), counts)
-    signed = node_sums(first, rng.normal(3, 10, leaves))
-    found = project_top_down(first, signed)
-    assert found.min() >= 0
-    total = max(signed[0], 0)
-    assert found.sum() == pytest.approx(total, rel=1e-12, abs=1e-12)
-    again = project_top_down(first, node_sums(first, found))
-    np.testing.assert_allclose(again, found, atol=1e-12 * max(1, total))

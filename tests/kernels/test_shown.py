@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trueup._kernels.shape import Shape
-from trueup._kernels.shown import WIDE, grouped, nonnegative_cells, whole_cells
+from trueup._kernels.shown import WIDE, grouped, projected_cells, whole_cells
 
 
 @pytest.mark.parametrize(
@@ -14,11 +14,12 @@ from trueup._kernels.shown import WIDE, grouped, nonnegative_cells, whole_cells
 )
 def test_grouping_keeps_every_node_and_leaves_no_wide_family(size, radices):
     shape = Shape.regular(size, radices)
-    narrow = grouped(shape)
+    narrow, own = grouped(shape)
     assert np.diff(narrow.first).max(initial=0) <= WIDE
     kept = {tuple(narrow.starts(level)) for level in range(narrow.height)}
     for level in range(shape.height):
         assert tuple(shape.starts(level)) in kept
+        assert np.array_equal(narrow.starts(own[level]), shape.starts(level))
     assert np.array_equal(narrow.starts(narrow.height - 1), np.arange(size))
 
 
@@ -29,7 +30,7 @@ def test_empty_neighbours_do_not_eat_large_counts():
     truth[:1024] = 500
     noisy = truth + rng.laplace(0, 10, 4096)
     shape = Shape.regular(4096, (4096,))
-    found = nonnegative_cells(shape, noisy)
+    found = projected_cells(shape, noisy)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(noisy.sum())
     least_squares = abs(noisy[:1024].sum() - truth[:1024].sum())

@@ -1,10 +1,10 @@
-"""Non-negative counts on a tree: the exact nearest ones, and the ones that keep every total.
+"""Non-negative counts on a tree: the ones nearest to all noisy answers at once, exactly.
 
 A tree is the array `first`: the children of node v are nodes first[v] .. first[v+1]-1, in
 breadth-first order. `leaves_of` says which nodes are leaves; results are given on them, in node
 order, because every other count is a sum of leaves.
 
-**Exact.** Minimise Σ w (x − y)² with every parent the sum of its children and every leaf ≥ 0.
+Minimise Σ w (x − y)² with every parent the sum of its children and every leaf ≥ 0.
 Solve without the signs, drop every leaf that came out negative, solve again on what lives. The
 Gram matrix of the leaves is ultrametric (a weight on the diagonal plus nested blocks of equal
 weights), so its inverse is an M-matrix: taking a negative leaf away lowers the others, and so
@@ -12,9 +12,6 @@ no dropped leaf ever wants to come back. Each round costs one pass up and one pa
 live nodes. Inputs made so that each round drops one leaf only would take n rounds: after
 ROUNDS of them the breakpoints of the total as a function of its price are merged up the tree
 instead, which tells the live leaves directly in O(n·height) steps.
-
-**Top-down.** Take consistent counts, raise a negative root to zero, and from the root down move
-each parent's children to the nearest ones that are non-negative and sum to it.
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueup._kernels.compiled import compiled
-from trueup._kernels.order import falling
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -317,53 +313,3 @@ def optimality_residual(
             if breach != 0.0:
                 worst = max(worst, abs(breach) / (size[v] + abs(multiplier)))
     return worst
-
-
-@compiled
-def project_top_down(first: Integers, consistent: Floats) -> Floats:
-    """The leaves of the top-down projection, in node order: nothing negative, parents kept.
-
-    From the root down, children c move to max(0, c − τ), τ chosen so that they sum to their
-    parent: the nearest non-negative children in L2.
-    """
-    x = consistent.copy()
-    x[0] = max(x[0], 0.0)
-    live = np.empty(len(x), np.int64)
-    for v in range(len(x)):
-        a, b = first[v], first[v + 1]
-        if a == b:
-            continue
-        if x[v] <= 0.0:
-            x[a:b] = 0.0
-            continue
-        # Dropping those below τ and sharing the rest out again ends at τ, for τ only rises;
-        # after a few sweeps the rest is sorted, which bounds the work.
-        count, excess = b - a, -x[v]
-        for c in range(a, b):
-            live[c - a] = c
-            excess += x[c]
-        price = excess / count
-        for _ in range(ROUNDS):
-            kept, excess = 0, -x[v]
-            for k in range(count):
-                c = live[k]
-                if x[c] > price:
-                    live[kept] = c
-                    kept += 1
-                    excess += x[c]
-            if kept == count or kept == 0:
-                break
-            count = kept
-            price = excess / count
-        else:
-            rest = x[live[:count]]
-            order = falling(rest)
-            excess = -x[v]
-            for k in range(count):
-                if k > 0 and rest[order[k]] * k <= excess:
-                    break
-                excess += rest[order[k]]
-                price = excess / (k + 1)
-        for c in range(a, b):
-            x[c] = max(0.0, x[c] - price)
-    return x[leaves_of(first)]

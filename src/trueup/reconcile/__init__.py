@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trueup.ask import CountQueries, question_from_json
 from trueup.errors import InputError
 from trueup.measurement import Measurement
-from trueup.reconcile.combined import combine, known_total_of
+from trueup.reconcile.combined import combine, known_total_of, tree_of
 from trueup.reconcile.forest import forest
 from trueup.reconcile.named import (
     MOST_DENSE,
@@ -113,14 +113,18 @@ def _empty(constraints: Any) -> bool:
 def _shown_axis(release: Release, nonnegative: bool, integers: bool) -> Release:
     if not nonnegative and not integers:
         return release
-    from trueup._kernels.shape import Shape
-    from trueup._kernels.shown import nonnegative_cells, whole_cells
+    from trueup._kernels.nonnegative import node_sums
+    from trueup._kernels.shown import large_first_cells, whole_cells
 
-    shape = getattr(release.errors, "shape", Shape.regular(release.axis.size, (release.axis.size,)))
     cells: npt.NDArray[Any] = release.counts()
+    shape, variances = tree_of(release.errors, release.axis.size)
     words = "whole numbers" if integers else "counts"
     if nonnegative:
-        cells, words = nonnegative_cells(shape, cells), f"non-negative {words}, top-down"
+        # The fitted counts stand for the noisy ones: with the same weights they say the same.
+        weights = np.repeat(min(variances) / np.array(variances), np.diff(shape.level_starts))
+        unit = float(np.sqrt(min(variances)))
+        cells = large_first_cells(shape, node_sums(shape.first, cells), weights, unit)
+        words = f"non-negative {words}, large-first"
     if integers:
         cells = whole_cells(shape, cells, nonnegative)
     return release.showing(cells, words)

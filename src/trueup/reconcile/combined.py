@@ -276,6 +276,14 @@ class SpringErrors:
         return max(float(right @ self._solve(right)), 0.0)
 
 
+def tree_of(errors: RangeErrors, size: int) -> tuple[Shape, tuple[float, ...]]:
+    """The tree that a combined release fits, and the variance of each level; flat for springs."""
+    if isinstance(errors, TreeErrors):
+        return errors.shape, errors.variances
+    each = float(errors.range_variances([0], [1])[0])
+    return Shape.regular(size, (size,)), (np.inf, each)
+
+
 def known_total_of(known: Mapping[Any, Any] | None) -> float | None:
     """The one thing that may be known of an axis: its total."""
     if not known:
