@@ -105,8 +105,9 @@ def degrees(pairs: npt.NDArray[Any], nodes: int, kind: str) -> npt.NDArray[np.in
         base = max(len(others), 1)
     numbers = pairs[:, 0].astype(np.uint64) * np.uint64(base) + second.astype(np.uint64)
     numbers.sort()
-    once = np.append(numbers[:-1] != numbers[1:], [True] * min(len(numbers), 1))
-    first, last = np.divmod(numbers[once.astype(bool)], np.uint64(base))
+    once = np.ones(len(numbers), bool)
+    once[1:] = numbers[1:] != numbers[:-1]
+    first, last = np.divmod(numbers[once], np.uint64(base))
     found = np.bincount(first.astype(np.int64), minlength=nodes)
     if kind == "undirected":
         found += np.bincount(last.astype(np.int64), minlength=nodes)

@@ -131,9 +131,10 @@ class Axis:
             raise InputError(
                 f"{starts.size} low ends but {stops.size} high ends were given."
             ) from None
-        wrong = np.flatnonzero(starts > stops)
-        if len(wrong):
-            raise InputError(f"Range number {wrong[0]} on '{self.name}' is reversed.")
+        wrong = starts > stops
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise InputError(f"Range number {first} on '{self.name}' is reversed.")
         return starts, stops
 
     @property

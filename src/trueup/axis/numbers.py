@@ -164,11 +164,10 @@ class IntegerCells:
         low, high = self.first, self.last + 1
         if array.dtype.kind == "f":
             low, high = max(low, -_EXACT), min(high, _EXACT)
-        with np.errstate(invalid="ignore"):
-            good = (array >= low) & (array <= high)
+        good = not array.size or bool(low <= array.min() and array.max() <= high)  # NaN is not
         if array.dtype.kind == "f":
-            good &= array == np.floor(array)
-        if not good.all():
+            good = good and bool((array == np.floor(array)).all())
+        if not good:
             return each(self.boundary, array)  # says what is wrong
         return array.astype(np.int64) - self.first
 
