@@ -231,7 +231,7 @@ def _queries(
     covariance = measurement.variances[0] * (basis @ basis.T)
     # The unknowns are put on the grid and the answers added up from them, so that they agree.
     answers = matrix @ _with_room(values)
-    errors = QueryErrors(question.names, covariance)
+    errors = QueryErrors(question.names, covariance, measurement.block_scales[0], measurement.law)
     if not wish.shown:
         return QueryRelease(answers, errors, about)
     if wish.nonnegative:

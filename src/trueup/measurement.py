@@ -27,7 +27,7 @@ from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError
 from trueup.files import decode, encode, write
-from trueup.uncertainty import noise_variance
+from trueup.uncertainty import log_noise_variance, noise_variance
 
 Law = Literal["discrete", "continuous"]
 LAWS = ("discrete", "continuous")
@@ -239,11 +239,5 @@ def relative_weights(scales: tuple[Fraction, ...], law: Law) -> list[float]:
 
     From logarithms, so that scales far below 1, whose variances underflow, keep their order.
     """
-    logs = [_log_variance(float(scale), law) for scale in scales]
+    logs = [log_noise_variance(scale, law) for scale in scales]
     return [max(math.exp(min(logs) - log), 1e-150) for log in logs]
-
-
-def _log_variance(scale: float, law: Law) -> float:
-    if law == "continuous":
-        return math.log(2) + 2 * math.log(scale)
-    return math.log(2) - 1 / scale - 2 * math.log(-math.expm1(-1 / scale))

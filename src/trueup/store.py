@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,10 @@ def _query_release(columns: Columns, about: About) -> QueryRelease:
     unbiased = columns.get("unbiased")
     kept = None if unbiased is None else _numbers(unbiased, len(names))
     answers = _numbers(columns["count"], len(names))
-    return QueryRelease(answers, QueryErrors(names, covariance), facts, kept)
+    # What was typed in with its errors, and reconciled, has no scales: its law is not known.
+    scale = Fraction(about["scales"][0]) if "scales" in about else None
+    errors = QueryErrors(names, covariance, scale, about.get("law", "discrete"))
+    return QueryRelease(answers, errors, facts, kept)
 
 
 def _numbers(column: Any, length: int) -> npt.NDArray[Any]:

@@ -1,4 +1,8 @@
-"""How wrong an answer may be: variances of linear inference, from the noise law alone."""
+"""How wrong an answer may be: the law of its error, from the law of the noise alone.
+
+An answer of linear inference is off by Σ coefficient · noise, over the noisy answers. Errors models
+know those coefficients, and so the variance and the exact distribution of any answer.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,97 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.shape import Shape
+from trueup._kernels.tree_coefficients import TreeCoefficients
+from trueup._kernels.tree_variance import TreeVariance
+from trueup._kernels.weighted_laplace import half_widths as _half_widths
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Combination = tuple[tuple[Any, float], ...]
 """Answers with coefficients: ((start, stop), 1.0) is a range of cells, (name, 1.0) a query."""
 
+_TOGETHER = 64  # laws worked on at once
+_PINNED = 1e14  # the weight of a known total, in units of the largest other
+_FINER = 1024  # continuous noise is taken as discrete noise on a lattice this much finer
 
-def noise_variance(scale: Fraction, law: str = "discrete") -> float:
+
+def noise_variance(scale: Fraction | float, law: str = "discrete") -> float:
     """The variance of (discrete) Laplace noise: 2p/(1 − p)² with p = e^(−1/scale), or 2·scale²."""
+    return math.exp(log_noise_variance(scale, law))
+
+
+def log_noise_variance(scale: Fraction | float, law: str = "discrete") -> float:
+    """The logarithm of `noise_variance`, which is finite for scales however small."""
     b = float(scale)
     if law == "continuous":
-        return 2 * b * b
-    p = math.exp(-1 / b)
-    return 2 * p / math.expm1(-1 / b) ** 2
+        return math.log(2) + 2 * math.log(b)
+    return math.log(2) - 1 / b - 2 * math.log(-math.expm1(-1 / b))
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseLaw:
+    """The law of Σ coefficient · noise: `counts` noises of a scale share a coefficient."""
+
+    coefficients: Floats
+    scales: Floats
+    counts: Floats
+    law: str = "discrete"
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance of the sum."""
+        if not len(self.coefficients):
+            return 0.0
+        scales, which = np.unique(self.scales, return_inverse=True)
+        each = np.array([noise_variance(scale, self.law) for scale in scales])
+        return float(np.sum(self.counts * self.coefficients**2 * each[which]))
+
+    def half_width(self, level: float) -> float:
+        """The q for which |sum| ≤ q with at least that probability, and hardly more."""
+        return float(half_widths([self], level)[0])
+
+
+@dataclass(frozen=True)
+class NormalLaw:
+    """An error of which only the variance is known, taken as normal."""
+
+    variance: float
+
+    def half_width(self, level: float) -> float:
+        """The q for which |error| ≤ q with that probability."""
+        return NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(self.variance)
+
+
+Law = NoiseLaw | NormalLaw
+
+
+def half_widths(laws: Sequence[Law], level: float) -> Floats:
+    """As `half_width` of each, for many at once."""
+    known = [law for law in laws if isinstance(law, NoiseLaw)]
+    if len(known) < len(laws):
+        return np.array([law.half_width(level) for law in laws])
+    found = np.zeros(len(known))
+    order = sorted(range(len(known)), key=lambda law: len(known[law].coefficients))
+    for start in range(0, len(order), _TOGETHER):
+        some = order[start : start + _TOGETHER]
+        most = max(1, len(known[some[-1]].coefficients))
+        rows = np.zeros((3, len(some), most))
+        rows[1] = 1.0
+        for row, law in enumerate(known[i] for i in some):
+            finer = _FINER if law.law == "continuous" else 1
+            end = len(law.coefficients)
+            rows[0, row, :end] = law.coefficients / finer
+            rows[1, row, :end] = law.scales * finer
+            rows[2, row, :end] = law.counts
+        found[some] = _half_widths(rows[0], rows[1], rows[2], np.full(len(some), level))
+    return found
 
 
 class Errors(Protocol):
@@ -35,9 +110,12 @@ class Errors(Protocol):
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of answers."""
 
+    def noise_law(self, combination: Combination) -> Law:
+        """The law of the error of a combination of answers."""
+
 
 class RangeErrors(Errors, Protocol):
-    """The error of every range of a release over an axis."""
+    """The error of every range of a release."""
 
     def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of each range [start, stop) of cells."""
@@ -47,170 +125,139 @@ class RangeErrors(Errors, Protocol):
 class TreeErrors:
     """The error of ranges after least squares on a tree.
 
-    `variances` holds the noise variance of each level, root first, infinite where not asked.
-    For every node on the way up we carry the variance of its own count and, for the query q cut
-    to the node, C = Cov(q, count) and Q = Var(q). A node's own noisy answer of weight w turns
-    (V, C, Q) into (V/(1 + wV), C/(1 + wV), Q − wC²/(1 + wV)).
+    `scales` holds, for each level, root first, the noise scales of its answers: none where it was
+    not asked, several where it was asked more than once. `pinned` if the total is known.
     """
 
     shape: Shape
-    variances: tuple[float, ...]
-    scales: tuple[Fraction | None, ...]
+    scales: tuple[tuple[Fraction, ...], ...]
     law: str = "discrete"
+    pinned: bool = False
 
     @cached_property
-    def _weights(self) -> list[float]:
-        """The weight of each level in units of the leaves': keeps tiny variances in range."""
-        unit = self.variances[-1] or 1.0
-        return [unit / v if v else (1.0 if math.isfinite(v) else 0.0) for v in self.variances]
+    def _logs(self) -> list[list[float]]:
+        return [[log_noise_variance(b, self.law) for b in level] for level in self.scales]
 
     @cached_property
-    def _spreads(self) -> list[Floats]:
-        """Per level the variance of each node from below it alone; two entries if regular."""
-        # A regular tree has at most two kinds of nodes on a level: full ones and the last.
-        last = self.shape.height - 1
-        regular = bool(self.shape.widths)
-        above = [np.ones(2 if regular else self.shape.length(last))]
-        for level in reversed(range(last)):
-            below = self._after(level + 1, above[-1])
-            if regular:
-                final = np.array([self.shape.length(level) - 1])
-                full = self.shape.widths[level] // self.shape.widths[level + 1]
-                ends = int(np.diff(self.shape.first_child(level, np.append(final, final + 1)))[0])
-                above.append(np.array([full * below[0], (ends - 1) * below[0] + below[1]]))
-            else:
-                above.append(np.add.reduceat(below, self.shape.children(level)[:-1]))
-        return above[::-1]
-
-    def _after(self, level: int, spread: Floats) -> Floats:
-        if level == self.shape.height - 1:
-            return spread
-        return spread / (1 + self._weights[level] * spread)
-
-    def _spread(self, level: int, nodes: Ints) -> Floats:
-        """The variance of nodes from what is below them."""
-        spreads = self._spreads[level]
-        if self.shape.widths:
-            return spreads[(nodes == self.shape.length(level) - 1).astype(np.intp)]
-        return spreads[nodes]
+    def _unit(self) -> float:
+        """The logarithm of the cells' variance: all others are taken relative to it."""
+        return min(self._logs[-1])
 
     @cached_property
-    def _sums(self) -> list[Floats]:
-        """Per level of an irregular tree the running sums of the nodes' variances."""
+    def _weights(self) -> list[list[float]]:
         return [
-            np.concatenate([[0.0], np.cumsum(self._after(level, spreads))])
-            for level, spreads in enumerate(self._spreads)
+            [math.exp(min(max(self._unit - log, -345), 345)) for log in level]
+            for level in self._logs
         ]
 
-    def _between(self, level: int, start: Ints, stop: Ints) -> Floats:
-        """The added variances of the nodes start … stop − 1 of a level."""
-        if not self.shape.widths:
-            sums = self._sums[level]
-            return sums[stop] - sums[start]
-        full, last = self._after(level, self._spreads[level])
-        reaches = (stop == self.shape.length(level)) & (start < stop)
-        return (stop - start) * full + np.where(reaches, last - full, 0.0)
+    @cached_property
+    def _coefficients(self) -> TreeCoefficients:
+        weights = [math.fsum(level) for level in self._weights]
+        if self.pinned:
+            weights[0] = _PINNED * max(weights)
+        return TreeCoefficients(TreeVariance(self.shape, weights))
 
     def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of each range [start, stop) of cells; O(height) a range."""
-        starts = np.atleast_1d(np.asarray(starts, np.int64))
-        stops = np.atleast_1d(np.asarray(stops, np.int64))
-        empty = starts >= stops
-        left = np.where(empty, 0, starts)
-        right = np.where(empty, 0, stops - 1)
-        # The query inside `left` reaches from some cell to the node's end, inside `right` from
-        # the node's start to some cell; once the two are one node, it lies inside that.
-        c_left = np.ones(len(left))
-        q_left, c_right, q_right = c_left.copy(), c_left.copy(), c_left.copy()
-        for level in reversed(range(self.shape.height - 1)):
-            above_left = self.shape.parents(level, left)
-            above_right = self.shape.parents(level, right)
-            end = self.shape.first_child(level, above_left + 1)
-            begin = self.shape.first_child(level, above_right)
-            apart = above_left != above_right
-            meet = ~apart & (left != right)
-            add_left = np.where(
-                apart,
-                self._between(level + 1, left + 1, end),
-                np.where(meet, self._between(level + 1, left + 1, np.maximum(right, left + 1)), 0),
-            )
-            add_right = np.where(apart, self._between(level + 1, begin, right), 0.0)
-            c_left += add_left + np.where(meet, c_right, 0.0)
-            q_left += add_left + np.where(meet, q_right, 0.0)
-            c_right += add_right
-            q_right += add_right
-            weight = self._weights[level]
-            for c, q, node in ((c_left, q_left, above_left), (c_right, q_right, above_right)):
-                shrink = 1 + weight * self._spread(level, node)
-                q -= weight * c * c / shrink
-                c /= shrink
-            left, right = above_left, above_right
-        return np.where(empty, 0.0, np.maximum(q_left, 0.0)) * (self.variances[-1])
+        relative = self._coefficients.tree.range_variances(starts, stops)
+        return relative * math.exp(self._unit)
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of ranges."""
-        pieces = _pieces(combination, self.shape.size)
-        if len(pieces) == 1:
-            (start, stop, coefficient) = pieces[0]
-            return coefficient**2 * float(self.range_variances([start], [stop])[0])
-        # Σ a_i a_j Cov(q_i, q_j), each covariance from the variances of runs of pieces:
-        # 2 Cov(q_i, q_j) = Var(i…j) − Var(i…j−1) − Var(i+1…j) + Var(i+1…j−1).
-        cuts = sorted({cut for start, stop, _ in pieces for cut in (start, stop)})
-        values = np.zeros(len(cuts) - 1)
-        for start, stop, coefficient in pieces:
-            values[cuts.index(start) : cuts.index(stop)] += coefficient
-        i, j = np.triu_indices(len(cuts), 1)
-        edges = np.array(cuts)
-        runs = np.zeros((len(cuts), len(cuts)))
-        runs[i, j] = self.range_variances(edges[i], edges[j])
-        total = 0.0
-        for a in range(len(values)):
-            total += values[a] ** 2 * runs[a, a + 1]
-            for b in range(a + 1, len(values)):
-                twice = runs[a, b + 1] - runs[a, b] - runs[a + 1, b + 1] + runs[a + 1, b]
-                total += values[a] * values[b] * twice
-        return max(float(total), 0.0)
+        return self.noise_law(combination).variance
+
+    def noise_law(self, combination: Combination) -> NoiseLaw:
+        """The law of the error of a combination of ranges."""
+        cuts, values = steps(combination, self.shape.size)
+        coefficients, levels, counts = self._coefficients.classes(cuts, values)
+        if self.pinned:  # what is known has no noise
+            below = levels > 0
+            coefficients, levels, counts = coefficients[below], levels[below], counts[below]
+        if max(map(len, self.scales)) == 1:
+            scales = np.array([float(level[0]) if level else 0.0 for level in self.scales])
+            return NoiseLaw(coefficients, scales[levels], counts, self.law)
+        # A level asked more than once enters as the mean of its answers by weight.
+        parts = []
+        for level, (scales_, weights) in enumerate(zip(self.scales, self._weights, strict=True)):
+            at = levels == level
+            for scale, weight in zip(scales_, weights, strict=True):
+                part = coefficients[at] * (weight / math.fsum(weights))
+                parts.append((part, np.full(len(part), float(scale)), counts[at]))
+        found = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return NoiseLaw(found[0], found[1], found[2], self.law)
 
 
-def _pieces(combination: Combination, size: int) -> list[tuple[int, int, float]]:
-    pieces = [(int(a), int(b), float(c)) for (a, b), c in combination if a < b and c]
-    return pieces or [(0, 0, 0.0)]
+def steps(combination: Combination, size: int) -> tuple[list[int], list[float]]:
+    """A combination of ranges as values on stretches of cells: where they begin, and each value.
+
+    >>> steps((((2, 5), 1.0), ((4, 7), -1.0)), 10)
+    ([0, 2, 4, 5, 7, 10], [0.0, 1.0, 0.0, -1.0, 0.0])
+    """
+    jumps = {0: 0.0, size: 0.0}
+    for (start, stop), coefficient in combination:
+        if start < stop:
+            jumps[start] = jumps.get(start, 0.0) + coefficient
+            jumps[stop] = jumps.get(stop, 0.0) - coefficient
+    cuts, values, value = [0], [], jumps[0]
+    for cut in sorted(jumps)[1:]:
+        if jumps[cut] or cut == size:
+            cuts.append(cut)
+            values.append(value)
+            value += jumps[cut]
+    return cuts, values
 
 
 @dataclass(frozen=True, eq=False)
 class QueryErrors:
-    """The error of named queries: their covariance after least squares."""
+    """The error of named queries: their covariance after least squares.
+
+    Where all noisy answers have one scale, the coefficients are the covariance in units of the
+    noise's variance. Without a scale the law of the noise is not known, only the covariance.
+    """
 
     names: tuple[str, ...]
     covariance: Floats
+    scale: Fraction | None = None
+    law: str = "discrete"
 
-    def variance(self, combination: Combination) -> float:
-        """The variance of a combination of queries."""
+    def _weights(self, combination: Combination) -> Floats:
         weights = np.zeros(len(self.names))
         for name, coefficient in combination:
             weights[self.names.index(name)] += coefficient
+        return weights
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of queries."""
+        weights = self._weights(combination)
         return max(float(weights @ self.covariance @ weights), 0.0)
+
+    def noise_law(self, combination: Combination) -> Law:
+        """The law of the error of a combination of queries."""
+        if self.scale is None:
+            return NormalLaw(self.variance(combination))
+        each = noise_variance(self.scale, self.law)
+        coefficients = self.covariance @ self._weights(combination) / (each or 1.0)
+        kept = coefficients[np.abs(coefficients) > 1e-12]
+        return NoiseLaw(kept, np.full(len(kept), float(self.scale)), np.ones(len(kept)), self.law)
 
 
 @dataclass(frozen=True)
 class SumErrors:
-    """The error of the sum of independent answers of equal variance, and no other."""
+    """The error of the sum of independent answers of one noise scale, and of nothing else."""
 
     count: int
-    each: float
+    scale: Fraction
+    law: str = "discrete"
 
     def variance(self, combination: Combination) -> float:
         """The variance of a multiple of the sum."""
-        return self.count * self.each * sum(coefficient for _, coefficient in combination) ** 2
+        return self.noise_law(combination).variance
 
-
-def noise_maximum(scale: Fraction, count: int, level: float) -> int:
-    """The least whole t such that `count` noises all lie within ±t with that probability."""
-    # P(|X| > t) = 2 p^(t+1)/(1 + p) with p = e^(−1/scale); all within: (1 − that)^count.
-    b = float(scale)
-    allowed = -math.expm1(math.log(level) / count)
-    log_tail = math.log(allowed) + math.log1p(math.exp(-1 / b)) - math.log(2)
-    return max(0, math.ceil(-b * log_tail - 1))
+    def noise_law(self, combination: Combination) -> NoiseLaw:
+        """The law of the error of a multiple of the sum."""
+        times = sum(coefficient for _, coefficient in combination)
+        one = np.array([float(times)])
+        return NoiseLaw(one, np.array([float(self.scale)]), np.array([self.count + 0.0]), self.law)
 
 
 def tree_errors(
@@ -218,6 +265,4 @@ def tree_errors(
 ) -> TreeErrors:
     """The errors of a tree whose asked levels (those with a share) have these noise scales."""
     asked = iter(scales)
-    each = tuple(next(asked) if share else None for share in shares)
-    variances = tuple(math.inf if s is None else noise_variance(s, law) for s in each)
-    return TreeErrors(shape, variances, each, law)
+    return TreeErrors(shape, tuple((next(asked),) if share else () for share in shares), law)

@@ -1,10 +1,10 @@
 """Half-widths q with P(|Σ c·X| ≤ q) ≥ level, for independent discrete Laplace X of known scales.
 
-The characteristic function of X is 1 / (1 + s(1 − cos t)), s its variance, so that of the sum is
+The characteristic function of X is 1 / (1 + s(1 − cos t)), s its variance, so that of the sum S is
 a product with no closed inverse. It is inverted numerically, always on the safe side:
 
-- The sum S has atoms, and its characteristic function need not decay. A small independent U on
-  [−δ, δ] is added whose own does: |S| ≤ |S + U| + δ, so P(|S| ≤ q + δ) ≥ P(|S + U| ≤ q).
+- S has atoms, and its characteristic function need not decay. A small independent U on [−δ, δ] is
+  added whose own does: |S| ≤ |S + U| + δ, so P(|S| ≤ q + δ) ≥ P(|S + U| ≤ q).
 - A sum over t = 2πk/P in place of an integral gives the law wrapped around a circle of length P.
   What wraps back is at most P(|S| > P − q), which Chernoff's bound limits.
 - Every term left out is at most its bound, and the bounds are added up.
@@ -13,170 +13,234 @@ All three are charged to the answer, so that q is never too small. δ is under h
 so that q is at most 1 % larger than the least that holds level + (1 − level)/2000. Where S lives
 on a coarse lattice (cell counts at a large ε) the law is computed point by point instead, with no
 U at all.
+
+Many sums are done at once: a row of classes each, `counts` copies of coefficient × noise of a
+scale. Plain numpy, so that a single one need not wait for a compiler.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
-_LATTICE_POINTS = 4096
+_SMALLEST_TAIL = 1e-10  # beyond what sums of floats can tell from 0
+_SLACK = 1 / 4000  # of the tail: charged twice, for what wraps around and for terms left out
 _WIDENING = 0.0045  # δ / q
 _MOST_TERMS = 1 << 16
+_LATTICE_POINTS = 4096
+_AT_ONCE = 1 << 18  # entries of a matrix of terms × classes
+_FEW = 200  # terms a row: no use in looking for more to leave out
 
 
-def _variance(scales: Floats) -> Floats:
-    p = np.exp(-1 / scales)
-    return np.asarray(2 * p / np.square(np.expm1(-1 / scales)), np.float64)
+def half_width(
+    coefficients: npt.ArrayLike, scales: npt.ArrayLike, counts: npt.ArrayLike, level: float
+) -> float:
+    """The q for which P(|S| ≤ q) ≥ level: never too small, at most 1 % too large.
 
-
-class WeightedLaplace:
-    """The law of Σ c·X over classes: `counts` copies each of a coefficient times noise of a scale.
-
-    >>> law = WeightedLaplace([1.0], [10.0])
-    >>> law.half_width(0.95)
+    >>> half_width([1.0], [10.0], [1.0], 0.95)
     30.0
     """
-
-    def __init__(
-        self,
-        coefficients: npt.ArrayLike,
-        scales: npt.ArrayLike,
-        counts: npt.ArrayLike = 1.0,
-    ) -> None:
-        c = np.abs(np.asarray(coefficients, np.float64)).ravel()
-        b = np.broadcast_to(np.asarray(scales, np.float64), c.shape)
-        m = np.broadcast_to(np.asarray(counts, np.float64), c.shape)
-        present = (c > 0) & (m > 0)
-        c, b, m = c[present], b[present], m[present]
-        s = _variance(b)
-        parts = m * c * c * s
-        self.variance = float(parts.sum())
-        # The strongest first: they empty the far terms soonest.
-        edge = np.minimum(1.0, 16 * parts / (m * s * self.variance)) if len(c) else c
-        order = np.argsort(-m * np.log1p(s * edge))
-        self._c, self._b, self._m, self._s = c[order], b[order], m[order], s[order]
-
-    def _chernoff(self, tails: Sequence[float]) -> list[float]:
-        """Widths that |S| passes with probability at most each of `tails`, by Chernoff's bound."""
-        rooms = [math.log(2 / tail) for tail in tails]
-        limit = 0.985 / float((self._c * self._b).max())
-        near, far = (
-            min(math.sqrt(2 * room / self.variance), limit) for room in (rooms[0], rooms[-1])
-        )
-        theta = np.linspace(0.5 * near, min(1.15 * far, limit), 8)
-        grown = np.sinh(np.multiply.outer(self._c, theta / 2))
-        cumulant = -self._m @ np.log1p(-2 * self._s[:, None] * grown * grown)
-        return [float(((room + cumulant) / theta).min()) for room in rooms]
-
-    def half_width(self, level: float) -> float:
-        """The q for which P(|S| ≤ q) ≥ level: never too small, at most 1 % too large."""
-        if not len(self._c):
-            return 0.0
-        tail = 1 - level
-        still = float(self._m @ np.log(np.tanh(0.5 / self._b)))  # log P(every X is 0)
-        if still >= math.log(level):
-            return 0.0
-        if tail < 1e-10:  # beyond what sums of floats can tell from 0
-            return self._chernoff([tail])[0]
-        slack = tail / 4000
-        most, wrapped, far = self._chernoff([tail, slack, slack / 1000])
-        step = float(self._c.min())
-        if most + far <= _LATTICE_POINTS * step:
-            ratio = self._c / step
-            whole = np.rint(ratio)
-            if np.all(np.abs(ratio - whole) <= 1e-12 * whole):
-                return step * self._on_lattice(whole, level + slack / 1000, (most + far) / step)
-        return self._smoothed(level, slack, most, wrapped)
-
-    def _on_lattice(self, whole: Floats, level: float, span: float) -> float:
-        """The least whole k with P(|S| ≤ k) ≥ level, on a circle of more than `span` points."""
-        points = 1 << max(4, math.ceil(math.log2(span + 2)))
-        t = np.arange(points // 2 + 1) * (2 * np.pi / points)
-        log_phi = np.zeros(len(t))
-        for r, s, m in zip(whole.tolist(), self._s.tolist(), self._m.tolist(), strict=True):
-            log_phi -= m * np.log1p(s * (1 - np.cos(r * t)))
-        law = np.fft.irfft(np.exp(log_phi), points)
-        within = law[0] + 2 * np.cumsum(law[1 : points // 2])
-        reached = np.concatenate([[law[0]], within]) >= level - 1e-14
-        return float(np.argmax(reached)) if reached.any() else span
-
-    def _smoothed(self, level: float, slack: float, most: float, wrapped: float) -> float:
-        around = most + wrapped
-        # U is such that all terms past t = taper / δ together are below a tenth of the slack.
-        taper = 4 - math.log(slack)
-        guess = min(NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(self.variance), most)
-        for _ in range(6):
-            delta = max(_WIDENING * guess, taper * around / (2 * np.pi * _MOST_TERMS))
-            terms = math.ceil(taper * around / (2 * np.pi * delta))
-            t, phi = self._terms(2 * np.pi / around, terms, taper, slack)
-            # The slack is charged twice: for what wraps around, and for the terms left out.
-            q = _solve(t, phi, around, level + 2 * slack, guess, most)
-            if delta <= 1.1 * _WIDENING * q or terms >= _MOST_TERMS:
-                break
-            guess = q
-        return min(q + delta, most)
-
-    def _terms(self, step: float, terms: int, taper: float, slack: float) -> tuple[Floats, Floats]:
-        """The t whose terms matter, and the characteristic function of S + U there.
-
-        Terms enter as φ/k, so those left out, each below `cut`, add up to less than the slack.
-        """
-        k = np.arange(1.0, terms + 1)
-        t = k * step
-        cut = np.maximum(slack / (4 * math.log(terms + 2)), k * (slack / (4 * terms)))
-        phi = _bump(k * (taper / terms), taper)
-        classes = list(zip(self._c.tolist(), self._s.tolist(), self._m.tolist(), strict=True))
-        for number, (c, s, m) in enumerate(classes):
-            factor = np.cos(t * c)
-            factor *= -s
-            factor += 1 + s
-            phi = phi / (factor if m == 1 else factor**m)
-            keep = phi > cut
-            left = np.count_nonzero(keep)
-            if left < 0.8 * len(t):
-                t, phi, cut = t[keep], phi[keep], cut[keep]
-            if left < 200:
-                return t, self._rest(number + 1, t, phi)
-        return t, phi
-
-    def _rest(self, first: int, t: Floats, phi: Floats) -> Floats:
-        """The characteristic function with the classes from `first` on taken in at once."""
-        c, s, m = self._c[first:], self._s[first:], self._m[first:]
-        if not len(c):
-            return phi
-        half = np.sin(np.multiply.outer(c / 2, t))
-        return phi * np.exp(-m @ np.log1p(2 * s[:, None] * half * half))
+    c, b, m = (
+        np.atleast_2d(np.asarray(part, np.float64)) for part in (coefficients, scales, counts)
+    )
+    return float(half_widths(c, b, m, np.array([level]))[0])
 
 
-def _bump(x: Floats, taper: float) -> Floats:
-    """The characteristic function of U on [−1, 1] with density ∝ I₀(taper·√(1 − u²))."""
-    root = np.sqrt(np.maximum(taper * taper - x * x, 1e-12))
-    return np.exp(root - taper) * (1 - np.exp(-2 * root)) * (taper / root)
+def half_widths(coefficients: Floats, scales: Floats, counts: Floats, levels: Floats) -> Floats:
+    """As `half_width` for many sums: a row each, filled up with counts of 0."""
+    found = np.zeros(len(levels))
+    rows = np.arange(len(levels))
+    sums = _sums(coefficients, scales, counts)
+    moving = sums.variance > 0
+    with np.errstate(invalid="ignore"):
+        moving &= sums.log_still < np.log(levels)
+    sums, rows, levels = sums.rows(moving), rows[moving], levels[moving]
+    if not len(rows):
+        return found
+    tails = 1 - levels
+    most, wrapped, far = sums.chernoff(
+        np.stack([tails, tails * _SLACK, tails * _SLACK / 1000], axis=1)
+    ).T
+    beyond = tails < _SMALLEST_TAIL
+    found[rows[beyond]] = most[beyond]
+    smooth = ~beyond
+    step = sums.smallest_step()
+    for row in np.flatnonzero(smooth & (most + far <= _LATTICE_POINTS * step)):
+        whole = np.rint(sums.c[row] / step[row])
+        if np.all(np.abs(sums.c[row] / step[row] - whole) <= 1e-12 * whole):
+            smooth[row] = False
+            goal = levels[row] + tails[row] * _SLACK / 1000
+            span = float((most[row] + far[row]) / step[row])
+            points = _on_lattice(whole, sums.s[row], sums.m[row], float(goal), span)
+            found[rows[row]] = step[row] * points
+    if smooth.any():
+        left = sums.rows(smooth)
+        q = _smoothed(left, levels[smooth], most[smooth], (most + wrapped)[smooth])
+        found[rows[smooth]] = q
+    return found
 
 
-def _solve(t: Floats, phi: Floats, around: float, level: float, start: float, most: float) -> float:
-    """The q at which the wrapped law holds `level`: Newton's steps inside a bracket."""
-    low, high = 0.0, most
-    ratio = phi / t
-    q = start
-    for _ in range(60):
-        held = (2 / around) * (q + 2 * float(np.sin(q * t) @ ratio))
-        slope = (2 / around) * (1 + 2 * float(np.cos(q * t) @ phi))
-        if held < level:
-            low = q
-        else:
-            high = q
-        new = q - (held - level) / slope if slope > 0 else math.inf
-        if not low < new < high:
-            new = (low + high) / 2
-        if abs(new - q) <= 1e-7 * q or high - low <= 1e-9 * high:
+@dataclass(frozen=True)
+class _Sums:
+    """Rows of classes, the strongest first: they empty the far terms soonest."""
+
+    c: Floats  # |coefficient|
+    b: Floats  # scale of the noise
+    s: Floats  # its variance
+    m: Floats  # how many
+    variance: Floats
+    log_still: Floats  # log P(every X is 0)
+
+    def rows(self, which: npt.NDArray[Any]) -> _Sums:
+        c, b, s, m = self.c[which], self.b[which], self.s[which], self.m[which]
+        return _Sums(c, b, s, m, self.variance[which], self.log_still[which])
+
+    def smallest_step(self) -> Floats:
+        return np.where(self.m > 0, self.c, np.inf).min(axis=1)
+
+    def chernoff(self, tails: Floats) -> Floats:
+        """Widths that |S| passes with probability at most each of a row's tails."""
+        rooms = np.log(2 / tails)
+        limit = 0.985 / (self.c * self.b).max(axis=1)
+        most = np.minimum(np.sqrt(2 * rooms / self.variance[:, None]), limit[:, None])
+        parts = np.linspace(0, 1, 8)
+        first, last = 0.5 * most[:, :1], np.minimum(1.15 * most[:, -1:], limit[:, None])
+        theta = first + (last - first) * parts
+        grown = np.sinh(0.5 * self.c[:, :, None] * theta[:, None, :])
+        grown *= grown
+        grown *= -2 * self.s[:, :, None]
+        cumulant = -np.einsum("ij,ijk->ik", self.m, np.log1p(grown))
+        return ((rooms[:, :, None] + cumulant[:, None, :]) / theta[:, None, :]).min(axis=2)
+
+
+def _sums(coefficients: Floats, scales: Floats, counts: Floats) -> _Sums:
+    c = np.where(counts > 0, np.abs(coefficients), 0.0)
+    m = np.where(c > 0, counts, 0.0)
+    b = np.where(m > 0, scales, 1.0)
+    p = np.exp(-1 / b)
+    s = 2 * p / np.square(1 - p)
+    parts = m * c * c * s
+    variance = parts.sum(axis=1)
+    edge = np.minimum(1.0, 16 * c * c / np.maximum(variance, 1e-300)[:, None])
+    order = np.argsort(-m * np.log1p(s * edge), axis=1)
+    at = np.arange(len(c))[:, None]
+    c, b, s, m = c[at, order], b[at, order], s[at, order], m[at, order]
+    used = max(1, int(np.count_nonzero(m.any(axis=0))))
+    log_still = (m * np.log(np.tanh(0.5 / b))).sum(axis=1)
+    return _Sums(c[:, :used], b[:, :used], s[:, :used], m[:, :used], variance, log_still)
+
+
+def _on_lattice(whole: Floats, s: Floats, m: Floats, level: float, span: float) -> float:
+    """The least whole k with P(|S| ≤ k) ≥ level, on a circle of more than `span` points."""
+    points = 1 << max(4, math.ceil(math.log2(span + 2)))
+    t = np.arange(points // 2 + 1) * (2 * np.pi / points)
+    log_phi = np.zeros(len(t))
+    for step, variance, number in zip(whole.tolist(), s.tolist(), m.tolist(), strict=True):
+        if number:
+            log_phi -= number * np.log1p(variance * (1 - np.cos(step * t)))
+    law = np.fft.irfft(np.exp(log_phi), points)
+    within = law[0] + 2 * np.cumsum(law[1 : points // 2])
+    reached = np.concatenate([[law[0]], within]) >= level - 1e-14
+    return float(np.argmax(reached)) if reached.any() else span
+
+
+def _smoothed(sums: _Sums, levels: Floats, most: Floats, around: Floats) -> Floats:
+    slack = (1 - levels) * _SLACK
+    # U is such that all terms past t = taper / δ together are below a tenth of the slack.
+    taper = 4 - np.log(slack)
+    normal = NormalDist()
+    z = {level: normal.inv_cdf(0.5 + level / 2) for level in set(levels.tolist())}
+    guess = np.array([z[level] for level in levels.tolist()]) * np.sqrt(sums.variance)
+    guess = np.minimum(guess, most)
+    found = np.empty(len(levels))
+    rows = np.arange(len(levels))
+    for _ in range(6):
+        least = taper[rows] * around[rows] / (2 * np.pi * _MOST_TERMS)
+        delta = np.maximum(_WIDENING * guess[rows], least)
+        q = np.empty(len(rows))
+        # As many rows at a time as keep the arrays in cache.
+        terms = np.ceil(taper[rows] * around[rows] / (2 * np.pi * delta)).astype(np.int64)
+        first = 0
+        while first < len(rows):
+            room = np.searchsorted(np.cumsum(terms[first:]), _AT_ONCE) or 1
+            part = slice(first, first + int(room))
+            at = rows[part]
+            kept = _terms(sums.rows(at), 2 * np.pi / around[at], terms[part], taper[at], slack[at])
+            q[part] = _solve(*kept, around[at], levels[at] + 2 * slack[at], guess[at], most[at])
+            first = part.stop
+        found[rows] = np.minimum(q + delta, most[rows])
+        guess[rows] = np.maximum(q, 1e-300)
+        rows = rows[(delta > 1.1 * _WIDENING * q) & (delta > least)]
+        if not len(rows):
             break
+    return found
+
+
+def _terms(
+    sums: _Sums, step: Floats, terms: Ints, taper: Floats, slack: Floats
+) -> tuple[Ints, Floats, Floats]:
+    """The terms that matter: their row, their t, and the characteristic function of S + U there.
+
+    Terms enter as φ/k, so those left out, each below its `cut`, add up to less than the slack.
+    """
+    row = np.repeat(np.arange(len(terms)), terms)
+
+    def each(values: Floats | Ints) -> Any:
+        return values[row] if len(terms) > 1 else values[0]
+
+    first = np.cumsum(terms) - terms
+    k = np.arange(1.0, len(row) + 1) - each(first)
+    t = k * each(step)
+    share = k / each(terms)
+    beta = each(taper)
+    # The characteristic function of the density ∝ I₀(taper·√(1 − (u/δ)²)) on [−δ, δ].
+    root = np.sqrt(np.maximum(1 - share * share, 1e-15))
+    log_phi = beta * (root - 1) + np.log((1 - np.exp(-2 * beta * root)) / root)
+    cut = np.log(np.maximum(share, each(1 / np.log(terms + 2.0))) * each(slack / 4))
+    classes = sums.c.shape[1]
+    for j in range(classes):
+        if len(t) <= _FEW * len(terms) and len(t) * (classes - j) <= _AT_ONCE:
+            half = np.sin(each(0.5 * sums.c[:, j:]) * t[:, None])
+            half *= half
+            half *= each(2 * sums.s[:, j:])
+            m = np.broadcast_to(each(sums.m[:, j:]), half.shape)
+            log_phi = log_phi - np.einsum("ij,ij->i", np.log1p(half), m)
+            break
+        s = each(sums.s[:, j])
+        one = 1 + s - s * np.cos(each(sums.c[:, j]) * t)
+        log_phi = log_phi - each(sums.m[:, j]) * np.log(one)
+        keep = log_phi > cut
+        if np.count_nonzero(keep) < 0.8 * len(t):
+            row, t, log_phi, cut = row[keep], t[keep], log_phi[keep], cut[keep]
+    return row, t, np.exp(log_phi)
+
+
+def _solve(
+    row: Ints, t: Floats, phi: Floats, around: Floats, level: Floats, start: Floats, most: Floats
+) -> Floats:
+    """The q at which each wrapped law holds its level: Newton's steps inside a bracket."""
+    number = len(start)
+    low, high, q = np.zeros(number), most.copy(), start.copy()
+    ratio = phi / t
+    for _ in range(60):
+        angle = q[row] * t
+        held = (2 / around) * (q + 2 * np.bincount(row, np.sin(angle) * ratio, number))
+        slope = (2 / around) * (1 + 2 * np.bincount(row, np.cos(angle) * phi, number))
+        short = held < level
+        low, high = np.where(short, q, low), np.where(short, high, q)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = q - (held - level) / slope
+        new = np.where((new > low) & (new < high), new, (low + high) / 2)
+        done = (np.abs(new - q) <= 1e-7 * q) | (high - low <= 1e-9 * high)
         q = new
-    return max(new, low)
+        if done.all():
+            break
+    return q * (1 + 1e-7)

@@ -25,7 +25,7 @@ from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.measurement import Measurement
 from trueup.release import Release
-from trueup.uncertainty import Combination, RangeErrors, TreeErrors, noise_variance
+from trueup.uncertainty import Combination, NoiseLaw, RangeErrors, TreeErrors, noise_variance
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -36,11 +36,17 @@ PINNED = 1e-18  # the variance of a known total, in units of the least other one
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Answers for consecutive intervals that cover the axis, with one variance."""
+    """Answers for consecutive intervals that cover the axis, with noise of one scale and law."""
 
     starts: Ints
     values: Floats
-    variance: float
+    scale: Fraction
+    law: str
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise in each answer."""
+        return noise_variance(self.scale, self.law)
 
 
 def combine(parts: Sequence[Release | Measurement], known_total: float | None) -> Release:
@@ -135,7 +141,7 @@ def _level_list(
         else:
             values = np.zeros(len(starts))
         taken += len(starts)
-        levels.append(Level(finest[starts], values, noise_variance(Fraction(scale), about["law"])))
+        levels.append(Level(finest[starts], values, Fraction(scale), about["law"]))
     return levels
 
 
@@ -151,25 +157,24 @@ def _first_cells(question: TreeCounts | UnitCounts, axis: Axis) -> Ints:
 
 def _errors(size: int, levels: Sequence[Level], pinned: bool) -> RangeErrors:
     """A tree's errors if the levels nest, those of springs otherwise."""
-    weights: dict[bytes, float] = {}
+    scales: dict[bytes, list[Fraction]] = {}
     cuts: dict[bytes, Ints] = {}
+    # An experiment's continuous noise among discrete noise: the difference is below 1/6 a variance.
+    law = "discrete" if all(level.law == "discrete" for level in levels) else "continuous"
     for level in levels:
         key = level.starts.tobytes()
-        weights[key] = weights.get(key, 0.0) + 1 / level.variance
+        scales.setdefault(key, []).append(level.scale)
         cuts[key] = level.starts
     order = sorted(cuts, key=lambda key: len(cuts[key]))
     nested = all(np.isin(cuts[a], cuts[b]).all() for a, b in pairwise(order))
     if not nested or len(cuts[order[-1]]) < size:
-        edges = [(cuts[key], weights[key]) for key in order]
-        return SpringErrors(size, tuple(edges), pinned)
-    variances = [1 / weights[key] for key in order]
+        edges = [(cuts[key], tuple(scales[key])) for key in order]
+        return SpringErrors(size, tuple(edges), pinned, law)
+    each = [tuple(scales[key]) for key in order]
     starts = [cuts[key] for key in order]
     if len(starts[0]) > 1:
-        starts, variances = [np.zeros(1, np.int64), *starts], [np.inf, *variances]
-    if pinned:
-        variances[0] = PINNED * min(variances)
-    shape = Shape.irregular(size, starts[1:])
-    return TreeErrors(shape, tuple(variances), (None,) * len(variances))
+        starts, each = [np.zeros(1, np.int64), *starts], [(), *each]
+    return TreeErrors(Shape.irregular(size, starts[1:]), tuple(each), law, pinned)
 
 
 def _tree_cells(shape: Shape, levels: Sequence[Level], known_total: float | None) -> Floats:
@@ -192,11 +197,20 @@ def _tree_cells(shape: Shape, levels: Sequence[Level], known_total: float | None
 
 @dataclass(frozen=True, eq=False)
 class SpringErrors:
-    """The error of ranges when the intervals asked do not nest: resistances between edges."""
+    """The error of ranges when the intervals asked do not nest: resistances between edges.
+
+    `edges` holds sets of intervals, by where they start, with the scales of their noisy answers.
+    """
 
     size: int
-    edges: tuple[tuple[Ints, float], ...]
+    edges: tuple[tuple[Ints, tuple[Fraction, ...]], ...]
     pinned: bool = False
+    law: str = "discrete"
+
+    @cached_property
+    def _weights(self) -> list[list[float]]:
+        """Of each set of intervals: 1/variance of each of its noisy answers."""
+        return [[1 / noise_variance(b, self.law) for b in scales] for _, scales in self.edges]
 
     @cached_property
     def _free(self) -> int:
@@ -207,7 +221,8 @@ class SpringErrors:
     def _springs(self) -> tuple[Ints, Ints, Floats]:
         starts = np.concatenate([cuts for cuts, _ in self.edges])
         stops = np.concatenate([np.append(cuts[1:], self.size) for cuts, _ in self.edges])
-        weights = np.concatenate([np.full(len(cuts), weight) for cuts, weight in self.edges])
+        each = zip(self.edges, self._weights, strict=True)
+        weights = np.concatenate([np.full(len(cuts), sum(weight)) for (cuts, _), weight in each])
         return starts, stops, weights
 
     @cached_property
@@ -269,11 +284,27 @@ class SpringErrors:
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of ranges."""
+        right = self._right(combination)
+        return max(float(right @ self._solve(right)), 0.0)
+
+    def _right(self, combination: Combination) -> Floats:
         right = np.zeros(self.size + 1)
         for (start, stop), coefficient in combination:
             right[stop] += coefficient
             right[start] -= coefficient
-        return max(float(right @ self._solve(right)), 0.0)
+        return right
+
+    def noise_law(self, combination: Combination) -> NoiseLaw:
+        """The law of the error: weight · Cov(answer, interval) is each noise's coefficient."""
+        solved = self._solve(self._right(combination))
+        parts = []
+        for (cuts, scales), weights in zip(self.edges, self._weights, strict=True):
+            with_interval = solved[np.append(cuts[1:], self.size)] - solved[cuts]
+            distinct, counts = np.unique(with_interval, return_counts=True)
+            for scale, weight in zip(scales, weights, strict=True):
+                parts.append((weight * distinct, np.full(len(distinct), float(scale)), counts))
+        found = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return NoiseLaw(found[0], found[1], found[2], self.law)
 
 
 def tree_of(errors: RangeErrors, size: int) -> tuple[Shape, tuple[float, ...]]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from trueup.errors import InputError
 from trueup.reconcile.forest import Tree
 from trueup.reconcile.statements import Row
-from trueup.uncertainty import Combination
+from trueup.uncertainty import Combination, NormalLaw
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -161,6 +161,10 @@ class SparseErrors:
         for name, coefficient in combination:
             weights[self.least_squares.problem.place[name]] += coefficient
         return self.least_squares.variance(weights)
+
+    def noise_law(self, combination: Combination) -> NormalLaw:
+        """The law of the error of a combination: of the noise no more than its size is known."""
+        return NormalLaw(self.variance(combination))
 
     @cached_property
     def covariance(self) -> Floats:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import NormalDist
 
 from trueup.errors import InputError
-from trueup.uncertainty import Combination, Errors
+from trueup.release.intervals import allowing_for_rounding
+from trueup.uncertainty import Combination, Errors, Law
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,28 @@ class Estimate:
         self._check_unbiased()
         return math.sqrt(self.errors.variance(self.combination))
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """An interval that holds the truth with at least this probability."""
-        check_level(level)
+    @cached_property
+    def noise_law(self) -> Law:
+        """The distribution of the value around the truth."""
         self._check_unbiased()
-        reach = NormalDist().inv_cdf((1 + level) / 2) * self.std_error
+        return self.errors.noise_law(self.combination)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """An interval that holds the true number with this probability, and hardly more.
+
+        Exact for linear inference, whatever the counts: it follows from the distribution of the
+        noise, not from a normal curve. (Only where no more than a variance is known, as of numbers
+        typed in with their standard errors, a normal curve is assumed.) It is about this one
+        number; for several at once see `intervals` of the release.
+        """
+        check_level(level)
+        reach = self.noise_law.half_width(level)
+        reach = float(allowing_for_rounding(reach, self.value))
         return self.value - reach, self.value + reach
+
+    def covariance(self, other: Estimate) -> float:
+        """How the errors of two estimates of one release move together."""
+        return ((self + other).std_error ** 2 - (self - other).std_error ** 2) / 4
 
     def _check_unbiased(self) -> None:
         if self.from_unbiased is not None:

@@ -16,8 +16,9 @@ from trueup.axis.numbers import EdgeCells, RegularCells
 from trueup.errors import InputError
 from trueup.files import arrow_table, write
 from trueup.release import drill
-from trueup.release.estimate import Estimate
+from trueup.release.estimate import Estimate, check_level
 from trueup.release.html import page
+from trueup.release.intervals import quantile_cells, range_intervals, share_interval
 from trueup.release.uhi import PlottableAxis
 from trueup.uncertainty import RangeErrors
 
@@ -183,10 +184,7 @@ class Release:
         Inside a bin it is interpolated; for whole numbers, dates and labels it is the first cell
         at which the share is reached.
         """
-        real = isinstance(q, (int, float, np.integer, np.floating)) and not isinstance(q, bool)
-        if not real or not 0 <= q <= 1:
-            raise InputError(f"A quantile needs a share between 0 and 1, got {q!r}.")
-        goal = float(q) * self._rising[-1]
+        goal = check_share(q) * self._rising[-1]
         cell = int(np.searchsorted(self._rising[1:], goal))
         cell = min(cell, self.axis.size - 1)
         low, high = self.axis.interval(cell)
@@ -213,6 +211,46 @@ class Release:
     def variances(self) -> Floats | None:
         """The variance of every count; None where the counts were made to be shown."""
         return None if self.unbiased is not self else self.std_errors() ** 2
+
+    def intervals(
+        self,
+        low: npt.ArrayLike,
+        high: npt.ArrayLike,
+        level: float = 0.95,
+        simultaneous: bool = True,
+    ) -> tuple[Floats, Floats]:
+        """The two ends of an interval for each of many ranges.
+
+        Simultaneous unless told otherwise: with that probability, at least, every one of them
+        holds its true count. With simultaneous=False each does by itself, as `Estimate.interval`.
+        """
+        self._check_unbiased()
+        check_level(level)
+        starts, stops = self.axis.spans(low, high)
+        values = (self.prefix[stops] - self.prefix[starts]).astype(np.float64)
+        return range_intervals(self.errors, values, starts, stops, level, simultaneous)
+
+    def cdf_interval(self, value: object, level: float = 0.95) -> tuple[float, float]:
+        """An interval for the share of the total below an edge of the axis.
+
+        It holds the true share with at least that probability, whatever the counts; about this one
+        share. The wider the noisier the total.
+        """
+        self._check_unbiased()
+        check_level(level)
+        return share_interval(self.errors, self.prefix, self.axis.span(None, value)[1], level)
+
+    def quantile_interval(self, q: float, level: float = 0.95) -> tuple[Any, Any]:
+        """An interval for the value below which a share q of the total lies.
+
+        It holds the true quantile with at least that probability, whatever the counts. For bins
+        the ends are edges; for whole numbers, dates and labels they are cells, both included.
+        """
+        self._check_unbiased()
+        check_level(level)
+        first, last = quantile_cells(self.errors, self.prefix, check_share(q), level)
+        bins = isinstance(self.axis.cells, (RegularCells, EdgeCells))
+        return self.axis.interval(first)[0], self.axis.interval(last)[1 if bins else 0]
 
     def columns(self) -> dict[str, Any]:
         """The cells as a table: interval or label, count, standard error.
@@ -254,6 +292,14 @@ class Release:
         edges = (str(low), "" if high is None else str(high))
         title = f"{self.axis.name}: {self.axis.size:,} cells, total {self.total()}"
         return page(title, heights, spread, edges, self.about)
+
+
+def check_share(q: object) -> float:
+    """The share of a quantile, refused unless it lies between 0 and 1."""
+    real = isinstance(q, (int, float, np.integer, np.floating)) and not isinstance(q, bool)
+    if not real or not 0 <= q <= 1:  # type: ignore[operator]
+        raise InputError(f"A quantile needs a share between 0 and 1, got {q!r}.")
+    return float(q)  # type: ignore[arg-type]
 
 
 def to_frame(columns: dict[str, Any], library: str) -> Any:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.sorted_band import sorted_band
 from trueup.files import write
 from trueup.release.estimate import Estimate, check_level
 from trueup.release.histogram import to_frame
 from trueup.release.html import page
-from trueup.uncertainty import SumErrors, noise_maximum, noise_variance
+from trueup.uncertainty import SumErrors
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +56,23 @@ class SortedRelease:
 
     def total(self) -> Estimate:
         """The sum of all counts: isotonic regression leaves it as it was measured."""
-        errors = SumErrors(len(self.fitted), noise_variance(self.scale, self.law))
+        errors = SumErrors(len(self.fitted), self.scale, self.law)
         shown_for = None if self.unbiased is self else self.unbiased.total()
         return Estimate(self.fitted.sum().item(), (("total", 1.0),), errors, shown_for)
 
     def band(self, level: float = 0.95) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Two sequences that hold all the true counts between them with that probability.
 
-        Simultaneous: it is about the whole sequence. The fit is nowhere further off than the
-        largest noise, so the law of that maximum gives the width.
+        Simultaneous: with at least that probability every count lies inside. It is narrow where
+        counts repeat, for there the fit is a mean of many noisy ones; nowhere is it wider than
+        the largest single noise.
         """
         check_level(level)
-        reach = noise_maximum(self.scale, len(self.fitted), level)
-        fit = self.unbiased.fitted
-        return np.maximum(fit - reach, 0), np.maximum(fit + reach, 0)
+        # The band is that of discrete noise; continuous noise is as good as a very fine lattice.
+        finer = 1024 if self.law == "continuous" else 1
+        fit = self.unbiased.fitted.astype(np.float64) * finer
+        low, high = sorted_band(fit, float(self.scale) * finer, level)
+        return np.maximum(low / finer, 0), np.maximum(high / finer, 0)
 
     def columns(self) -> dict[str, Any]:
         """The counts as a table: rank, count, and the 95 % band around the whole sequence."""
@@ -97,7 +101,8 @@ class SortedRelease:
 
     def _repr_html_(self) -> str:
         places = np.unique(np.linspace(0, len(self.fitted) - 1, 64).astype(np.int64))
-        spread = np.full(len(places), float(noise_maximum(self.scale, len(self.fitted), 0.95)))
+        low, high = self.band(0.95)
+        spread = (high - low)[places] / 2
         title = f"{len(self.fitted):,} counts in rising order, total {self.total()}"
         heights = self.fitted[places].astype(np.float64)
         return page(title, heights, spread, ("1", f"{len(self.fitted):,}"), self.about)

@@ -1,0 +1,125 @@
+"""Intervals for more than one answer, for shares of the total and for quantiles.
+
+All follow from the law of the noise alone. `range_intervals` are simultaneous if asked: then the
+level is that of all of them holding at once, at least (the chances of failing are added up).
+`share_interval` and `quantile_interval` hold those values of the unknown that the noisy answers do
+not rule out, so they are right whatever the counts, and however noisy the total.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.uncertainty import Combination, RangeErrors, half_widths
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_BATCH = 64
+_MOST_BATCHES = 40
+
+
+def range_intervals(
+    errors: RangeErrors,
+    values: Floats,
+    starts: Ints,
+    stops: Ints,
+    level: float,
+    simultaneous: bool,
+) -> tuple[Floats, Floats]:
+    """The ends of an interval for the count of each [start, stop)."""
+    each = 1 - (1 - level) / max(len(values), 1) if simultaneous else level
+    ends = zip(starts.tolist(), stops.tolist(), strict=True)
+    reach = half_widths([errors.noise_law(((range_, 1.0),)) for range_ in ends], each)
+    reach = allowing_for_rounding(reach, values)
+    return values - reach, values + reach
+
+
+def allowing_for_rounding(reach: Any, value: Any) -> Any:
+    """A little more than the reach, unless all is whole: values are floats, rounded to a grid."""
+    reach, value = np.asarray(reach, np.float64), np.asarray(value, np.float64)
+    exact = (np.rint(value) == value) & (np.rint(reach) == reach)
+    return reach + np.where(exact, 0.0, 1e-9 * reach + 4 * np.spacing(np.abs(value)))
+
+
+def _share_combination(cut: int, size: int, share: float) -> Combination:
+    """count[0, cut) − share · total: zero where the share below the cut is just that."""
+    return (((0, cut), 1 - share), ((cut, size), -share))
+
+
+def share_interval(
+    errors: RangeErrors, prefix: npt.NDArray[Any], cut: int, level: float
+) -> tuple[float, float]:
+    """The shares of the total below a cut that are not ruled out.
+
+    A share r is ruled out if count[0, cut) − r · total, a linear answer whose truth would be 0, is
+    further from 0 than its noise explains at this level. How far that is is convex in r, so that
+    the shares that remain are one interval.
+    """
+    size = len(prefix) - 1
+    below, total = float(prefix[cut]), float(prefix[-1])
+
+    def excess(shares: Floats) -> Floats:
+        """How much further from 0 than noise explains: above 0, the share is ruled out."""
+        laws = [errors.noise_law(_share_combination(cut, size, r)) for r in shares.tolist()]
+        return np.abs(below - shares * total) - half_widths(laws, level)
+
+    def last(inside: float, outside: float) -> float:
+        for _ in range(2):
+            shares = np.linspace(inside, outside, 9)
+            over = excess(shares)
+            out = over > 0
+            if not out.any():
+                return outside
+            first = int(np.argmax(out))
+            if first == 0:  # the total is too noisy to say anything on this side
+                return outside
+            inside, outside = float(shares[first - 1]), float(shares[first])
+        # What noise explains is convex, so lies below its chord: this end is not too near.
+        near, far = float(over[first - 1]), float(over[first])
+        return inside + (outside - inside) * near / (near - far)
+
+    best = min(max(below / total, 0.0), 1.0) if total else 0.0
+    return last(best, 0.0), last(best, 1.0)
+
+
+def quantile_cells(
+    errors: RangeErrors, prefix: npt.NDArray[Any], share: float, level: float
+) -> tuple[int, int]:
+    """The first and last cell that the cell of a quantile can be, at this level.
+
+    The quantile's cell is the first whose end has at least that share below it. A cell is ruled
+    out if the excess count[0, end) − share · total is below 0 at its end, or above 0 at its start,
+    by more than noise explains; half of 1 − level is spent on each side.
+    """
+    size = len(prefix) - 1
+    excess = prefix - share * float(prefix[-1])
+    cuts = np.arange(size + 1)
+    from_start = errors.range_variances(np.zeros_like(cuts), cuts)
+    to_end = errors.range_variances(cuts, np.full_like(cuts, size))
+    whole = float(to_end[0])
+    variance = (1 - share) * from_start + share * to_end - share * (1 - share) * whole
+    # No interval is wider than Chebyshev's: what lies outside that need not be looked at.
+    screen = np.sqrt(np.maximum(variance, 0.0) / (1 - level)) * (1 + 1e-9) + 1e-9
+
+    def first(candidates: Ints, sign: float) -> int:
+        """The first cut at which sign · excess is not below 0 by more than noise."""
+        for batch in range(_MOST_BATCHES):
+            some = candidates[batch * _BATCH : (batch + 1) * _BATCH]
+            if not len(some):
+                break
+            laws = [errors.noise_law(_share_combination(c, size, share)) for c in some.tolist()]
+            held = sign * excess[some] >= -half_widths(laws, level)
+            if held.any():
+                return int(some[int(np.argmax(held))])
+        left = candidates[_MOST_BATCHES * _BATCH :]
+        return int(left[0]) if len(left) else -1
+
+    ends = cuts[1:][excess[1:] >= -screen[1:]]
+    starts = cuts[:-1][-excess[:-1] >= -screen[:-1]][::-1]
+    low, high = first(ends, 1.0), first(starts, -1.0)
+    low, high = (low if low > 0 else 1) - 1, high if high >= 0 else size - 1
+    return min(low, high), max(low, high)

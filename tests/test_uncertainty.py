@@ -1,0 +1,252 @@
+"""Errors and intervals: dense linear algebra for variances, seeded draws for coverage."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import trueup as tu
+from trueup.uncertainty import noise_variance, steps
+
+DRAWS = 20_000
+
+QUESTIONS = {
+    "paper": tu.TreeCounts(64, branching=2),
+    "wide": tu.TreeCounts(256, branching=16, root=False),
+    "uneven": tu.TreeCounts(100, radices=(5, 4, 6), shares=("0.1", "0.3", "0.2", "0.4")),
+    "hierarchy": tu.TreeCounts(
+        tu.Axis.hierarchy("place", {"a": ["b", "c", "d"], "e": ["f"], "g": ["h", "i"]})
+    ),
+}
+
+
+def measured(question, epsilon, noisy=None):
+    noisy = np.zeros(question.length, np.int64) if noisy is None else noisy
+    return tu.Measurement(question, noisy, epsilon=epsilon)
+
+
+def estimator(measurement):
+    """The matrix that takes noisy answers to least-squares cells."""
+    rows = measurement.question.matrix().toarray()
+    weights = (1 / measurement.variances)[:, None]
+    return np.linalg.solve(rows.T @ (weights * rows), (weights * rows).T)
+
+
+def noise(measurement, draws, seed):
+    generator = np.random.default_rng(seed)
+    success = -np.expm1(-1 / measurement.scales)
+    shape = (draws, len(success))
+    return generator.geometric(success, shape) - generator.geometric(success, shape)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_variances_and_covariances_are_those_of_least_squares(name):
+    measurement = measured(QUESTIONS[name], Fraction(1, 2))
+    cells = estimator(measurement)
+    covariance = cells @ np.diag(measurement.variances) @ cells.T
+    release = tu.infer(measurement)
+    size = release.axis.size
+    cuts = np.random.default_rng(3).integers(0, size + 1, (30, 4))
+    for a, b, c, d in np.sort(cuts.reshape(-1, 2)).reshape(-1, 4).tolist():
+        one, two = np.zeros(size), np.zeros(size)
+        one[a:b], two[c:d] = 1, 1
+        first, second = release.between(a, b), release.between(c, d)
+        assert first.std_error**2 == pytest.approx(one @ covariance @ one, abs=1e-9)
+        between = one @ covariance @ two
+        assert first.covariance(second) == pytest.approx(between, rel=1e-8, abs=1e-8)
+        difference = (one - two) @ covariance @ (one - two)
+        assert (first - second).std_error ** 2 == pytest.approx(difference, rel=1e-8, abs=1e-8)
+        np.testing.assert_allclose(
+            release.errors.range_variances([a, c], [b, d]),
+            [one @ covariance @ one, two @ covariance @ two],
+            rtol=1e-9,
+            atol=1e-12,
+        )
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+@pytest.mark.parametrize("name", ["paper", "wide", "uneven"])
+def test_intervals_cover_what_they_claim(name, epsilon):
+    measurement = measured(QUESTIONS[name], epsilon)
+    cells = estimator(measurement)
+    drawn = noise(measurement, DRAWS, seed=len(name))
+    release = tu.infer(measurement)
+    size = release.axis.size
+    for start, stop in ((size // 3, size // 3 + 1), (size // 4, size // 2), (1, size - 1)):
+        off = drawn @ cells[start:stop].sum(axis=0)
+        for level in (0.95, 0.99, 0.999):
+            low, high = release.between(start, stop).interval(level)
+            covered = int(((low <= off) & (off <= high)).sum())
+            assert binomtest(covered, DRAWS, level, alternative="less").pvalue > 1e-4
+            # And hardly more: a width of 1 % is 0.25 % of coverage at the least.
+            looser = level + 0.06 * (1 - level)
+            assert binomtest(covered, DRAWS, looser, alternative="greater").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("epsilon", [2, 5, 10])
+@pytest.mark.parametrize("cells", [1, 3, 12])
+def test_lattice_intervals_cover_at_least_what_they_claim(epsilon, cells):
+    measurement = measured(tu.UnitCounts(12), epsilon)
+    off = noise(measurement, 200_000, seed=cells)[:, :cells].sum(axis=1)
+    for level in (0.5, 0.95, 0.999):
+        low, high = tu.infer(measurement).between(0, cells).interval(level)
+        assert high == int(high)
+        assert np.mean((low <= off) & (off <= high)) >= level - 4 * np.sqrt(level / 200_000)
+
+
+def test_flat_intervals_are_the_least_that_hold():
+    # One cell at ε = 1/10: P(|X| ≤ 30) is the first above 95 %.
+    interval = tu.infer(measured(tu.UnitCounts(5), "0.1")).between(0, 1).interval(0.95)
+    p = np.exp(-0.1)
+    held = 1 - 2 * p ** (np.arange(200) + 1) / (1 + p)
+    assert interval == (-np.argmax(held >= 0.95), np.argmax(held >= 0.95))
+
+
+def test_simultaneous_intervals_hold_together():
+    question = QUESTIONS["uneven"]
+    measurement = measured(question, 1)
+    drawn = noise(measurement, DRAWS, seed=1) @ estimator(measurement).T
+    prefix = np.concatenate([np.zeros((DRAWS, 1)), np.cumsum(drawn, axis=1)], axis=1)
+    starts, stops = np.sort(np.random.default_rng(2).integers(0, 101, (2, 40)), axis=0)
+    low, high = tu.infer(measurement).intervals(starts, stops, 0.9)
+    off = prefix[:, stops] - prefix[:, starts]
+    together = ((low <= off) & (off <= high)).all(axis=1).sum()
+    assert binomtest(int(together), DRAWS, 0.9, alternative="less").pvalue > 1e-4
+    alone_low, alone_high = tu.infer(measurement).intervals(starts, stops, 0.9, simultaneous=False)
+    one = tu.infer(measurement).between(int(starts[0]), int(stops[0])).interval(0.9)
+    assert (alone_low[0], alone_high[0]) == pytest.approx(one)
+    assert (alone_high < high).all()
+
+
+TRUTH = np.array([0, 40, 3, 0, 0, 90, 20, 1, 0, 60, 0, 0, 5, 300, 2, 9, 0, 0, 30, 44])
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_the_true_quantile_is_ruled_out_as_seldom_as_claimed(share):
+    question = tu.TreeCounts(len(TRUTH), branching=5)
+    measurement = measured(question, "0.2")
+    drawn = noise(measurement, DRAWS, seed=4) @ estimator(measurement).T + TRUTH
+    prefix = np.concatenate([np.zeros((DRAWS, 1)), np.cumsum(drawn, axis=1)], axis=1)
+    excess = prefix - share * prefix[:, -1:]
+    below = np.cumsum(TRUTH)
+    cell = int(np.argmax(below >= share * below[-1]))
+    errors, size = tu.infer(measurement).errors, len(TRUTH)
+    reach = [
+        errors.noise_law((((0, cut), 1 - share), ((cut, size), -share))).half_width(0.9)
+        for cut in (cell, cell + 1)
+    ]
+    kept = (excess[:, cell] <= reach[0]) & (excess[:, cell + 1] >= -reach[1])
+    assert binomtest(int(kept.sum()), DRAWS, 0.9, alternative="less").pvalue > 1e-4
+
+
+def test_quantile_and_share_intervals_cover_what_they_claim():
+    question = tu.TreeCounts(len(TRUTH), branching=5)
+    exact = question.answers(TRUTH)
+    drawn = noise(measured(question, "0.2"), 80, seed=4)
+    below = np.cumsum(TRUTH)
+    cell = int(np.argmax(below >= 0.5 * below[-1]))
+    edge = float(below[cell] / below[-1])
+    held = held_share = 0
+    for row in drawn:
+        release = tu.infer(measured(question, "0.2", exact + row))
+        low, high = release.quantile_interval(0.5, 0.9)
+        held += low <= cell <= high
+        least, most = release.cdf_interval(cell + 1, 0.9)
+        held_share += least <= edge <= most
+    assert binomtest(held, len(drawn), 0.9, alternative="less").pvalue > 1e-3
+    assert binomtest(held_share, len(drawn), 0.9, alternative="less").pvalue > 1e-3
+
+
+def test_quantile_and_share_intervals_narrow_with_epsilon():
+    counts = np.random.default_rng(0).poisson(200, 200)
+    axis = tu.Axis.regular("x", 0, 100, bins=200)
+    widths = []
+    for epsilon in ("0.01", "0.1", "1"):
+        release = tu.infer(
+            tu.Measurement(
+                tu.TreeCounts(axis, branching=16),
+                tu.TreeCounts(axis, branching=16).answers(counts),
+                epsilon=epsilon,
+            )
+        )
+        low, high = release.quantile_interval(0.5)
+        assert low <= release.quantile(0.5) <= high
+        least, most = release.cdf_interval(50)
+        assert 0 <= least <= release.cdf()[100] <= most <= 1
+        widths.append((high - low, most - least))
+    for wide, narrow in itertools.pairwise(widths):
+        assert narrow <= wide
+
+
+def test_named_counts_have_exact_intervals():
+    grades = tu.Axis.categories("grade", ["A", "B", "C", "D", "F"])
+    named = {"total": slice(None), "passing": ["A", "B", "C", "D"]}
+    question = tu.CountQueries(grades, {**named, **{g: [g] for g in "ABCDF"}})
+    measurement = measured(question, 1)
+    drawn = noise(measurement, DRAWS, seed=9)
+    rows = question.matrix().toarray()
+    off = drawn @ (rows @ np.linalg.pinv(rows)).T
+    release = tu.infer(measurement)
+    for i, name in enumerate(release.names):
+        low, high = release[name].interval(0.99)
+        covered = int(((low <= off[:, i]) & (off[:, i] <= high)).sum())
+        assert binomtest(covered, DRAWS, 0.99).pvalue > 1e-4
+
+
+def test_the_total_of_sorted_counts_has_an_exact_interval():
+    question = tu.SortedCounts(50)
+    measurement = measured(question, "0.5")
+    off = noise(measurement, DRAWS, seed=5).sum(axis=1)
+    low, high = tu.infer(measurement).total().interval(0.95)
+    covered = int(((low <= off) & (off <= high)).sum())
+    assert binomtest(covered, DRAWS, 0.95).pvalue > 1e-4
+
+
+def test_continuous_noise_of_experiments_has_its_own_law():
+    question = tu.UnitCounts(3)
+    measurement = tu.Measurement(
+        question, [0.0, 0.0, 0.0], epsilon=1, private=False, law="continuous"
+    )
+    low, high = tu.infer(measurement).between(0, 1).interval(0.95)
+    assert high == pytest.approx(np.log(20), rel=0.01)
+    assert high >= np.log(20)
+    assert low == -high
+
+
+def test_scales_too_small_for_floats_leave_no_error():
+    release = tu.infer(measured(tu.TreeCounts(8, branching=2), 100_000))
+    estimate = release.total()
+    assert estimate.std_error == 0
+    assert estimate.interval(0.999) == (0, 0)
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.7, 4, 1e6])
+def test_noise_variance_is_that_of_its_law(scale):
+    from mpmath import exp, mp
+
+    with mp.workdps(40):
+        p = exp(-1 / mp.mpf(scale))
+        expected = float(2 * p / (1 - p) ** 2)
+    assert noise_variance(scale) == pytest.approx(expected, rel=1e-12)
+
+
+def test_steps_add_overlapping_ranges():
+    assert steps((((0, 4), 1.0), ((2, 6), 1.0)), 6) == ([0, 2, 4, 6], [1.0, 2.0, 1.0])
+    assert steps((((3, 3), 1.0),), 6) == ([0, 6], [0.0])
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 95, True, "0.95"])
+def test_levels_outside_zero_and_one_are_refused(level):
+    release = tu.infer(measured(tu.UnitCounts(4), 1))
+    for ask in (
+        lambda: release.total().interval(level),
+        lambda: release.intervals([0], [2], level),
+        lambda: release.cdf_interval(2, level),
+        lambda: release.quantile_interval(0.5, level),
+    ):
+        with pytest.raises(tu.InputError, match="between 0 and 1"):
+            ask()
