@@ -151,11 +151,21 @@ class TreeErrors:
         ]
 
     @cached_property
-    def _coefficients(self) -> TreeCoefficients:
+    def _level_weights(self) -> list[float]:
         weights = [math.fsum(level) for level in self._weights]
         if self.pinned:
             weights[0] = _PINNED * max(weights)
-        return TreeCoefficients(TreeVariance(self.shape, weights))
+        return weights
+
+    @property
+    def level_variances(self) -> tuple[float, ...]:
+        """The variance of a node's own noisy answers taken together, level by level."""
+        unit = math.exp(self._unit)
+        return tuple(unit / weight if weight else math.inf for weight in self._level_weights)
+
+    @cached_property
+    def _coefficients(self) -> TreeCoefficients:
+        return TreeCoefficients(TreeVariance(self.shape, self._level_weights))
 
     def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of each range [start, stop) of cells; O(height) a range."""

@@ -310,7 +310,7 @@ class SpringErrors:
 def tree_of(errors: RangeErrors, size: int) -> tuple[Shape, tuple[float, ...]]:
     """The tree that a combined release fits, and the variance of each level; flat for springs."""
     if isinstance(errors, TreeErrors):
-        return errors.shape, errors.variances
+        return errors.shape, errors.level_variances
     each = float(errors.range_variances([0], [1])[0])
     return Shape.regular(size, (size,)), (np.inf, each)
 
