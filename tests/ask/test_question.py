@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -190,6 +191,7 @@ def test_a_question_survives_json(question):
     assert again == question
     assert hash(again) == hash(question)
     assert again.blocks == question.blocks
+    assert pickle.loads(pickle.dumps(question)) == question
 
 
 @every_question

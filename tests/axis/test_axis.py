@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -43,6 +44,32 @@ def test_an_axis_survives_json(axis):
     assert [again.interval(i) for i in range(axis.size)] == [
         axis.interval(i) for i in range(axis.size)
     ]
+
+
+@each_axis
+def test_an_axis_can_be_sent_to_another_process(axis):
+    again = pickle.loads(pickle.dumps(axis))
+    assert again == axis
+    assert again.locate([axis.interval(0)[0]]).tolist() == [0]
+
+
+def test_numbers_from_numpy_make_the_same_axes():
+    one, nine = np.int64(1), np.int32(9)
+    made = [
+        (Axis.integers("n", one, nine), Axis.integers("n", 1, 9)),
+        (Axis.regular("n", np.float32(1), nine, nine), Axis.regular("n", 1, 9, 9)),
+        (Axis.edges("n", np.array([1, 9])), Axis.edges("n", [1, 9])),
+        (Axis.categories("n", np.array([1, 9])), Axis.categories("n", [1, 9])),
+        (Axis.categories("n", np.array(["a", "b"])), Axis.categories("n", ["a", "b"])),
+        (Axis.ipv4("n", "10.0.0.0/8", nine), Axis.ipv4("n", "10.0.0.0/8", 9)),
+        (
+            Axis.dates("n", np.datetime64("2012-01-01"), np.datetime64("2012-01-09")),
+            Axis.dates("n", "2012-01-01", "2012-01-09"),
+        ),
+    ]
+    for theirs, ours in made:
+        assert theirs == ours
+        assert json.dumps(theirs.to_json()) == json.dumps(ours.to_json())
 
 
 @each_axis

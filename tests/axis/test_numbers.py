@@ -97,6 +97,15 @@ def test_the_interval_of_a_whole_number_gives_its_cell_back(first, more):
     assert axis.locate([first - 1, first + more + 1]).tolist() == [-1, -1]
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.float16, np.float32])
+@pytest.mark.parametrize(("first", "last"), [(-200, 300), (250, 70_000), (-70_000, -1), (5, 9)])
+def test_narrow_columns_are_compared_as_the_numbers_they_hold(kind, first, last):
+    axis = Axis.integers("n", first, last)
+    values = np.array([0, 5, 9, 10, 100, 127]).astype(kind)
+    expected = [int(v) - first if first <= v <= last else -1 for v in values.tolist()]
+    assert axis.locate(values).tolist() == expected
+
+
 def test_numbers_that_are_not_whole_are_in_no_cell():
     axis = Axis.integers("n", 0, 9)
     assert axis.locate([2.5, -0.0, 0.0, 9.0, 9.000001, math.nextafter(3, 0)]).tolist() == [

@@ -85,14 +85,18 @@ class CountQueries:
         return np.concatenate([np.asarray(c, np.int64) for c in self.cells])
 
     def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        enters = np.bincount(self._counted, minlength=self.size)
-        if check_neighbours(neighbours) == "add-remove":
-            return int(enters.max())
+        if check_neighbours(neighbours) == "replace":
+            return self._furthest_apart
+        return int(np.bincount(self._counted).max())
+
+    @cached_property
+    def _furthest_apart(self) -> int:
+        """The most answers that moving a record from one cell to another, or off, can move."""
         # |a − b| of two 0/1 columns is their sizes less twice their overlap; a record off the
         # axis is the zero column.
         columns = self.distinct()
         sizes = np.asarray(columns.sum(axis=0)).ravel()
-        worst = int(enters.max())
+        worst = int(sizes.max())
         step = max(1, _PAIRS_AT_ONCE // len(sizes))
         for start in range(0, len(sizes), step):
             overlaps = (columns[:, start : start + step].T @ columns).toarray()

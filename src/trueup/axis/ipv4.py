@@ -77,6 +77,7 @@ class Ipv4Cells:
                 f"{network.prefixlen} and 32, got {length}."
             )
         object.__setattr__(self, "network", str(network))
+        object.__setattr__(self, "length", length)
         check_size(self.size, self.name)
 
     @cached_property

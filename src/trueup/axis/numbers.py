@@ -108,7 +108,9 @@ class IntegerCells:
             raise InputError(f"Axis '{self.name}' ends at {last}, before it begins at {first}.")
         if max(abs(first), abs(last)) > _LARGEST:
             raise InputError(f"Axis '{self.name}' reaches past ±2^62.")
-        check_size(last - first + 1, self.name)
+        object.__setattr__(self, "first", first)
+        object.__setattr__(self, "last", last)
+        check_size(self.size, self.name)
 
     @property
     def size(self) -> int:
@@ -206,6 +208,7 @@ class RegularCells:
         bins = whole_number(self.bins, f"bins of axis '{self.name}'")
         if bins < 1:
             raise InputError(f"Axis '{self.name}' needs at least 1 bin, got {bins}.")
+        object.__setattr__(self, "bins", bins)
         check_size(bins, self.name)
         if not self.high > self.low:
             raise InputError(
