@@ -58,6 +58,7 @@ def test_a_saved_release_answers_as_before(ending, tmp_path):
             one, other = release.range(low, high), again.range(low, high)
             assert one.value == other.value
             assert one.unbiased.std_error == other.unbiased.std_error
+            assert one.unbiased.interval(0.9) == other.unbiased.interval(0.9)
         assert np.array_equal(again.cdf(), release.cdf())
     ordered = tu.infer(measured(tu.SortedCounts(50)))
     ordered.save(tmp_path / f"s.{ending}")
@@ -68,6 +69,7 @@ def test_a_saved_release_answers_as_before(ending, tmp_path):
     named.save(tmp_path / f"q.{ending}")
     again = tu.load(tmp_path / f"q.{ending}")
     assert (again["all"] - again["a"]).std_error == (named["all"] - named["a"]).std_error
+    assert again["a"].interval(0.9) == named["a"].interval(0.9)
 
 
 def test_an_experiment_keeps_its_stamp_in_the_file(tmp_path):

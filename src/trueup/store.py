@@ -76,10 +76,14 @@ def _sorted_release(columns: Columns, about: About) -> SortedRelease:
 
 def _query_release(columns: Columns, about: About) -> QueryRelease:
     names = tuple(columns["query"])
+    # What was typed in with its errors, and reconciled, has no question: its law is not known.
+    scale: Fraction | None = None
+    law = "discrete"
     if "question" in about:
-        question = _asked(about).question
-        if not isinstance(question, CountQueries) or question.names != names:
+        asked = _asked(about)
+        if not isinstance(asked.question, CountQueries) or asked.question.names != names:
             raise FileError("The file's question does not ask its queries.")
+        scale, law = asked.block_scales[0], str(asked.law)
     covariance = np.array(about["covariance"], np.float64)
     if covariance.shape != (len(names), len(names)) or not np.isfinite(covariance).all():
         raise FileError("The file's covariance does not fit its queries.")
@@ -87,10 +91,7 @@ def _query_release(columns: Columns, about: About) -> QueryRelease:
     unbiased = columns.get("unbiased")
     kept = None if unbiased is None else _numbers(unbiased, len(names))
     answers = _numbers(columns["count"], len(names))
-    # What was typed in with its errors, and reconciled, has no scales: its law is not known.
-    scale = Fraction(about["scales"][0]) if "scales" in about else None
-    errors = QueryErrors(names, covariance, scale, about.get("law", "discrete"))
-    return QueryRelease(answers, errors, facts, kept)
+    return QueryRelease(answers, QueryErrors(names, covariance, scale, law), facts, kept)
 
 
 def _numbers(column: Any, length: int) -> npt.NDArray[Any]:

@@ -43,6 +43,14 @@ def test_the_total_has_the_error_of_a_sum():
     assert release.total().std_error ** 2 == pytest.approx(m.variances.sum(), rel=1e-12)
 
 
+def test_totals_of_one_release_can_be_compared_and_of_two_cannot():
+    release = release_of([1, 2, 3])
+    assert (release.total() - release.total()).value == 0
+    assert (release.total() - release.total()).std_error == 0
+    with pytest.raises(tu.InputError, match="come from different releases"):
+        release.total() - release_of([1, 2, 3]).total()
+
+
 def test_the_table_is_ranks_counts_and_band():
     release = release_of([1, 2, 0, 11])
     table = release.to_frame()

@@ -56,9 +56,13 @@ class SortedRelease:
 
     def total(self) -> Estimate:
         """The sum of all counts: isotonic regression leaves it as it was measured."""
-        errors = SumErrors(len(self.fitted), self.scale, self.law)
         shown_for = None if self.unbiased is self else self.unbiased.total()
-        return Estimate(self.fitted.sum().item(), (("total", 1.0),), errors, shown_for)
+        return Estimate(self.fitted.sum().item(), (("total", 1.0),), self._errors, shown_for)
+
+    @cached_property
+    def _errors(self) -> SumErrors:
+        """The error of the total: one object, by which estimates of one release know each other."""
+        return SumErrors(len(self.fitted), self.scale, self.law)
 
     def band(self, level: float = 0.95) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Two sequences that hold all the true counts between them with that probability.
