@@ -45,23 +45,33 @@ Noise = Callable[[Ints, Sequence[Run], int], None]
 def _add_by(radix: int, below: Ints, own: Ints) -> None:
     for i in range(own.size):
         total = below[i * radix]
-        for child in range(i * radix + 1, (i + 1) * radix):
-            total += below[child]
+        for child in range(1, radix):
+            total += below[i * radix + child]
         own[i] = total
 
 
 @compiled
-def _add(below: Ints, radix: int, own: Ints) -> None:
-    if radix == 2:  # a constant makes vector code
+def _add(below: Ints, radix: int, own: Ints, scratch: Ints) -> None:
+    """Each of `own` becomes the sum of its children below."""
+    if radix == 2:  # constants make vector code
         _add_by(2, below, own)
     elif radix == 4:
         _add_by(4, below, own)
-    else:
-        _add_by(radix, below, own)
+    elif radix == 16:
+        _add_by(4, below, scratch[: 4 * own.size])
+        _add_by(4, scratch, own)
+    else:  # differences of prefix sums beat short loops
+        total = 0
+        for i in range(below.size):
+            scratch[i] = total
+            total += below[i]
+        scratch[below.size] = total
+        for i in range(own.size):
+            own[i] = scratch[(i + 1) * radix] - scratch[i * radix]
 
 
 @compiled
-def _add_up(cells: Ints, starts: Ints, radices: Ints, y: Ints) -> None:
+def _add_up(cells: Ints, starts: Ints, radices: Ints, y: Ints, scratch: Ints) -> None:
     """The true count of every node of full blocks, level k from y[starts[k]] on."""
     height = radices.size
     size = cells.size
@@ -69,7 +79,7 @@ def _add_up(cells: Ints, starts: Ints, radices: Ints, y: Ints) -> None:
     for k in range(height - 1, -1, -1):
         below = y[starts[k + 1] : starts[k + 1] + size]
         size //= radices[k]
-        _add(below, radices[k], y[starts[k] : starts[k] + size])
+        _add(below, radices[k], y[starts[k] : starts[k] + size], scratch)
 
 
 @compiled
@@ -183,7 +193,7 @@ class _Spans:
         blocks = self.blocks
         radices = np.array(blocks.inside, np.int64)
         leaves_together = blocks.together * blocks.width
-        work = np.empty(3 * leaves_together)
+        work = np.empty(3 * leaves_together + 1)
         values = np.empty(blocks.together * sum(blocks.counts), np.int64)
         layout: dict[int, tuple[Ints, tuple[Run, ...]]] = {}
         for number in numbers:
@@ -195,7 +205,7 @@ class _Spans:
                 layout[end - begin] = levels, _asked(blocks, runs)
             starts, asked = layout[end - begin]
             place = slice(begin * blocks.width, end * blocks.width)
-            _add_up(self.cells[place], starts, radices, values)
+            _add_up(self.cells[place], starts, radices, values, work.view(np.int64))
             self.truths[begin:end] = values[starts[0] : starts[0] + end - begin]
             self.noise(values, asked, number)
             leaves, roots = self.leaves[place], self.roots[begin:end]
