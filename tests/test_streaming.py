@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup._kernels.tree import fit
 from trueup.ask import Question
 from trueup.audit import audit, replay
 from trueup.errors import InputError
+from trueup.infer import node_values
+from trueup.paper.noise import measure_for_experiment
 
 QUESTIONS: list[Question] = [
     tu.UnitCounts(300),
@@ -44,6 +47,14 @@ def test_the_release_says_what_infer_says(question: Question) -> None:
     measured = tu.measure(counts, question, "1/2", "replace", unit="person", rows_per_unit=3)
     assert one.about == tu.infer(measured).about
     assert one.axis == question.answer_axis
+
+
+@pytest.mark.parametrize("shares", [None, ("1/2", 0, "1/4", "1/4")])
+def test_large_trees_are_inferred_as_small_ones_are(shares: tuple[object, ...] | None) -> None:
+    question = tu.TreeCounts(70_000, radices=(7, 100, 100), shares=shares)
+    measured = measure_for_experiment(np.arange(70_000) % 9, question, 1, seed=3)
+    expected = fit(question.shape.first, *node_values(measured))[-70_000:]
+    assert np.allclose(tu.infer(measured).counts(), expected, atol=1e-6)
 
 
 def test_without_noise_the_counts_come_back() -> None:

@@ -28,6 +28,7 @@ Method = Literal["large-first", "top-down", "exact"]
 METHODS = ("large-first", "top-down", "exact")
 
 _MOST_QUERIES = 4_000
+_MANY_CELLS = 1 << 15  # from here on blocks in the cache are worth the time to compile them
 
 
 def infer(
@@ -128,7 +129,7 @@ def _cells(measurement: Measurement) -> Floats:
     question = measurement.question
     if not isinstance(question, TreeCounts):
         return np.asarray(measurement.noisy, np.float64)
-    if question.radices:
+    if question.radices and question.size >= _MANY_CELLS:
         return _regular_cells(measurement, question)
     from trueup._kernels.tree import fit
 
