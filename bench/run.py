@@ -20,6 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 LONG = ("audit_full",)
+FOLD_ABOVE = 60
 SHOWN = (
     "numpy",
     "scipy",
@@ -69,7 +70,7 @@ def machine() -> list[str]:
     load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
     return [
         f"- Machine: {model}, {os.cpu_count()} cores{memory}{load}",
-        f"- System: {platform.system()} {platform.release()}, Python {platform.python_version()}",
+        f"- System: {platform.system()}, Python {platform.python_version()}",
         f"- Versions: {', '.join(versions)}",
         f"- Date: {time.strftime('%Y-%m-%d')}",
     ]
@@ -84,13 +85,26 @@ def section(name: str, path: Path, quick: bool = False) -> str:
     took = time.perf_counter() - begin
     printed = done.stdout.strip("\n")
     if "| ---" not in printed:
-        printed = f"```text\n{printed}\n```"
+        printed = _plain(printed.splitlines())
     ran = " ".join([f"python bench/{name}.py", *options])
     parts = [f"## {title(path)}", f"`{ran}`, {took:.0f} s", printed]
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:]
         parts.append(f"**Ended with status {done.returncode}.** {' '.join(last)}")
     return "\n\n".join(parts)
+
+
+def _plain(lines: list[str]) -> str:
+    """Plain lines as a block; of many, all but the last paragraph folded away."""
+    if len(lines) <= FOLD_ABOVE:
+        return _block(lines)
+    last = max(i for i, line in enumerate(lines) if not line) + 1 if "" in lines else FOLD_ABOVE
+    folded = f"<details><summary>{last} lines</summary>\n\n{_block(lines[:last])}\n\n</details>"
+    return f"{folded}\n\n{_block(lines[last:])}"
+
+
+def _block(lines: list[str]) -> str:
+    return "\n".join(["```text", *lines, "```"])
 
 
 def main() -> int:

@@ -49,6 +49,14 @@ def test_a_failing_benchmark_is_said_to_have_failed(tmp_path: Path) -> None:
     assert "no luck" in text
 
 
+def test_long_output_is_folded_and_none_is_lost(tmp_path: Path) -> None:
+    chatty = tmp_path / "chatty.py"
+    chatty.write_text('"""A chatty benchmark."""\nprint("\\n".join(map(str, range(100))))\n')
+    text = script("run").section("chatty", chatty)
+    assert "<details>" in text
+    assert all(f"\n{i}\n" in text for i in range(100))
+
+
 @pytest.mark.parametrize(("branching", "height"), [(2, 5), (3, 3), (16, 3)])
 def test_the_recurrence_of_the_peers_is_least_squares(branching: int, height: int) -> None:
     tree = tu.TreeCounts(branching ** (height - 1), branching=branching)
