@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from trueup.ask import Neighbours, Question, check_neighbours, check_question
 from trueup.epsilon import positive
-from trueup.measurement import Measurement
+from trueup.measurement import Measurement, block_scales, check_rows_per_unit, check_unit
 
 
 def measure(
@@ -30,12 +30,13 @@ def measure(
     """
     from trueup._kernels.laplace import add_noise_blocks
 
+    # Whatever is wrong with the request is said before the noise is drawn.
     epsilon = positive(epsilon)
-    answers = check_question(question).answers(counts)
-    # Built before the noise is drawn: whatever is wrong with the request is said by now.
-    blank = Measurement(
-        question, answers, epsilon, check_neighbours(neighbours), unit, rows_per_unit
-    )
-    lengths = [length for length, _ in question.blocks]
-    add_noise_blocks(answers, lengths, blank.block_scales)
+    check_question(question)
+    check_neighbours(neighbours)
+    check_unit(unit)
+    rows_per_unit = check_rows_per_unit(rows_per_unit)
+    scales = block_scales(question, epsilon, neighbours, rows_per_unit)
+    answers = question.answers(counts)
+    add_noise_blocks(answers, [length for length, _ in question.blocks], scales)
     return Measurement(question, answers, epsilon, neighbours, unit, rows_per_unit)

@@ -63,12 +63,8 @@ class Measurement:
         check_question(self.question)
         put(self, "epsilon", positive(self.epsilon))
         put(self, "neighbours", check_neighbours(self.neighbours))
-        put(self, "rows_per_unit", whole_number(self.rows_per_unit, "rows_per_unit"))
-        if not 1 <= self.rows_per_unit <= _MOST_ROWS:
-            raise InputError(
-                f"rows_per_unit must lie between 1 and {_MOST_ROWS:,}, got {self.rows_per_unit}."
-            )
-        put(self, "unit", text(self.unit, "unit, what one noise protects,"))
+        put(self, "unit", check_unit(self.unit))
+        put(self, "rows_per_unit", check_rows_per_unit(self.rows_per_unit))
         if not isinstance(self.private, bool):
             raise InputError(f"private must be True or False, got {self.private!r}.")
         if self.law not in LAWS:
@@ -191,6 +187,19 @@ class Measurement:
         stamp = "" if self.private else " NOT PRIVATE"
         kind = type(self.question).__name__
         return f"<Measurement{stamp}: {kind}, {len(self.noisy):,} answers, epsilon={self.epsilon}>"
+
+
+def check_unit(unit: object) -> str:
+    """What is protected, as text."""
+    return text(unit, "unit, what one noise protects,")
+
+
+def check_rows_per_unit(rows: object) -> int:
+    """How many rows one unit may have, refused unless at least 1."""
+    number = whole_number(rows, "rows_per_unit")
+    if not 1 <= number <= _MOST_ROWS:
+        raise InputError(f"rows_per_unit must lie between 1 and {_MOST_ROWS:,}, got {number}.")
+    return number
 
 
 def block_scales(

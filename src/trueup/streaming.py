@@ -9,13 +9,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, TreeCounts, UnitCounts, check_neighbours, unit_counts
+from trueup.ask import (
+    Neighbours,
+    Question,
+    TreeCounts,
+    UnitCounts,
+    check_neighbours,
+    check_question,
+    unit_counts,
+)
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.infer import errors_of, infer
 from trueup.measure import measure
-from trueup.measurement import block_scales, public_facts, relative_weights
+from trueup.measurement import (
+    block_scales,
+    check_rows_per_unit,
+    check_unit,
+    public_facts,
+    relative_weights,
+)
 from trueup.release import Release
 
 
@@ -40,8 +54,7 @@ def release(
     >>> found.range(0, 2).value + found.range(2, 4).value == found.total().value
     True
     """
-    if not isinstance(question, Question):
-        raise InputError(f"release needs a question such as TreeCounts(axis), got {question!r}.")
+    check_question(question)
     threads = whole_number(threads, "threads")
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}.")
@@ -59,8 +72,8 @@ def release(
     assert isinstance(question, (UnitCounts, TreeCounts))
     epsilon = positive(epsilon)
     check_neighbours(neighbours)
-    if whole_number(rows_per_unit, "rows_per_unit") < 1:
-        raise InputError(f"rows_per_unit must be at least 1, got {rows_per_unit}.")
+    check_unit(unit)
+    rows_per_unit = check_rows_per_unit(rows_per_unit)
     scales = block_scales(question, epsilon, neighbours, rows_per_unit)
     asked = question.asked if isinstance(question, TreeCounts) else (1,)
     prefix = _prefix(counts, question.size, radices, dict(zip(asked, scales, strict=True)), threads)
