@@ -23,7 +23,7 @@ from trueup.store import load
 from trueup.streaming import release
 
 if TYPE_CHECKING:
-    from trueup.owner import Ledger
+    from trueup.owner import Ledger, Owner
 
 __version__ = "0.1.0"
 
@@ -38,6 +38,7 @@ __all__ = [
     "LedgerError",
     "Measurement",
     "NoiseError",
+    "Owner",
     "QueryRelease",
     "Release",
     "SortedCounts",
@@ -59,7 +60,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The owner's names, imported when they are first used: analysts need no database."""
-    if name == "Ledger":
+    if name in ("Ledger", "Owner"):
         from trueup import owner
 
         return getattr(owner, name)

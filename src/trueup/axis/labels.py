@@ -104,19 +104,20 @@ class CategoryCells:
         return len(self.labels)
 
     @cached_property
-    def _cells(self) -> dict[Label, int]:
+    def by_label(self) -> dict[Label, int]:
+        """The cell of each label."""
         return {label: i for i, label in enumerate(self.labels)}
 
     def locate(self, values: npt.ArrayLike) -> Ints:
         """The cell of each label; -1 for strangers and what is missing."""
-        return _located(values, self._cells)
+        return _located(values, self.by_label)
 
     def boundary(self, value: object) -> int:
         """The number of labels before this one."""
         label = _plain(value)
-        if label is None or label not in self._cells:
+        if label is None or label not in self.by_label:
             raise _unknown(value, self.name, self.labels)
-        return self._cells[label]
+        return self.by_label[label]
 
     def boundaries(self, values: npt.ArrayLike) -> Ints:
         """As `boundary`, for an array."""
@@ -189,7 +190,7 @@ class HierarchyCells:
                 )
         object.__setattr__(self, "paths", paths)
         object.__setattr__(self, "level_names", names)
-        _ = self._cells  # refuses labels that cannot be told apart
+        _ = self.by_label  # refuses labels that cannot be told apart
 
     @property
     def size(self) -> int:
@@ -216,7 +217,7 @@ class HierarchyCells:
         return named
 
     @cached_property
-    def _cells(self) -> dict[Any, int]:
+    def by_label(self) -> dict[Any, int]:
         """Cells by path, by path written with slashes, and by last label where that is unique."""
         cells: dict[Any, int] = {}
         for i, path in enumerate(self.paths):
@@ -242,7 +243,7 @@ class HierarchyCells:
 
         A finest label that several paths end in falls into none of them: give the paths.
         """
-        return _located(values, self._cells)
+        return _located(values, self.by_label)
 
     def locate_columns(self, columns: Sequence[npt.ArrayLike]) -> Ints:
         """The cell of each row of label columns, one column a level, coarsest first."""

@@ -169,6 +169,22 @@ class Ledger:
         with _in_our_words(self.path):
             return self._store(charge, answer)
 
+    def recall(
+        self,
+        request: Mapping[str, object],
+        epsilon: object,
+        *,
+        key: str,
+        by: str | None = None,
+    ) -> bytes | None:
+        """The stored answer to a request under this key, as `spend` gives it; None if none yet."""
+        line = account.readable_request(request)
+        cost = positive(epsilon)
+        known = self._read(lambda now: now.known(account.usable_key(key), line, cost, by))
+        if known is None or known.answer is None:
+            return None
+        return self.spend(request, cost, draw=_never, key=key, by=by)
+
     def _charge(self, key: str, request: str, epsilon: Fraction, by: str | None) -> Charge:
         """The charge of this key, new or known, on disk and below the anchor."""
         with self._connected() as database:
@@ -342,6 +358,10 @@ class Ledger:
                 Anchor(now.ledger, now.number, now.hash).write(self.anchor)
             else:
                 sync_folder(self.anchor.parent)  # whoever wrote it may have died before this
+
+
+def _never() -> bytes:
+    raise LedgerError("A stored answer was lost while it was read; nothing was released.")
 
 
 def _beside(path: Path, ending: str) -> Path:

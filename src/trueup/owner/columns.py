@@ -1,0 +1,150 @@
+"""Kinds of columns: what the counting asks for, and what an engine has in store.
+
+Types are declared or part of a table's public schema, never guessed from values. An engine turns
+each wanted column into one plain form, so that all that follows is the same for every engine:
+
+    integer   64-bit whole numbers; what is not whole, or does not fit, is null
+    number    float64, NaN and infinities included
+    text      text
+    time      microseconds since 1970 in UTC, as 64-bit whole numbers
+    address   IPv4 addresses as whole numbers
+    boolean   true or false
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from trueup.errors import InputError, SourceError
+
+Kind = Literal["integer", "number", "text", "time", "address", "boolean"]
+# "raw" is the text of a CSV or JSON file, or a column of Python objects: read value by value.
+Storage = Literal[
+    "integer", "float", "decimal", "text", "date", "time", "boolean", "raw", "something else"
+]
+
+DECLARABLE: tuple[Kind, ...] = ("integer", "number", "text", "time", "boolean")
+_HOLDS: dict[Kind, tuple[Storage, ...]] = {
+    "integer": ("integer", "float", "decimal", "raw"),
+    "number": ("float", "decimal", "integer", "raw"),
+    "text": ("text", "raw"),
+    "time": ("time", "date", "raw"),
+    "address": ("text", "integer", "raw"),
+    "boolean": ("boolean", "raw"),
+}
+_NATURAL: dict[Storage, Kind] = {
+    "integer": "integer",
+    "float": "number",
+    "decimal": "number",
+    "text": "text",
+    "date": "time",
+    "time": "time",
+    "boolean": "boolean",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A column to be read: its name, what it is stored as, the kind it becomes, its new name."""
+
+    column: str
+    storage: Storage
+    kind: Kind
+    name: str
+
+
+Schema = Mapping[str, Storage] | None  # None: any column may be there, as in lines of JSON
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The public schema together with the types that the owner declared."""
+
+    schema: Schema
+    declared: Mapping[str, Kind] | None
+
+    def __post_init__(self) -> None:
+        for column, kind in (self.declared or {}).items():
+            if kind not in DECLARABLE:
+                raise InputError(
+                    f"The type of column {column!r} must be one of {', '.join(DECLARABLE)}, "
+                    f"got {kind!r}."
+                )
+            self.wanted(column, kind, "declared")
+
+    def storage(self, column: str) -> Storage:
+        """How a column is stored; a column that is not there is refused."""
+        if self.schema is None:
+            return "raw"
+        if column not in self.schema:
+            raise SourceError(f"The source has no column {column!r}.")
+        return self.schema[column]
+
+    def wanted(self, column: str, kind: Kind, name: str) -> Wanted:
+        """A column to be read as a kind, refused by the schema alone if that cannot be."""
+        storage = self.storage(column)
+        if storage not in _HOLDS[kind]:
+            raise SourceError(
+                f"Column {column!r} holds {_plural(storage)}, where {_plural(kind)} are needed."
+            )
+        return Wanted(column, storage, kind, name)
+
+    def compared(self, column: str, name: str) -> Wanted:
+        """A column of a filter: of its declared kind, or its own kind in a typed source.
+
+        Once the owner has declared columns, a filter may use only those.
+        """
+        storage = self.storage(column)
+        if self.declared is not None and column in self.declared:
+            return self.wanted(column, self.declared[column], name)
+        if self.declared is not None or storage not in _NATURAL:
+            raise SourceError(
+                f"The filter uses column {column!r}, whose type was not declared. "
+                f'Name it when the source is opened: columns={{{column!r}: "text"}}.'
+            )
+        return self.wanted(column, _NATURAL[storage], name)
+
+    def naming(self, column: str, name: str) -> Wanted:
+        """A column whose values name units, groups or nodes: text or whole numbers."""
+        storage = self.storage(column)
+        kind = (self.declared or {}).get(column, _NATURAL.get(storage, "text"))
+        if kind not in ("text", "integer"):
+            raise SourceError(
+                f"Column {column!r} holds {_plural(storage)}; text or whole numbers are needed "
+                f"where values are names."
+            )
+        return self.wanted(column, kind, name)
+
+
+def _plural(kind: str) -> str:
+    return {
+        "integer": "whole numbers",
+        "number": "numbers",
+        "float": "numbers",
+        "decimal": "numbers",
+        "text": "text",
+        "time": "times",
+        "date": "dates",
+        "address": "addresses",
+        "boolean": "true or false",
+    }.get(kind, kind)
+
+
+class Engine(Protocol):
+    """What an engine must know that narwhals does not: a few native lines each."""
+
+    divides: bool  # whether a float divided by a constant is rounded once, as IEEE 754 has it
+
+    def typed(self, native: Any, wanted: list[Wanted]) -> Any:
+        """The native frame with the wanted columns only, each in the plain form of its kind."""
+
+    def hashed(self, native: Any, columns: list[str], key: str) -> Any:
+        """The native frame with one more column `hash`, of the given columns and a key."""
+
+    def between(self, native: Any, column: str, edges: list[float]) -> Any:
+        """A native frame of `cell` and `rows`: how many values lie in each [edge, next edge)."""
+
+    def run(self, native: Any) -> Any:
+        """The result as an Arrow table. It holds counts and what they are counts of, no more."""

@@ -1,0 +1,192 @@
+"""Counting: the unit counts of an axis, inside the engine; only counts leave it.
+
+Each kind of axis gives one expression, the same for every engine, that keeps the rows on the axis
+and names their cells. Ends are compared first, so no value is cast that might not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trueup.axis import Axis
+from trueup.axis.dates import DateCells
+from trueup.axis.ipv4 import Ipv4Cells
+from trueup.axis.labels import CategoryCells, HierarchyCells
+from trueup.axis.numbers import EdgeCells, IntegerCells, Ints, RegularCells
+from trueup.owner.columns import Columns, Kind
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+_MICROSECONDS = {"minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000}
+_MICROSECONDS |= {"week": 7 * _MICROSECONDS["day"], "month": _MICROSECONDS["day"]}
+_MOST_CHECKED = 1 << 22  # edges that are worth checking before a count
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How to count over one axis: the kind its column is read as, which rows, which cells.
+
+    `cell` names a group for each row; `fold` turns the groups' names and sizes into unit counts.
+    Where the edges follow no rule there is no such expression, and the engine is given `edges`.
+    """
+
+    kind: Kind
+    keep: Callable[[nw.Expr], nw.Expr]
+    cell: Callable[[nw.Expr], nw.Expr]
+    fold: Callable[[Any, Ints], Ints]
+    edges: tuple[float, ...] | None = None
+
+
+def counting(axis: Axis, columns: Columns, divides: bool = True) -> Counting:
+    """How to count over an axis, given the public schema of its source.
+
+    `divides` is False for an engine that multiplies by the reciprocal of a constant instead of
+    dividing by it, which may end one float away.
+    """
+    cells = axis.cells
+    match cells:
+        case IntegerCells():
+            return Counting(
+                "integer",
+                lambda x: (x >= cells.first) & (x <= cells.last),
+                lambda x: x,
+                lambda keys, rows: _spread(np.asarray(keys) - cells.first, rows, cells.size),
+            )
+        case RegularCells():
+            by_hand = divides or _arithmetic(cells) == "multiply"
+            return Counting(
+                "number",
+                lambda x: (x >= cells.low) & (x < cells.high),
+                lambda x: _regular(x, cells),
+                lambda keys, rows: _spread(keys, rows, cells.size),
+                None if by_hand else tuple(cells.edges_at(np.arange(cells.bins + 1)).tolist()),
+            )
+        case EdgeCells():
+            return Counting(
+                "number",
+                lambda x: (x >= cells.edges[0]) & (x < cells.edges[-1]),
+                lambda x: x,
+                lambda keys, rows: _spread(keys, rows, cells.size),
+                cells.edges,
+            )
+        case DateCells():
+            return _dates(cells)
+        case Ipv4Cells():
+            width, last = 1 << cells.shift, cells.base + (cells.size << cells.shift)
+            return Counting(
+                "address",
+                lambda x: (x >= cells.base) & (x < last),
+                lambda x: _quotient(x - cells.base, width),
+                lambda keys, rows: _spread(keys, rows, cells.size),
+            )
+        case CategoryCells() | HierarchyCells():
+            return _labels(axis.name, cells, columns)
+
+
+def _spread(cells: Any, rows: Ints, size: int) -> Ints:
+    counts = np.zeros(size, np.int64)
+    np.add.at(counts, np.asarray(cells, np.int64), rows)
+    return counts
+
+
+def _labels(name: str, cells: CategoryCells | HierarchyCells, columns: Columns) -> Counting:
+    """Rows are grouped by their own label; only declared labels are let through."""
+    known = cells.by_label
+    text = [label for label in known if isinstance(label, str)]
+    whole = [label for label in known if isinstance(label, int)]
+    storage = columns.storage(name)
+    as_text = bool(text) if storage == "raw" else storage == "text"
+    kind: Kind = "text" if as_text or not whole else "integer"
+    labels: list[Any] = text if kind == "text" else whole
+
+    def fold(keys: Any, rows: Ints) -> Ints:
+        return _spread([known[key] for key in keys], rows, cells.size)
+
+    return Counting(kind, lambda x: x.is_in(labels), lambda x: x, fold)
+
+
+def _dates(cells: DateCells) -> Counting:
+    """Cells of one width; months are counted as days, and added up out here."""
+    start, stop = int(cells.edges[0]), int(cells.edges[-1])
+    width = _MICROSECONDS[cells.unit]
+    first_parts = np.arange(start, stop, width, dtype=np.int64)
+    cell_of_part = np.searchsorted(cells.edges, first_parts, side="right") - 1
+    return Counting(
+        "time",
+        lambda t: (t >= start) & (t < stop),
+        lambda t: _quotient(t - start, width),
+        lambda keys, rows: _spread(cell_of_part[np.asarray(keys, np.int64)], rows, cells.size),
+    )
+
+
+def _quotient(whole: nw.Expr, width: int) -> nw.Expr:
+    """A whole number of at least 0 divided by another, rounded down.
+
+    Some engines divide whole numbers as floats: the quotient is settled by multiplying back.
+    """
+    import narwhals as nw
+
+    if width == 1:
+        return whole
+    guess = (whole // width).cast(nw.Int64)
+    low = nw.when(guess * width > whole).then(guess - 1).otherwise(guess)
+    return nw.when((guess + 1) * width <= whole).then(guess + 1).otherwise(low)
+
+
+def _regular(x: nw.Expr, cells: RegularCells) -> nw.Expr:
+    """The bin of a value on the axis, as `RegularCells.locate` finds it."""
+    import narwhals as nw
+
+    start, width, bins = cells.low, cells.high - cells.low, cells.bins
+    offset = x - start if start else x
+    way = _arithmetic(cells)
+    if way == "multiply":
+        return (offset * (bins / width)).floor().cast(nw.Int64)
+    place = offset * float(bins) / width
+    guess = place.floor()
+    if way == "multiply and divide":
+        return guess.cast(nw.Int64)
+
+    def edge(index: nw.Expr) -> nw.Expr:
+        return (index * width) / float(bins) + start
+
+    low = nw.when(x < edge(guess)).then(guess - 1).otherwise(guess)
+    settled = nw.when(x >= edge(guess + 1)).then(guess + 1).otherwise(low)
+    settled = nw.when(settled > bins - 1).then(nw.lit(float(bins - 1))).otherwise(settled)
+    # Away from the edges, rounding cannot reach across one, and the guess is the bin.
+    near = 4 * float(np.spacing(max(abs(cells.low), abs(cells.high)))) * bins / width
+    near += bins * 2.0**-50
+    if near >= 0.25:
+        return settled.cast(nw.Int64)
+    rest = place - guess
+    inside = (rest >= near) & (rest <= 1 - near)
+    return nw.when(inside).then(guess).otherwise(settled).cast(nw.Int64)
+
+
+@lru_cache(maxsize=256)
+def _arithmetic(cells: RegularCells) -> str:
+    """How much arithmetic finds the bin of every float64 on the axis, without comparing edges.
+
+    Each way is a rising function of the value, so it is right for all values if it is right at
+    every edge and at the last value before it.
+    """
+    if cells.bins > _MOST_CHECKED:
+        return "compare"
+    index = np.arange(cells.bins + 1, dtype=np.int64)
+    edges = cells.edges_at(index)
+    before = np.nextafter(edges[1:], -np.inf)
+    width, bins = cells.high - cells.low, float(cells.bins)
+    ways: dict[str, Callable[[Any], Any]] = {
+        "multiply": lambda x: np.floor((x - cells.low) * (bins / width)),
+        "multiply and divide": lambda x: np.floor((x - cells.low) * bins / width),
+    }
+    for name, way in ways.items():
+        if np.array_equal(way(edges[:-1]), index[:-1]) and np.array_equal(way(before), index[:-1]):
+            return name
+    return "compare"

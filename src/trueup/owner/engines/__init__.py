@@ -1,0 +1,1 @@
+"""One module an engine: the few lines that narwhals has no words for."""

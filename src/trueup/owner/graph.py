@@ -1,0 +1,58 @@
+"""Graphs: an edge table, one row an edge, and the degrees it gives its nodes.
+
+Loops are not counted, and an edge given twice counts once, whatever its direction if the graph has
+none: one row more or less moves one degree by one, or two degrees in an undirected graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from trueup.errors import InputError
+
+KINDS = ("undirected", "directed", "bipartite")
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The two columns of an edge table, and what its edges mean.
+
+    In a directed graph the degree of a node is how many others it points to; in a bipartite one,
+    whose two columns number different things, it is that of the first column's nodes.
+
+    >>> Graph("src", "dst").ends
+    2
+    """
+
+    source: str
+    target: str
+    kind: str = "undirected"
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"A graph must be one of {', '.join(KINDS)}, got {self.kind!r}.")
+        for name in (self.source, self.target):
+            if not isinstance(name, str) or not name:
+                raise InputError(f"An edge's end must be the name of a column, got {name!r}.")
+        if self.source == self.target:
+            raise InputError("The two ends of an edge must be two columns.")
+
+    @property
+    def ends(self) -> int:
+        """How many degrees an edge adds to."""
+        return 2 if self.kind == "undirected" else 1
+
+    def neighbours(self, native: Any) -> Any:
+        """A native frame of `value`: a node's name, once for each of its neighbours."""
+        import narwhals as nw
+
+        source, target = nw.col("source"), nw.col("target")
+        edges = nw.from_native(native).filter(~source.is_null(), ~target.is_null())
+        if self.kind != "bipartite":
+            edges = edges.filter(source != target)
+        edges = edges.select(source.alias("value"), target.alias("other"))
+        if self.kind == "undirected":
+            back = edges.select(nw.col("other").alias("value"), nw.col("value").alias("other"))
+            edges = nw.concat([edges, back])
+        return edges.unique().select("value").to_native()

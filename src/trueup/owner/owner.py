@@ -1,0 +1,306 @@
+"""The owner: a source and a ledger, the one door to the data."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from trueup.ask import Neighbours, Question, SortedCounts, UnitCounts, check_neighbours
+from trueup.axis import Axis
+from trueup.axis.numbers import Ints, whole_number
+from trueup.epsilon import positive
+from trueup.errors import InputError, NoiseError
+from trueup.measure import measure
+from trueup.measurement import Measurement
+from trueup.owner import where as filters
+from trueup.owner.columns import Columns, Kind, Wanted
+from trueup.owner.counting import counting
+from trueup.owner.graph import Graph
+from trueup.owner.ledger import Ledger
+from trueup.owner.sampling import bounded
+from trueup.owner.source import open_source, quietly
+
+_MOST_ROWS = 1 << 40  # of a unit: more is a typing error, and its noise would drown any table
+
+
+class Owner:
+    """The one door to a sensitive table: what goes through it is noisy, and paid for.
+
+    `source` is a path or glob of files, a postgresql:// address, or a table of DuckDB, pandas,
+    Polars, Arrow, Spark or Ibis. What is protected is one row; or, with `unit="user_id"` and
+    `rows_per_unit=c`, all rows of a user, of which at most c are counted; or, for an edge table
+    with `edges=("src", "dst")`, one edge. `columns` declares the types of columns that filters and
+    units use, where the source does not: {"borough": "text", "age": "integer"}.
+
+    >>> import pyarrow as pa
+    >>> from tempfile import mkdtemp
+    >>> from trueup.ask import UnitCounts
+    >>> trips = pa.table({"hour": [0, 0, 23, 99, None]})
+    >>> owner = Owner(trips, Ledger(mkdtemp() + "/trips.ledger", limit=1))
+    >>> m = owner.measure(UnitCounts(Axis.integers("hour", 0, 23)), epsilon="1/10")
+    >>> len(m.noisy), owner.ledger.remaining
+    (24, Fraction(9, 10))
+    """
+
+    def __init__(
+        self,
+        source: object,
+        ledger: Ledger,
+        *,
+        unit: str | None = None,
+        rows_per_unit: int = 1,
+        columns: Mapping[str, Kind] | None = None,
+        table: str | None = None,
+        edges: tuple[str, str] | None = None,
+        graph: str = "undirected",
+    ) -> None:
+        if not isinstance(ledger, Ledger):
+            raise InputError(f"An owner needs a Ledger, got {type(ledger).__name__}.")
+        self.ledger = ledger
+        self.rows_per_unit = whole_number(rows_per_unit, "rows_per_unit")
+        if not 1 <= self.rows_per_unit <= _MOST_ROWS:
+            raise InputError(f"rows_per_unit must be at least 1, got {rows_per_unit}.")
+        if unit is None and self.rows_per_unit != 1:
+            raise InputError('rows_per_unit goes with a unit, such as unit="user_id".')
+        self.graph = None if edges is None else Graph(*_two(edges), graph)
+        if self.graph is not None and unit is not None:
+            raise InputError(
+                "A graph protects an edge. Protecting a node, with all its edges, is another "
+                "mechanism, which trueup does not have: leave unit= out."
+            )
+        self.unit = unit
+        self._source = open_source(source, table)
+        self.columns = Columns(self._source.schema, columns)
+        self._turn = threading.Lock() if self._source.shared else contextlib.nullcontext()
+        self._always = self._wanted_always()
+
+    @property
+    def protects(self) -> str:
+        """What the noise hides: "row", "edge", or the column that names the unit."""
+        return "edge" if self.graph is not None else self.unit or "row"
+
+    def measure(
+        self,
+        question: Question,
+        epsilon: object,
+        key: str | None = None,
+        *,
+        where: str | None = None,
+        neighbours: Neighbours = "add-remove",
+        by: str | None = None,
+    ) -> Measurement:
+        """The noisy answers to a question, charged to the ledger before they are drawn.
+
+        Without a key each call is a new charge; the same key returns the same stored bytes and
+        charges once. `where` is a filter (see trueup.owner.where). `by` is written into the ledger:
+        on whose behalf. Every measurement costs its full ε, whatever its filter.
+        """
+        if not isinstance(question, Question):
+            raise InputError(
+                f"measure needs a question such as TreeCounts(axis), got {question!r}."
+            )
+        return self._spend(question, {}, epsilon, key, where, neighbours, by)
+
+    def count_groups(
+        self,
+        group: str | None,
+        epsilon: object,
+        key: str | None = None,
+        *,
+        where: str | None = None,
+        neighbours: Neighbours = "add-remove",
+        by: str | None = None,
+    ) -> Measurement:
+        """How many different values a column has, or nodes with an edge a graph: one noisy count.
+
+        A row adds at most one group (an undirected edge at most two). Use it where the number of
+        groups is not public, before asking `SortedCounts`; it costs its own ε.
+        """
+        if (group is None) != (self.graph is not None):
+            raise InputError("count_groups counts a column's values, or with None a graph's nodes.")
+        question = UnitCounts(Axis.categories(group or "node", ["groups"]))
+        return self._spend(question, {"groups": group}, epsilon, key, where, neighbours, by)
+
+    def _spend(
+        self,
+        question: Question,
+        special: dict[str, object],
+        epsilon: object,
+        key: str | None,
+        where: str | None,
+        neighbours: Neighbours,
+        by: str | None,
+    ) -> Measurement:
+        # Everything that can be wrong with the request is found here, before it is charged; all of
+        # it follows from the request, the schema and the ledger.
+        cost = positive(epsilon)
+        neighbours = check_neighbours(neighbours)
+        key = secrets.token_hex(16) if key is None else key
+        part = None if where is None else filters.parse(where)
+        rows = self.rows_per_unit
+        if special and self.graph is not None:
+            rows = self.graph.ends  # an edge may bring two nodes
+        request = {
+            "question": question.to_json(),
+            **special,
+            "neighbours": neighbours,
+            "unit": self.protects,
+            "rows_per_unit": rows,
+            "where": None if part is None else filters.written(part),
+            "source": dict(self._source.about),
+        }
+        stored = self.ledger.recall(request, cost, key=key, by=by)
+        if stored is None:
+            count = self._prepare(question, part, bool(special))
+            _check_noise(question, cost, neighbours, rows)
+
+            def draw() -> bytes:
+                with self._turn:
+                    counts = quietly(
+                        count,
+                        f"The source could not be read. The charge stands: ask again under the key "
+                        f"{key!r}, at no further cost.",
+                    )
+                noisy = measure(
+                    counts, question, cost, neighbours, unit=self.protects, rows_per_unit=rows
+                )
+                return noisy.to_bytes()
+
+            stored = self.ledger.spend(request, cost, draw=draw, key=key, by=by)
+        answer = Measurement.from_bytes(stored)
+        if not answer.private:
+            raise NoiseError("The stored answer is NOT PRIVATE; it was not released.")
+        return answer
+
+    # From a question to a count that is ready to run.
+
+    def _wanted_always(self) -> list[Wanted]:
+        """The columns that every count reads: the unit's, or the ends of an edge."""
+        if self.graph is not None:
+            ends = {"source": self.graph.source, "target": self.graph.target}
+            wanted = [self.columns.naming(column, name) for name, column in ends.items()]
+            if self.graph.kind == "undirected" and wanted[0].kind != wanted[1].kind:
+                raise InputError("The two ends of an undirected edge must be columns of one type.")
+            return wanted
+        return [] if self.unit is None else [self.columns.naming(self.unit, "unit")]
+
+    def _prepare(
+        self, question: Question, part: filters.Part | None, groups: bool
+    ) -> Callable[[], Ints]:
+        """A count that is ready to run: its columns checked, its query built, no row read."""
+        axis = getattr(question, "axis", None)
+        wanted = list(self._always)
+        plan = None
+        if groups or isinstance(question, SortedCounts):
+            by = axis.name if axis is not None else getattr(question, "by", None)
+            if self.graph is None:
+                if by is None:
+                    raise InputError(
+                        'Name the column that has the groups: SortedCounts(n, by="…").'
+                    )
+                wanted.append(self.columns.naming(by, "value"))
+            if not groups:
+                self._check_ends(question)
+        elif self.graph is not None:
+            raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
+        elif isinstance(axis, Axis):
+            plan = counting(axis, self.columns, self._source.engine.divides)
+            wanted.append(self.columns.wanted(axis.name, plan.kind, "value"))
+        else:
+            raise InputError(f"An owner cannot count for {type(question).__name__}.")
+        if part is not None:
+            compared = {
+                column: self.columns.compared(column, f"filter{place}")
+                for place, column in enumerate(filters.columns(part))
+            }
+            part = filters.checked(part, {column: one.kind for column, one in compared.items()})
+            wanted.extend(compared.values())
+        with self._turn:
+            return quietly(
+                lambda: self._build(wanted, plan, part, groups, question.size),
+                "The source cannot be opened, or is no longer as it was.",
+            )
+
+    def _check_ends(self, question: Question) -> None:
+        ends = 1 if self.graph is None else self.graph.ends
+        if getattr(question, "ends", 1) != ends:
+            kind = "table" if self.graph is None else f"{self.graph.kind} graph"
+            raise InputError(
+                f"A row of this {kind} counts for {ends} group{'s'[: ends - 1]}: "
+                f"ask SortedCounts(…, ends={ends})."
+            )
+        if self.graph is not None and getattr(question, "by", None) is not None:
+            raise InputError("A graph's groups are its nodes: leave by= out of SortedCounts.")
+
+    def _build(
+        self,
+        wanted: list[Wanted],
+        plan: Any,
+        part: filters.Part | None,
+        groups: bool,
+        size: int,
+    ) -> Callable[[], Ints]:
+        import narwhals as nw
+
+        engine = self._source.engine
+        rows = nw.from_native(engine.typed(self._source.frame(wanted), wanted))
+        if part is not None:
+            compared = {one.column: one for one in wanted if one.name.startswith("filter")}
+            rows = rows.filter(filters.expression(part, compared))
+        if self.graph is not None:
+            rows = nw.from_native(self.graph.neighbours(rows.to_native()))
+        value = nw.col("value")
+        rows = rows.filter(~value.is_null() if plan is None else plan.keep(value))
+        if self.unit is not None:
+            key = secrets.token_hex(32)
+            rows = nw.from_native(bounded(rows.to_native(), engine, self.rows_per_unit, key))
+        if plan is None:
+            sizes = rows.group_by("value").agg(nw.len().alias("rows"))
+            if groups:
+                counted = sizes.select(nw.len().alias("rows"))
+                return lambda: np.asarray(engine.run(counted.to_native())["rows"], np.int64)
+            shape = sizes.group_by("rows").agg(nw.len().alias("groups"))
+            return lambda: _largest(engine.run(shape.to_native()), size)
+        if plan.edges is not None:
+            native = engine.between(rows.to_native(), "value", list(plan.edges))
+        else:
+            cells = rows.select(plan.cell(value).alias("cell"))
+            native = cells.group_by("cell").agg(nw.len().alias("rows")).to_native()
+
+        def run() -> Ints:
+            table = engine.run(native)
+            return plan.fold(table["cell"].to_pylist(), np.asarray(table["rows"], np.int64))
+
+        return run
+
+
+def _two(edges: object) -> tuple[str, str]:
+    if not isinstance(edges, (tuple, list)) or len(edges) != 2:
+        raise InputError(f'edges must name two columns, such as ("src", "dst"), got {edges!r}.')
+    return edges[0], edges[1]
+
+
+def _largest(table: Any, most: int) -> Ints:
+    """The sizes of the groups, the largest ones only if there are more than were declared.
+
+    A record moves one size by one, and so at most one of the largest by one.
+    """
+    sizes = np.asarray(table["rows"], np.int64)
+    order = np.argsort(-sizes)
+    times = np.asarray(table["groups"], np.int64)[order]
+    before = np.concatenate([[0], np.cumsum(times)[:-1]]) if len(times) else times
+    return np.repeat(sizes[order], np.clip(most - before, 0, times))
+
+
+def _check_noise(question: Question, cost: Any, neighbours: Neighbours, rows: int) -> None:
+    """Makes the noise's tables, and so refuses noise that cannot be drawn, before the charge."""
+    from trueup._kernels.laplace_tables import checked_scale
+
+    unit = question.price(neighbours) * rows / cost
+    for _, weight in question.blocks:
+        checked_scale(unit / weight)

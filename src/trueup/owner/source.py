@@ -1,0 +1,334 @@
+"""Sources: tables wherever they are, opened by the engine that suits them."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import os
+import urllib.parse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from trueup.errors import InputError, SourceError, TrueupError
+from trueup.owner.columns import Engine, Schema, Storage, Wanted
+from trueup.owner.engines import duckdb as duck
+from trueup.owner.engines.duckdb import DuckDb
+from trueup.owner.engines.polars import Polars
+from trueup.owner.engines.postgres import Postgres
+from trueup.owner.engines.spark import Spark
+
+T = TypeVar("T")
+
+_FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".duckdb": "database",
+    ".ddb": "database",
+    ".db": "database",
+}
+_PACKED = (".gz", ".zst")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that can be opened: its engine, its public schema, and its public description.
+
+    `frame` gives the engine's own frame, with at least the wanted columns; it reads no row.
+    `shared` says that measurements must take turns, because the frame belongs to one connection.
+    """
+
+    engine: Engine
+    schema: Schema
+    frame: Callable[[list[Wanted]], Any]
+    about: Mapping[str, str]
+    shared: bool = True
+
+
+def quietly(action: Callable[[], T], words: str) -> T:
+    """What an engine returns, or our own words: none of its messages passes, for they quote data.
+
+    The error is raised outside the handler, so that it does not carry the engine's with it.
+    """
+    try:
+        return action()
+    except TrueupError:
+        raise
+    except Exception:
+        pass
+    raise SourceError(words)
+
+
+def open_source(source: object, table: str | None = None) -> Source:
+    """The source that was given, with its public schema read."""
+    if isinstance(source, (str, os.PathLike)):
+        place = os.fspath(source)
+        if place.startswith(("postgresql://", "postgres://")):
+            return _postgres_address(place, table)
+        return _files(place, table)
+    if table is not None:
+        raise InputError("table= goes with a database file or a postgresql:// address only.")
+    if type(source).__module__.partition(".")[0] == "narwhals":
+        source = source.to_native()  # type: ignore[attr-defined]
+    kind = type(source).__module__.partition(".")[0].lstrip("_")
+    name = type(source).__name__
+    opened = {
+        "duckdb": _relation,
+        "pandas": _pandas,
+        "polars": _polars,
+        "pyarrow": _arrow,
+        "pyspark": _spark,
+        "ibis": _ibis,
+    }.get(kind)
+    if opened is None:
+        raise InputError(
+            f"A source is a path, a postgresql:// address, or a table of DuckDB, pandas, Polars, "
+            f"Arrow, Spark or Ibis; got {name}."
+        )
+    return quietly(lambda: opened(source), f"The {kind} {name} is not a table that can be read.")
+
+
+# Tables in memory and in other hands.
+
+
+def _relation(relation: Any) -> Source:
+    if not hasattr(relation, "project"):
+        raise InputError("Give a DuckDB relation, such as connection.table('trips').")
+    return Source(DuckDb(), duck.schema(relation), lambda _: relation, {"kind": "duckdb"})
+
+
+def _polars(frame: Any) -> Source:
+    from trueup.owner.engines import polars
+
+    lazy = frame.lazy()
+    return Source(Polars(), polars.schema(lazy), lambda _: lazy, {"kind": "polars"}, shared=False)
+
+
+def _spark(frame: Any) -> Source:
+    from trueup.owner.engines import spark
+
+    return Source(Spark(), spark.schema(frame), lambda _: frame, {"kind": "spark"})
+
+
+def _ibis(table: Any) -> Source:
+    from trueup.owner.engines import postgres
+
+    if table.get_backend().name != "postgres":
+        raise InputError("Ibis tables are read from PostgreSQL only; give other tables directly.")
+    about = {"kind": "postgresql", "name": str(table.get_name())}
+    return Source(Postgres(), postgres.schema(table), lambda _: table, about)
+
+
+def _postgres_address(address: str, table: str | None) -> Source:
+    from trueup.owner.engines import postgres
+
+    if not table:
+        raise InputError('Name the table as well: table="trips".')
+    host = urllib.parse.urlsplit(address).hostname or "this machine"
+    opened = quietly(
+        lambda: postgres.connect(address, table),
+        f"The table {table!r} cannot be opened on the PostgreSQL server at {host}.",
+    )
+    return quietly(lambda: _ibis(opened), f"The table {table!r} cannot be read.")
+
+
+def _arrow(table: Any) -> Source:
+    if not hasattr(table, "schema"):
+        raise InputError("Give an Arrow table or dataset.")
+    return Source(
+        DuckDb(),
+        duck.schema(_connection().from_arrow(table)),
+        lambda _: _connection().from_arrow(table),
+        {"kind": "arrow"},
+        shared=False,
+    )
+
+
+def _pandas(frame: Any) -> Source:
+    """pandas by way of Arrow. A column of Python objects is read value by value, as asked for."""
+    import pyarrow as pa
+
+    if not hasattr(frame, "columns"):
+        raise InputError("Give a pandas DataFrame.")
+    names = [name for name in frame.columns if isinstance(name, str)]
+    objects = [name for name in names if frame[name].dtype == object]
+    schema: dict[str, Storage] = dict.fromkeys(objects, "raw")
+    if plain := [name for name in names if name not in objects]:
+        empty = pa.Table.from_pandas(frame[plain].head(0), preserve_index=False)
+        schema |= duck.schema(_connection().from_arrow(empty))
+
+    def opened(wanted: list[Wanted]) -> Any:
+        columns = {}
+        for one in {one.column: one for one in wanted}.values():
+            values = frame[one.column]
+            if one.column not in objects:
+                columns[one.column] = pa.array(values, from_pandas=True)
+            else:
+                texts = map(_text, values, values.isna())
+                columns[one.column] = pa.array(texts, pa.string())
+        return _connection().from_arrow(pa.table(columns))
+
+    return Source(DuckDb(), schema, opened, {"kind": "pandas"}, shared=False)
+
+
+def _text(value: object, missing: bool) -> str | None:
+    """A Python object as the text of a file would have it; what has no such text is null."""
+    try:
+        return None if missing else str(value)
+    except Exception:  # a stranger's __str__ may raise what it likes
+        return None
+
+
+# Files, all opened by DuckDB.
+
+
+def _connection() -> Any:
+    """A connection of our own to DuckDB in memory, of which a process has one."""
+    return _quiet(_memory(os.getpid()).cursor())
+
+
+@cache
+def _memory(process: int) -> Any:
+    return _connect(":memory:")
+
+
+def _connect(path: str, **settings: Any) -> Any:
+    """DuckDB as we want it: it fetches no extensions, and thinks in UTC."""
+    import duckdb
+
+    connection = duckdb.connect(
+        path,
+        config={"autoinstall_known_extensions": False, "autoload_known_extensions": False},
+        **settings,
+    )
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("SET GLOBAL preserve_insertion_order = false")
+    return _quiet(connection)
+
+
+def _quiet(connection: Any) -> Any:
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def _files(place: str, table: str | None) -> Source:
+    bare = Path(place)
+    if bare.suffix in _PACKED:
+        bare = bare.with_suffix("")
+    kind = _FORMATS.get(bare.suffix.lower())
+    if kind is None:
+        raise InputError(
+            f"{place!r} has no ending that says what it is. Known endings: {', '.join(_FORMATS)}, "
+            f"and .gz or .zst after .csv, .tsv and .jsonl."
+        )
+    found = sorted(glob.glob(place, recursive=True)) if not Path(place).exists() else [place]
+    if not found:
+        raise SourceError(f"There is no file {place!r}.")
+    if (kind == "database") != (table is not None):
+        raise InputError(
+            "table= goes with a database file or a postgresql:// address only."
+            if table is not None
+            else f'{place!r} is a database; name the table as well: table="trips".'
+        )
+    about = {"kind": kind, "name": bare.name} | ({"table": table} if table else {})
+    opened: dict[str, Callable[[], tuple[Schema, Callable[[list[Wanted]], Any]]]] = {
+        "parquet": lambda: _parquet(found),
+        "csv": lambda: _csv(found, "\t" if bare.suffix.lower() == ".tsv" else ","),
+        "json": lambda: _json(found),
+        "arrow": lambda: _arrow_files(found),
+        "database": lambda: _database(place, str(table)),
+    }
+    schema, frame = quietly(
+        opened[kind],
+        f"There is no table {table!r} in {place!r} that can be read."
+        if table
+        else f"{place!r} cannot be read as {kind}.",
+    )
+    return Source(DuckDb(), schema, frame, about, shared=False)
+
+
+def _parquet(found: list[str]) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
+    def frame(_: list[Wanted]) -> Any:
+        return _connection().read_parquet(
+            found, union_by_name=len(found) > 1, hive_partitioning=False
+        )
+
+    return duck.schema(frame([])), frame
+
+
+def _csv(found: list[str], comma: str) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
+    """Every value is text; the names are the first line of the file, the same in all files."""
+    headers = {tuple(_header(path, comma)) for path in found}
+    if len(headers) > 1:
+        raise SourceError("The CSV files have different first lines; they must name one table.")
+    (names,) = headers
+    if len(set(names)) < len(names) or not all(names):
+        raise SourceError("The first line of a CSV file must name each column, and each one once.")
+
+    def frame(_: list[Wanted]) -> Any:
+        return _connection().read_csv(
+            found,
+            header=True,
+            delimiter=comma,
+            quotechar='"',
+            escapechar='"',
+            columns=dict.fromkeys(names, "VARCHAR"),
+            auto_detect=False,
+            allow_quoted_nulls=False,
+            ignore_errors=True,
+            strict_mode=False,
+        )
+
+    frame([])
+    return dict.fromkeys(names, "raw"), frame
+
+
+def _header(path: str, comma: str) -> list[str]:
+    import pyarrow as pa
+
+    with pa.input_stream(path, compression="detect") as stream:
+        line = b""
+        while b"\n" not in line and (more := stream.read(65536)):
+            line += more
+    text = line.partition(b"\n")[0].decode("utf-8-sig").rstrip("\r")
+    return next(csv.reader([text], delimiter=comma), [])
+
+
+def _json(found: list[str]) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
+    """One object a line; which columns a line has is data, so the schema names none."""
+
+    def frame(wanted: list[Wanted]) -> Any:
+        return _connection().read_json(
+            found,
+            format="newline_delimited",
+            columns={one.column: "VARCHAR" for one in wanted},
+            ignore_errors=True,
+        )
+
+    return None, frame
+
+
+def _arrow_files(found: list[str]) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
+    import pyarrow.dataset as dataset
+
+    def frame(_: list[Wanted]) -> Any:
+        return _connection().from_arrow(dataset.dataset(found, format="ipc"))
+
+    return duck.schema(frame([])), frame
+
+
+def _database(place: str, table: str) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
+    def frame(_: list[Wanted]) -> Any:
+        return _connect(place, read_only=True).table(table)
+
+    return duck.schema(frame([])), frame

@@ -1,0 +1,446 @@
+"""One contract, every engine: the counts are numpy's, whatever the table is kept in."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import trueup as tu
+from trueup.errors import InputError, SourceError
+from trueup.owner import where as filters
+
+ENGINES = [
+    "parquet",
+    "csv",
+    "jsonl",
+    "arrow file",
+    "duckdb relation",
+    "duckdb file",
+    "arrow",
+    "pandas",
+    "pandas arrow",
+    "polars",
+    "polars lazy",
+    "ibis",
+    "postgresql",
+    "spark",
+]
+CERTAIN = 1000  # an ε at which a count of scale 1/1000 is moved once in 10^434 draws
+UTC = dt.UTC
+
+DYADIC = tu.Axis.regular("real", 0, 128, bins=1024)
+TENTHS = tu.Axis.regular("real", 0, 1, bins=10)
+ODD = tu.Axis.regular("real", -5, 5, bins=77)
+NARROW = tu.Axis.regular("real", 1e15, 1e15 + 64, bins=64)
+UNEVEN = tu.Axis.edges("real", [-2.5, 0, 0.1, 0.3, 1, 7.7, 1e10])
+EDGES = np.concatenate(
+    [
+        *(axis.cells.edges_at(np.arange(axis.size + 1)) for axis in (TENTHS, ODD, NARROW)),
+        UNEVEN.cells.edges,
+        [0.125, 127.875, 128.0],
+    ]
+)
+
+
+def near(edges: Any) -> list[float]:
+    """Each edge, the float before it and the float after it."""
+    return [*edges, *np.nextafter(edges, -np.inf), *np.nextafter(edges, np.inf)]
+
+
+def columns() -> dict[str, tuple[pa.DataType, list[Any]]]:
+    """Columns of every type, with everything that has ever gone wrong in them."""
+    big = 2**63 - 1
+    whole = [None, 0, 1, 2, 2, 3, -1, -3, -4, 5, 6, big, -big - 1, 2**62, 2**62 - 1, 2**53 + 1]
+    strange = [
+        None,
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        0.0,
+        -0.0,
+        5e-324,
+        1.7e308,
+        -1.7e308,
+    ]
+    real = [*strange, *near(EDGES), 2.0, 3.0, 2.5]
+    label = [
+        None,
+        "A",
+        "A",
+        "B",
+        "b",
+        "",
+        " A",
+        "Ä",
+        "日本",
+        "O'Neil",
+        'say "hi"',
+        "a,b",
+        "nan",
+        "null",
+        "A/x",
+        "x",
+        "1",
+    ]
+    moments = [
+        None,
+        *(
+            dt.datetime(*parts)
+            for parts in [
+                (1970, 1, 1),
+                (1969, 12, 31, 23, 59, 59, 999999),
+                (2020, 2, 29, 12, 30),
+                (2020, 3, 1),
+                (2020, 2, 29, 23, 59, 59, 999999),
+                (2019, 12, 31, 23, 59, 59),
+                (2020, 1, 1),
+                (2020, 12, 31, 23),
+                (2021, 1, 1),
+                (1900, 6, 15, 1),
+                (2199, 1, 1),
+                (2020, 3, 8, 7, 30),
+                (2020, 11, 1, 5, 30),
+            ]
+        ),
+    ]
+    address = [
+        None,
+        "10.0.0.1",
+        "10.0.0.255",
+        "10.0.1.0",
+        "10.255.255.255",
+        "11.0.0.0",
+        "9.255.255.255",
+        "256.1.1.1",
+        "10.0.0",
+        "10.00.0.1",
+        "010.0.0.1",
+        " 10.0.0.1",
+        "10.0.0.1 ",
+        "",
+        "x",
+        "10.0.0.1.1",
+        "10.0.0.-1",
+        "0.0.0.0",
+        "255.255.255.255",
+        "10.0.0.1\n",
+    ]
+    return {
+        "whole": (pa.int64(), whole),
+        "real": (pa.float64(), real),
+        "label": (pa.string(), label),
+        "code": (pa.int64(), [None, 7, 7, 1, 2, 3, -1]),
+        "naive": (pa.timestamp("us"), moments),
+        "zoned": (pa.timestamp("us", tz="UTC"), [m and m.replace(tzinfo=UTC) for m in moments]),
+        "day": (pa.date32(), [m and m.date() for m in moments]),
+        "address": (pa.string(), address),
+        "money": (pa.decimal128(12, 4), [None, *map(_decimal, ["0.1", "0.3", "2", "2.5", "-3"])]),
+        "flag": (pa.bool_(), [None, True, False]),
+    }
+
+
+def _decimal(text: str) -> Any:
+    from decimal import Decimal
+
+    return Decimal(text)
+
+
+def whole_table() -> pa.Table:
+    """All columns side by side, each running through its values at its own pace."""
+    made = columns()
+    length = max(len(values) for _, values in made.values())
+    return pa.table(
+        {
+            name: pa.array([values[i % len(values)] for i in range(length)], kind)
+            for name, (kind, values) in made.items()
+        }
+    )
+
+
+AXES = [
+    tu.Axis.integers("whole", -3, 5),
+    tu.Axis.integers("whole", 2**62 - 5, 2**62),
+    tu.Axis.integers("whole", 2**53 - 1, 2**53 + 3),
+    tu.Axis.integers("real", -3, 5),
+    tu.Axis.integers("money", -5, 5),
+    DYADIC,
+    TENTHS,
+    ODD,
+    NARROW,
+    UNEVEN,
+    tu.Axis.regular("whole", -10, 10, bins=7),
+    tu.Axis.regular("money", 0, 1, bins=10),
+    tu.Axis.edges("whole", [-1e19, -3, 2, 2.5, 1e19]),
+    tu.Axis.categories(
+        "label", ["A", "B", "Ä", "日本", "", "O'Neil", 'say "hi"', "a,b", "nan", "gone"]
+    ),
+    tu.Axis.categories("code", [7, 1, 99, -1]),
+    tu.Axis.hierarchy("label", {"A": ["x", "y"], "B": ["b"]}),
+    *(
+        tu.Axis.dates(name, "2019-12-30", "2021-01-03", unit)
+        for name in ("naive", "zoned", "day")
+        for unit in ("day", "week")
+    ),
+    *(tu.Axis.dates(name, "1969", "2020", "month") for name in ("naive", "zoned", "day")),
+    tu.Axis.dates("naive", "2020-02-28", "2020-03-09", "minute"),
+    tu.Axis.dates("zoned", "2020-02-28", "2020-03-09", "hour"),
+    tu.Axis.dates("naive", "1890", "1970", "hour"),
+    tu.Axis.ipv4("address", "10.0.0.0/8", 24),
+    tu.Axis.ipv4("address"),
+    tu.Axis.ipv4("code", length=32, network="0.0.0.0/28"),
+]
+
+
+def values_of(table: pa.Table, axis: tu.Axis) -> Any:
+    """The column as numpy sees it."""
+    column = table[axis.name].to_pylist()
+    if pa.types.is_floating(table.schema.field(axis.name).type):
+        return np.array([np.nan if value is None else value for value in column])
+    return np.array(column, dtype=object)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> tu.Ledger:
+    return tu.Ledger(tmp_path / "ledger", limit=10**9)
+
+
+Put = Callable[[str, pa.Table], Any]
+Asked = Callable[..., tu.Owner]
+
+
+def owner_of(here: Any, ledger: tu.Ledger, **options: Any) -> tu.Owner:
+    return tu.Owner(here.source, ledger, **here.options, **options)
+
+
+def exactly(owner: tu.Owner, question: Any, where: str | None = None) -> list[int]:
+    """The true answers, read before the noise."""
+    part = None if where is None else filters.parse(where)
+    return question.answers(owner._prepare(question, part, False)()).tolist()
+
+
+def laws() -> Iterator[Callable[..., None]]:
+    """What every engine obeys."""
+    yield counts_are_numpys
+    yield an_empty_table_counts_nothing
+    yield filters_keep_what_python_keeps
+    yield sorted_counts_are_the_groups_sizes
+    yield a_unit_moves_the_counts_by_its_bound_at_most
+    yield degrees_are_those_of_the_edge_set
+    yield bad_requests_are_refused_and_cost_nothing
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_keeps_the_contract(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    for law in laws():
+        law(engine, placed, ledger)
+
+
+def counts_are_numpys(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    table = whole_table()
+    owner = owner_of(placed(engine, table), ledger)
+    for axis in AXES:
+        counted = exactly(owner, tu.UnitCounts(axis))
+        expected = axis.count(values_of(table, axis)).tolist()
+        assert counted == expected, f"{engine}: {axis}"
+        assert sum(expected) > 0, f"{axis} tests nothing"
+    # Through the door that analysts use, the same.
+    assert owner.measure(tu.UnitCounts(axis), CERTAIN).noisy.tolist() == expected
+
+
+def an_empty_table_counts_nothing(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    owner = owner_of(placed(engine, whole_table()[:0]), ledger)
+    for axis in (
+        DYADIC,
+        UNEVEN,
+        tu.Axis.categories("label", ["A"]),
+        tu.Axis.integers("whole", 0, 9),
+    ):
+        assert exactly(owner, tu.UnitCounts(axis)) == [0] * axis.size
+    assert exactly(owner, tu.SortedCounts(3, by="label")) == [0, 0, 0]
+
+
+FILTERS: list[tuple[str, Callable[[dict[str, Any]], bool | None]]] = [
+    ("whole > 1", lambda r: None if r["whole"] is None else r["whole"] > 1),
+    ("not whole > 1", lambda r: None if r["whole"] is None else not r["whole"] > 1),
+    ("whole = 9223372036854775807", lambda r: r["whole"] == 2**63 - 1),
+    ("whole != 2 and whole in (2, 3, -1)", lambda r: r["whole"] in (3, -1)),
+    ("real >= 0.3", lambda r: r["real"] is not None and r["real"] >= 0.3),
+    ("not real < 0.3", lambda r: r["real"] is not None and r["real"] >= 0.3),
+    ("real != 2.5", lambda r: r["real"] is not None and r["real"] == r["real"] != 2.5),
+    ("real between 0 and 1e9", lambda r: r["real"] is not None and 0 <= r["real"] <= 1e9),
+    ("label in ('A', 'O''Neil', 'a,b')", lambda r: r["label"] in ("A", "O'Neil", "a,b")),
+    ("label not in ('A')", lambda r: r["label"] not in (None, "A")),
+    ("label != '' or flag = true", lambda r: r["label"] not in (None, "") or bool(r["flag"])),
+    ("naive >= '2020-03-01'", lambda r: r["naive"] and r["naive"] >= dt.datetime(2020, 3, 1)),
+    ("zoned < '1970-01-01'", lambda r: r["naive"] and r["naive"] < dt.datetime(1970, 1, 1)),
+    (
+        "day between '2020-02-29' and '2020-03-01'",
+        lambda r: r["day"] and dt.date(2020, 2, 29) <= r["day"] <= dt.date(2020, 3, 1),
+    ),
+    (
+        "naive = '2020-02-29T23:59:59.999999'",
+        lambda r: r["naive"] == dt.datetime(2020, 2, 29, 23, 59, 59, 999999),
+    ),
+    (
+        "(whole = 2 or whole = 3) and not (code = 7 or flag = false)",
+        lambda r: r["whole"] in (2, 3) and r["code"] not in (None, 7) and r["flag"] is True,
+    ),
+    ("flag != true", lambda r: r["flag"] is False),
+    ("money > 0.2", lambda r: r["money"] is not None and float(r["money"]) > 0.2),
+]
+TYPES = {
+    "whole": "integer",
+    "real": "number",
+    "label": "text",
+    "naive": "time",
+    "zoned": "time",
+    "day": "time",
+    "code": "integer",
+    "flag": "boolean",
+    "money": "number",
+}
+
+
+def filters_keep_what_python_keeps(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    rows = pa.table({"row": pa.array(range(len(whole_table())), pa.int64())})
+    table = rows.append_column("keep", pa.array(["yes"] * len(rows), pa.string()))
+    for name, column in zip(whole_table().column_names, whole_table().columns, strict=True):
+        table = table.append_column(name, column)
+    here = placed(engine, table)
+    owner = owner_of(here, ledger, columns=TYPES if here.raw else None)
+    everything = tu.UnitCounts(tu.Axis.categories("keep", ["yes"]))
+    for where, keeps in FILTERS:
+        expected = sum(bool(keeps(row)) for row in table.to_pylist())
+        assert exactly(owner, everything, where=where) == [expected], f"{engine}: {where}"
+        assert 0 < expected < len(table)
+
+
+def sorted_counts_are_the_groups_sizes(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    sizes = [1, 1, 1, 2, 5, 9]
+    names = [f"g{i}" for i, size in enumerate(sizes) for _ in range(size)]
+    numbers = [i for i, size in enumerate(sizes) for _ in range(size)]
+    table = pa.table(
+        {
+            "name": pa.array([*names, None, None], pa.string()),
+            "number": pa.array([*numbers, None, None], pa.int64()),
+        }
+    )
+    here = placed(engine, table)
+    owner = owner_of(here, ledger, columns={"number": "integer"} if here.raw else None)
+    for by in ("name", "number"):
+        assert exactly(owner, tu.SortedCounts(8, by=by)) == [0, 0, *sizes]
+        # More groups than declared: the largest are kept.
+        assert exactly(owner, tu.SortedCounts(3, by=by)) == [2, 5, 9]
+        assert owner.count_groups(by, CERTAIN).noisy.tolist() == [6]
+
+
+def a_unit_moves_the_counts_by_its_bound_at_most(
+    engine: str, placed: Put, ledger: tu.Ledger
+) -> None:
+    rng = np.random.default_rng(5)
+    users = [f"u{i}" for i in rng.integers(0, 12, 300)] + ["greedy"] * 400 + [None] * 5
+    cells = [*rng.integers(0, 8, 300).tolist(), *rng.integers(0, 8, 400).tolist(), *[0] * 5]
+    table = pa.table({"user": pa.array(users, pa.string()), "cell": pa.array(cells, pa.int64())})
+    here = placed(engine, table)
+    kinds = {"cell": "integer", "user": "text"} if here.raw else None
+    question = tu.UnitCounts(tu.Axis.integers("cell", 0, 6))  # 7 is off the axis
+    for bound in (1, 3, 10_000):
+        owner = owner_of(here, ledger, unit="user", rows_per_unit=bound, columns=kinds)
+        kept = exactly(owner, question)
+        on_axis = [(u, c) for u, c in zip(users, cells, strict=True) if u is not None and c < 7]
+        each = {user: sum(u == user for u, _ in on_axis) for user, _ in on_axis}
+        assert sum(kept) == sum(min(bound, n) for n in each.values()), f"{engine}: bound {bound}"
+        full = [sum(c == cell for _, c in on_axis) for cell in range(7)]
+        assert all(a <= b for a, b in zip(kept, full, strict=True))
+        if bound == 10_000:
+            assert kept == full
+    alone = owner_of(here, ledger, unit="user", rows_per_unit=3, columns=kinds)
+    assert sum(exactly(alone, question, where="user = 'greedy'")) == 3
+    assert exactly(alone, tu.SortedCounts(9, by="user"), where="user = 'greedy'")[-1] == 3
+
+
+def degrees_are_those_of_the_edge_set(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    import networkx as nx
+
+    pairs = [(1, 2), (2, 1), (1, 2), (2, 3), (3, 3), (4, 1), (5, 1), (1, 5), (6, 6), (2, 4), (3, 2)]
+    rows = [*pairs, (None, 2), (2, None), (None, None)]
+    table = pa.table(
+        {
+            "src": pa.array([a for a, _ in rows], pa.int64()),
+            "dst": pa.array([b for _, b in rows], pa.int64()),
+        }
+    )
+    here = placed(engine, table)
+    kinds = {"src": "integer", "dst": "integer"} if here.raw else None
+    loopless = [(a, b) for a, b in pairs if a != b]
+    whole, arrows = nx.Graph(loopless), nx.DiGraph(loopless)
+    sides = nx.DiGraph([((0, a), (1, b)) for a, b in pairs])
+    expected = {
+        "undirected": [d for _, d in whole.degree()],
+        "directed": [d for _, d in arrows.out_degree()],
+        "bipartite": [d for (side, _), d in sides.out_degree() if side == 0],
+    }
+    for kind, degrees in expected.items():
+        owner = owner_of(here, ledger, edges=("src", "dst"), graph=kind, columns=kinds)
+        ends = 2 if kind == "undirected" else 1
+        question = tu.SortedCounts(10, ends=ends)
+        assert exactly(owner, question) == sorted([*degrees, *[0] * (10 - len(degrees))]), kind
+        nodes = owner.count_groups(None, CERTAIN * ends)
+        assert nodes.noisy.tolist() == [sum(d > 0 for d in degrees)]
+        assert nodes.rows_per_unit == ends
+
+
+def bad_requests_are_refused_and_cost_nothing(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    here = placed(engine, whole_table())
+    owner = owner_of(here, ledger)
+    before = ledger.spent
+    hours = tu.UnitCounts(tu.Axis.integers("hours", 0, 23))
+    grades = tu.UnitCounts(tu.Axis.categories("label", ["A"]))
+    if engine != "jsonl":  # any line of JSON might have had the column
+        with pytest.raises(SourceError, match="no column 'hours'"):
+            owner.measure(hours, 1)
+        with pytest.raises(SourceError, match="no column 'hours'"):
+            owner.measure(grades, 1, where="hours > 3")
+        with pytest.raises(SourceError, match="no column 'user'"):
+            owner_of(here, ledger, unit="user")
+    if not here.raw:
+        for axis in (
+            tu.Axis.integers("label", 0, 9),
+            tu.Axis.categories("real", ["A"]),
+            tu.Axis.dates("whole", "2020", "2021"),
+            tu.Axis.ipv4("real"),
+            tu.Axis.regular("flag", 0, 1, 2),
+        ):
+            with pytest.raises(SourceError, match=r"Column '.*' holds .*, where .* needed"):
+                owner.measure(tu.UnitCounts(axis), 1)
+    for where in (
+        "label > 'A'",
+        "whole = 'x'",
+        "whole = 2.5",
+        "real",
+        "real > 1 / 0",
+        "lower(label) = 'a'",
+        "label = 'A' --",
+        "label = 'A'; drop table t",
+        "whole > real",
+        "1 = 1",
+        "(whole > 1",
+    ):
+        with pytest.raises((InputError, SourceError)):
+            owner.measure(grades, 1, where=where)
+    with pytest.raises(InputError, match="leave unit= out"):
+        owner_of(here, ledger, unit="label", edges=("whole", "code"))
+    for bound in (0, -1, 2.5, True):
+        with pytest.raises(InputError, match="rows_per_unit"):
+            owner_of(here, ledger, unit="label", rows_per_unit=bound)
+    with pytest.raises(InputError, match="Name the column"):
+        owner.measure(tu.SortedCounts(5), 1)
+    with pytest.raises(InputError, match="counts for 1 group"):
+        owner.measure(tu.SortedCounts(5, by="label", ends=2), 1)
+    assert ledger.spent == before
