@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from trueup.ask import CountQueries, SortedCounts, TreeCounts, UnitCounts
+from trueup.ask import CountQueries, HaarCounts, SortedCounts, TreeCounts, UnitCounts
 from trueup.axis import Axis
 from trueup.errors import (
     BudgetError,
@@ -16,6 +16,7 @@ from trueup.errors import (
 from trueup.infer import infer
 from trueup.measure import measure
 from trueup.measurement import Measurement
+from trueup.plan import Plan, Workload, epsilon_for, error_for, plan
 from trueup.reconcile import reconcile
 from trueup.release import Estimate, QueryRelease, Release, SortedRelease
 from trueup.shortcuts import degree_sequence, histogram
@@ -33,12 +34,14 @@ __all__ = [
     "CountQueries",
     "Estimate",
     "FileError",
+    "HaarCounts",
     "InputError",
     "Ledger",
     "LedgerError",
     "Measurement",
     "NoiseError",
     "Owner",
+    "Plan",
     "QueryRelease",
     "Release",
     "SortedCounts",
@@ -47,12 +50,16 @@ __all__ = [
     "TreeCounts",
     "TrueupError",
     "UnitCounts",
+    "Workload",
     "__version__",
     "degree_sequence",
+    "epsilon_for",
+    "error_for",
     "histogram",
     "infer",
     "load",
     "measure",
+    "plan",
     "reconcile",
     "release",
 ]

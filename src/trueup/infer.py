@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.prefix import on_grid
-from trueup.ask import CountQueries, Question, SortedCounts, TreeCounts, UnitCounts
+from trueup.ask import CountQueries, HaarCounts, Question, SortedCounts, TreeCounts, UnitCounts
 from trueup.errors import InputError
 from trueup.measurement import Measurement, relative_weights
 from trueup.release import QueryRelease, Release, SortedRelease
-from trueup.uncertainty import QueryErrors, TreeErrors, noise_variance, tree_errors
+from trueup.uncertainty import HaarErrors, QueryErrors, RangeErrors, noise_variance, tree_errors
 
 Floats = npt.NDArray[np.float64]
 AnyRelease = Release | SortedRelease | QueryRelease
@@ -42,7 +42,8 @@ def infer(
     """The release whose answers obey the question's constraints and are nearest in L2.
 
     Trees: weighted least squares in two passes (H̄). Sorted counts: isotonic regression (S̄).
-    Named counts: least squares. Unit counts obey no constraints and stay as they are.
+    Named counts: least squares. Unit counts obey no constraints and stay as they are; a Haar
+    wavelet is inverted.
 
     `nonnegative` and `integers` give counts for people to read, which still add up; the release
     then keeps the unbiased ones beside them (`release.unbiased`). Non-negative counts are made
@@ -60,7 +61,7 @@ def infer(
     question = measurement.question
     wish = _checked(question, _Wish(nonnegative, integers, graphical, method))
     about = {**measurement.about(), "inferred": "least squares"}
-    if isinstance(question, (UnitCounts, TreeCounts)):
+    if isinstance(question, (UnitCounts, TreeCounts, HaarCounts)):
         errors = errors_of(question, measurement.block_scales, measurement.law)
         cells = _cells(measurement)
         release = Release.of(question.answer_axis, cells, errors, about)
@@ -108,6 +109,10 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
         raise InputError(
             "graphical is for the degrees of an undirected graph: SortedCounts(…, ends=2)."
         )
+    if isinstance(question, HaarCounts):
+        if wish.method not in (None, "top-down"):
+            raise InputError(f"{wish.method} needs noisy nodes; HaarCounts can be shown top-down.")
+        return replace(wish, method="top-down") if wish.nonnegative else wish
     if isinstance(question, (UnitCounts, TreeCounts)):
         return replace(wish, method=wish.method or METHODS[0]) if wish.nonnegative else wish
     if wish.method not in (None, "exact"):
@@ -116,9 +121,11 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
 
 
 def errors_of(
-    question: UnitCounts | TreeCounts, scales: Sequence[Fraction], law: str
-) -> TreeErrors:
+    question: UnitCounts | TreeCounts | HaarCounts, scales: Sequence[Fraction], law: str
+) -> RangeErrors:
     """The errors of a release of this question, measured with noise of these scales."""
+    if isinstance(question, HaarCounts):
+        return HaarErrors(question.size, tuple(scales), law)
     if isinstance(question, UnitCounts):
         return tree_errors(question.shape, (Fraction(0), Fraction(1)), scales, law)
     return tree_errors(question.shape, question.shares, scales, law)
@@ -127,6 +134,11 @@ def errors_of(
 def _cells(measurement: Measurement) -> Floats:
     """The least-squares count of every cell."""
     question = measurement.question
+    if isinstance(question, HaarCounts):
+        from trueup._kernels.haar import cells_from
+
+        ends = np.cumsum([length for length, _ in question.blocks])
+        return cells_from(question.size, np.split(measurement.noisy, ends[:-1]))
     if not isinstance(question, TreeCounts):
         return np.asarray(measurement.noisy, np.float64)
     if question.radices and question.size >= _MANY_CELLS:
@@ -143,7 +155,7 @@ def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[
     from trueup._kernels.shown import large_first_cells, projected_cells, whole_cells
 
     question = measurement.question
-    assert isinstance(question, (TreeCounts, UnitCounts))
+    assert isinstance(question, (TreeCounts, UnitCounts, HaarCounts))
     shape = question.shape
     if wish.method == "top-down":
         cells = projected_cells(shape, cells)
@@ -256,8 +268,8 @@ def _with_room(values: Floats) -> Floats:
     return on_grid(values, 1024 * float(np.abs(values).sum()))
 
 
-def release_errors(question: Question, scales: Sequence[Fraction], law: str) -> TreeErrors:
+def release_errors(question: Question, scales: Sequence[Fraction], law: str) -> RangeErrors:
     """As `errors_of`, refused for questions whose release has no ranges."""
-    if isinstance(question, (UnitCounts, TreeCounts)):
+    if isinstance(question, (UnitCounts, TreeCounts, HaarCounts)):
         return errors_of(question, scales, law)
     raise InputError(f"{type(question).__name__} has no ranges.")

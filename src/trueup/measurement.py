@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import (
+    HaarCounts,
     Neighbours,
     Question,
     TreeCounts,
@@ -240,6 +241,14 @@ def _labels(question: Question) -> dict[str, Any]:
         stops = np.concatenate([shape.stops(level) for level in question.asked])
         lengths = [shape.length(level) for level in question.asked]
         return {"level": np.repeat(question.asked, lengths), **axis.columns(starts, stops)}
+    if isinstance(question, HaarCounts):
+        levels = np.arange(len(question.blocks)) - 1  # −1 is the total
+        lengths = [length for length, _ in question.blocks]
+        halves = [(w, np.arange(n) * w) for w, n in zip(question.widths, lengths[1:], strict=False)]
+        starts = np.concatenate([[0], *(start for _, start in halves)]).astype(np.int64)
+        stops = np.concatenate([[question.size], *(start + w for w, start in halves)])
+        stops = np.minimum(stops, question.size).astype(np.int64)
+        return {"level": np.repeat(levels, lengths), **question.axis.columns(starts, stops)}
     return {"rank": np.arange(1, question.length + 1)}
 
 

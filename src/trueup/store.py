@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import CountQueries, SortedCounts, TreeCounts, UnitCounts, question_from_json
+from trueup.ask import (
+    CountQueries,
+    HaarCounts,
+    SortedCounts,
+    TreeCounts,
+    UnitCounts,
+    question_from_json,
+)
 from trueup.errors import FileError
 from trueup.files import read
 from trueup.infer import AnyRelease, errors_of
@@ -54,7 +61,7 @@ def _release(columns: Columns, about: About) -> Release:
         axis, errors = errors_from(about)
     else:
         asked = _asked(about)
-        if not isinstance(asked.question, (UnitCounts, TreeCounts)):
+        if not isinstance(asked.question, (UnitCounts, TreeCounts, HaarCounts)):
             raise FileError("The file's question has no cells.")
         axis = asked.question.answer_axis
         errors = errors_of(asked.question, asked.block_scales, asked.law)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels import haar
 from trueup._kernels.shape import Shape
 from trueup._kernels.tree_coefficients import TreeCoefficients
 from trueup._kernels.tree_variance import TreeVariance
@@ -195,6 +196,44 @@ class TreeErrors:
                 parts.append((part, np.full(len(part), float(scale)), counts[at]))
         found = [np.concatenate(column) for column in zip(*parts, strict=True)]
         return NoiseLaw(found[0], found[1], found[2], self.law)
+
+
+@dataclass(frozen=True, eq=False)
+class HaarErrors:
+    """The error of ranges read back from a Haar wavelet.
+
+    `scales` are those of the total and of the differences of each level, root first.
+    """
+
+    size: int
+    scales: tuple[Fraction, ...]
+    law: str = "discrete"
+
+    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each range [start, stop) of cells; O(height) a range."""
+        return self._tree.range_variances(starts, stops) * math.exp(self._unit)
+
+    @cached_property
+    def _unit(self) -> float:
+        return log_noise_variance(self.scales[-1], self.law)
+
+    @cached_property
+    def _tree(self) -> TreeVariance:
+        logs = [log_noise_variance(scale, self.law) for scale in self.scales]
+        weights = [math.exp(min(max(self._unit - log, -345), 345)) for log in logs]
+        shape = Shape(self.size, widths=haar.widths_of(self.size))
+        return TreeVariance(shape, haar.tree_weights(self.size, weights))
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of ranges."""
+        return self.noise_law(combination).variance
+
+    def noise_law(self, combination: Combination) -> NoiseLaw:
+        """The law of the error of a combination of ranges."""
+        found = haar.coefficients(self.size, *steps(combination, self.size))
+        coefficients = np.array([coefficient for _, coefficient in found])
+        scales = np.array([float(self.scales[block]) for block, _ in found])
+        return NoiseLaw(coefficients, scales, np.ones(len(found)), self.law)
 
 
 def steps(combination: Combination, size: int) -> tuple[list[int], list[float]]:

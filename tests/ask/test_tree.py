@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from trueup import Axis, InputError, TreeCounts
+from trueup._kernels.radices import best_for_ranges
 
 
 def test_the_tree_of_the_trace():
@@ -36,10 +37,13 @@ def test_no_answer_is_spent_on_padding():
             assert TreeCounts(size, branching).length == nodes
 
 
-def test_without_branching_it_is_sixteen_wide_and_the_root_is_not_asked():
+def test_given_the_axis_alone_it_is_the_best_tree_for_ranges():
     question = TreeCounts(1000)
-    assert question.radices == (16, 16, 16)
-    assert question.shares == (0, Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
+    assert (question.radices, question.shares) == best_for_ranges(1000)
+    assert question.shares[0] == 0
+    asked = TreeCounts(1000, root=True)
+    assert asked.radices == question.radices
+    assert asked.shares == (Fraction(1, asked.height),) * asked.height
 
 
 def test_a_hierarchy_asks_its_own_levels():

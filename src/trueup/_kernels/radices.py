@@ -11,7 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
+
+from trueup._kernels.tree_error import mean_over_ranges
 
 Widths = tuple[int, ...]
 Error = Callable[[Widths, Sequence[float]], float]  # of widths and weights, root first
@@ -150,3 +153,9 @@ def best_tree(error: Error, size: int) -> tuple[tuple[int, ...], tuple[Fraction,
     if error(widths, weights_of([float(part) for part in parts])) >= error(flat, [0.0, 0.5]):
         return (size,), (Fraction(0), Fraction(1))
     return radices, parts
+
+
+@lru_cache(maxsize=256)
+def best_for_ranges(size: int) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
+    """The radices and shares that answer all ranges best."""
+    return best_tree(lambda widths, weights: mean_over_ranges(size, widths, weights), size)

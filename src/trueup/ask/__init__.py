@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueup.ask.haar import HaarCounts
 from trueup.ask.queries import CountQueries
 from trueup.ask.question import (
     Constraints,
@@ -26,6 +27,7 @@ from trueup.errors import FileError
 __all__ = [
     "Constraints",
     "CountQueries",
+    "HaarCounts",
     "Neighbours",
     "Question",
     "SortedCounts",
@@ -51,6 +53,8 @@ def question_from_json(spec: dict[str, Any]) -> Question:
                 if "levels" in spec:
                     return TreeCounts(axis, levels=spec["levels"], shares=spec["shares"])
                 return TreeCounts(axis, radices=spec["radices"], shares=spec["shares"])
+            case "haar":
+                return HaarCounts(Axis.from_json(spec["axis"]), spec["shares"])
             case "sorted":
                 return SortedCounts(spec["groups"], spec["by"], spec["ends"])
             case "queries":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.radices import best_for_ranges
 from trueup._kernels.shape import Shape
 from trueup.ask.question import (
     Block,
@@ -38,7 +39,8 @@ class TreeCounts:
     first; `levels` takes levels of the axis's own hierarchy instead (for a hierarchy, all of them
     by default). `shares` splits ε over the levels, root first, 0 for a level that is not asked;
     without it every level asked gets the same. Any number of cells will do: the last node of a
-    level is cut short, and no noise is spent on padding.
+    level is cut short, and no noise is spent on padding. Given the axis alone, radices and shares
+    are those that answer all ranges best (`trueup.plan`).
 
     >>> TreeCounts(Axis.integers("age", 0, 99), branching=2).sensitivity()
     8
@@ -72,7 +74,8 @@ class TreeCounts:
             if isinstance(axis.cells, HierarchyCells):
                 levels = tuple(axis.levels())
             else:
-                radices = _radices(axis.size, 16)
+                radices, best = best_for_ranges(axis.size)
+                shares = best if shares is None and root is None else shares
             root = False if root is None else root
         if levels is not None:
             put(self, "levels", _checked_levels(axis, levels))

@@ -1,0 +1,191 @@
+"""Plan: what each question would cost in accuracy, exactly, before any ε is spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import HaarCounts, Neighbours, TreeCounts, UnitCounts, check_neighbours
+from trueup.ask.question import as_axis
+from trueup.axis import Axis
+from trueup.axis.labels import HierarchyCells
+from trueup.axis.numbers import whole_number
+from trueup.epsilon import positive
+from trueup.errors import InputError
+from trueup.plan.figures import Planned, figures_of
+from trueup.plan.goals import epsilon_for, error_for
+from trueup.plan.picture import error_curves
+from trueup.plan.search import best_branching, best_own_levels, best_question
+from trueup.plan.workload import Figures, Workload, as_workload, default_workload
+
+__all__ = ["Plan", "Strategy", "Workload", "epsilon_for", "error_for", "plan"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """A question, how it is answered, and the expected squared error of its answers."""
+
+    name: str
+    question: Planned
+    figures: Figures
+    mean: float
+    continuous: float
+    worst: float
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Questions of one price compared by their exact expected errors.
+
+    Errors are squared counts, of discrete Laplace noise; `continuous` is that of Laplace noise on
+    the real line, which tables elsewhere give. None of it looks at data.
+
+    >>> found = plan(365, epsilon=1)
+    >>> found.best.radices, round(found[-1].mean, 1)
+    ((18, 21), 92.8)
+    """
+
+    axis: Axis
+    epsilon: Fraction
+    workload: Workload
+    strategies: tuple[Strategy, ...]
+
+    @property
+    def best(self) -> Planned:
+        """The question whose answers have the least mean error."""
+        return self.best_strategy.question
+
+    @cached_property
+    def best_strategy(self) -> Strategy:
+        """The strategy of least mean error; of equal ones, the simplest."""
+        least = min(strategy.mean for strategy in self.strategies)
+        return next(s for s in self.strategies if s.mean <= least * (1 + 1e-12))
+
+    def __getitem__(self, which: int | str) -> Strategy:
+        if isinstance(which, int):
+            return self.strategies[which]
+        for strategy in self.strategies:
+            if strategy.name == which:
+                return strategy
+        names = ", ".join(repr(strategy.name) for strategy in self.strategies)
+        raise InputError(f"There is no strategy {which!r} in this plan. Strategies: {names}.")
+
+    def lengths(self) -> Ints:
+        """Lengths from one cell to the whole axis, doubling."""
+        n = self.axis.size
+        return np.unique(np.append(1 << np.arange(n.bit_length()), n)).astype(np.int64)
+
+    def by_length(self) -> dict[str, Floats]:
+        """The mean squared error of a range of each of `lengths`, by strategy."""
+        lengths = self.lengths()
+        return {s.name: s.figures.mean_by_length(lengths) for s in self.strategies}
+
+    def table(self) -> str:
+        """The plan as a Markdown table."""
+        rows = [
+            "| strategy | mean error | continuous | worst | typical ± |",
+            "|---|--:|--:|--:|--:|",
+        ]
+        for s in self.strategies:
+            name = f"**{s.name}**" if s is self.best_strategy else s.name
+            numbers = [s.mean, s.continuous, s.worst, s.mean**0.5]
+            rows.append(f"| {name} | {' | '.join(_figure(number) for number in numbers)} |")
+        return "\n".join(rows)
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n\n{self.table()}"
+
+    def _title(self) -> str:
+        return (
+            f"Expected squared error over {self.workload.words} of '{self.axis.name}' "
+            f"({self.axis.size:,} cells) at epsilon = {self.epsilon}"
+        )
+
+    def picture(self) -> str:
+        """Error against the length of a range, as the paper's Figure 6: an SVG."""
+        return error_curves(self._title(), self.lengths(), self.by_length())
+
+    def _repr_html_(self) -> str:
+        rows = [line.strip("|").split("|") for line in self.table().split("\n")]
+        cells = [[cell.strip().replace("**", "") for cell in row] for row in rows]
+        head = "".join(f"<th>{cell}</th>" for cell in cells[0])
+        body = "".join(
+            "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells[2:]
+        )
+        return f"<p>{escape(self._title())}</p><table><tr>{head}</tr>{body}</table>{self.picture()}"
+
+
+def plan(
+    axis: Axis | int,
+    epsilon: object = 1,
+    workload: object = None,
+    *,
+    neighbours: Neighbours = "add-remove",
+    rows_per_unit: int = 1,
+) -> Plan:
+    """The expected error of each way to ask, for an axis (or a number of cells) and ε.
+
+    The workload is all ranges unless said otherwise; for a hierarchy of labels, whose order means
+    nothing, all its levels alike. The best tree is searched for the workload, with noise on the
+    real line; at an ε so large that noise is mostly 0 another strategy may beat it, and then that
+    one is `best`.
+
+    >>> print(plan(1024, epsilon=1).best.radices)
+    (9, 10, 12)
+    """
+    axis = as_axis(axis)
+    epsilon = positive(epsilon)
+    check_neighbours(neighbours)
+    if whole_number(rows_per_unit, "rows_per_unit") < 1:
+        raise InputError(f"rows_per_unit must be at least 1, got {rows_per_unit}.")
+    chosen = default_workload(axis) if workload is None else as_workload(workload)
+    chosen.check(axis)
+    found = []
+    for name, question, inferred in _questions(axis, chosen):
+        figures, continuous = (
+            figures_of(
+                question,
+                epsilon,
+                law=law,
+                neighbours=neighbours,
+                rows_per_unit=rows_per_unit,
+                inferred=inferred,
+            )
+            for law in ("discrete", "continuous")
+        )
+        means = chosen.mean(figures, axis), chosen.mean(continuous, axis)
+        found.append(Strategy(name, question, figures, *means, chosen.worst(figures, axis)))
+    return Plan(axis, epsilon, chosen, tuple(found))
+
+
+def _questions(axis: Axis, workload: Workload) -> list[tuple[str, Planned, bool]]:
+    """Each strategy's name, its question, and whether answers are inferred; simplest first."""
+    found: list[tuple[str, Planned, bool]] = [("cells alone (L̃)", UnitCounts(axis), True)]
+    if axis.size > 1:
+        paper = TreeCounts(axis, branching=2)
+        found.append(("the paper's tree, fewest nodes (H̃)", paper, False))
+        found.append(("the paper's tree, inferred (H̄)", paper, True))
+        found.append(("Haar wavelet", HaarCounts(axis), True))
+        equal = best_branching(axis, workload)
+        found.append((f"{equal.radices[0]}-ary, root not asked", equal, True))
+        if isinstance(axis.cells, HierarchyCells):
+            found.append(("the axis's own levels", TreeCounts(axis), True))
+            own = best_own_levels(axis, workload)
+            found.append(("the axis's own levels, best shares", own, True))
+    found.append(("best tree", best_question(axis, workload), True))
+    return found
+
+
+def _figure(number: float) -> str:
+    """A number to four figures, thousands separated."""
+    if number >= 1000 or number == 0:
+        return f"{number:,.0f}"
+    return f"{number:.4g}"

@@ -1,0 +1,97 @@
+"""Expected errors of every kind of question, against dense linear algebra."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup.plan.figures import figures_of
+from trueup.plan.workload import Workload
+
+PLACES = tu.Axis.hierarchy(
+    "place", {"a": ["b", "c", "d"], "e": ["f"], "g": ["h", "i"]}, levels=["state", "county"]
+)
+QUESTIONS = {
+    "unit": tu.UnitCounts(90),
+    "paper": tu.TreeCounts(128, branching=2),
+    "sixteen": tu.TreeCounts(256, branching=16, root=False),
+    "best": tu.TreeCounts(200),
+    "uneven": tu.TreeCounts(101, radices=(4, 3, 9), shares=("0.1", "0.2", "0.3", "0.4")),
+    "skipping": tu.TreeCounts(101, radices=(4, 3, 9), shares=(0, "0.5", 0, "0.5")),
+    "haar": tu.HaarCounts(128),
+    "haar of 77": tu.HaarCounts(77),
+    "hierarchy": tu.TreeCounts(PLACES, shares=("0.2", "0.3", "0.5")),
+}
+
+
+def covariance(question, epsilon, law, neighbours="add-remove"):
+    measurement = tu.Measurement(
+        question,
+        np.zeros(question.length, int),
+        epsilon,
+        neighbours,
+        private=law == "discrete",
+        law=law,
+    )
+    rows = question.matrix().toarray()
+    return np.linalg.inv(rows.T @ ((1 / measurement.variances)[:, None] * rows))
+
+
+def by_brute_force(question, epsilon, law, neighbours="add-remove"):
+    size = question.size
+    cells = covariance(question, epsilon, law, neighbours)
+    prefix = np.vstack([np.zeros(size), np.tril(np.ones((size, size)))])
+    between = prefix @ cells @ prefix.T
+    own = np.diag(between)
+    return own[:, None] + own[None, :] - 2 * between
+
+
+@pytest.mark.parametrize("law", ["discrete", "continuous"])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(4)])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_all_figures_equal_dense_linear_algebra(name, epsilon, law):
+    question = QUESTIONS[name]
+    dense = by_brute_force(question, epsilon, law)
+    size, axis = question.size, question.axis
+    i, j = np.triu_indices(size + 1, 1)
+    figures = figures_of(question, epsilon, law=law)
+    given = [(0, 1), (size // 3, size // 2 + 1), (1, size)]
+    lengths = sorted({1, 2, size // 2, size})
+    by_length = [np.diag(dense, m).mean() for m in lengths]
+    expected = {
+        Workload.all_ranges(): dense[i, j].mean(),
+        Workload.prefixes(): dense[0, 1:].mean(),
+        Workload.unit_counts(): np.diag(dense, 1).mean(),
+        Workload.lengths(lengths): np.mean(by_length),
+        Workload.mix({"prefixes": 1, "unit counts": 3}): (
+            0.25 * dense[0, 1:].mean() + 0.75 * np.diag(dense, 1).mean()
+        ),
+    }
+    if name != "hierarchy":
+        expected[Workload.given(given)] = np.mean([dense[a, b] for a, b in given])
+    else:
+        states = [(0, 3), (3, 4), (4, 6)]
+        expected[Workload.level("state")] = np.mean([dense[a, b] for a, b in states])
+    for workload, value in expected.items():
+        assert workload.mean(figures, axis) == pytest.approx(value, rel=1e-9), workload.words
+    assert Workload.all_ranges().worst(figures, axis) == pytest.approx(dense.max(), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["unit", "uneven", "haar of 77"])
+def test_replacing_a_row_and_many_rows_a_person_cost_what_they_cost(name):
+    question = QUESTIONS[name]
+    dense = by_brute_force(question, Fraction(1, 3), "discrete", "replace")
+    figures = figures_of(question, Fraction(1), neighbours="replace", rows_per_unit=3)
+    i, j = np.triu_indices(question.size + 1, 1)
+    assert figures.mean_over_ranges() == pytest.approx(dense[i, j].mean(), rel=1e-9)
+
+
+def test_without_inference_is_known_for_regular_trees_only():
+    with pytest.raises(tu.InputError, match="equal fan-outs"):
+        figures_of(QUESTIONS["hierarchy"], Fraction(1), inferred=False)
+    tree = tu.TreeCounts(64, branching=4)
+    raw = figures_of(tree, Fraction(1), inferred=False).mean_over_ranges()
+    assert raw > figures_of(tree, Fraction(1)).mean_over_ranges()

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup.paper.noise import measure_for_experiment
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("size", "goal"), [(365, 95), (1024, 155), (4096, 262), (65536, 615), (86_400, 666)]
+)
+def test_the_best_question_reaches_its_goal(size, goal):
+    found = tu.plan(size, epsilon=1)
+    assert found.best_strategy.continuous <= goal
+    assert found.best_strategy.mean <= goal
+    assert found.best == tu.TreeCounts(size)
+
+
+SIZES = [1, 2, 3, 5, 7, 11, 13, 23, 41, 67, 101, 997, 7919, 123_457, 999_983]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_never_above_flat(size):
+    found = tu.plan(size, epsilon=1)
+    flat = found["cells alone (L̃)"]
+    assert flat.continuous == pytest.approx(2 * (size + 2) / 3)
+    assert found.best_strategy.mean <= flat.mean
+    assert found["best tree"].continuous <= flat.continuous * (1 + 1e-12)
+
+
+def test_known_figures_of_the_papers_strategies():
+    found = tu.plan(4096, epsilon=1)
+    assert [round(s.continuous) for s in found.strategies[:4]] == [2732, 3381, 778, 685]
+
+
+@pytest.mark.parametrize("which", ["best tree", "Haar wavelet", "the paper's tree, inferred (H̄)"])
+def test_the_mean_error_is_what_experiments_show(which):
+    strategy = tu.plan(4096, epsilon=1)[which]
+    seen = []
+    for seed in range(400):
+        noisy = measure_for_experiment(np.zeros(4096, int), strategy.question, 1, seed=seed)
+        prefix = tu.infer(noisy).prefix
+        # Σ (p_j − p_i)² over all pairs i < j, from two sums.
+        pairs = 4097 * np.sum(prefix**2) - np.sum(prefix) ** 2
+        seen.append(pairs / (4096 * 4097 / 2))
+    spread = np.std(seen, ddof=1) / np.sqrt(len(seen))
+    assert abs(np.mean(seen) - strategy.mean) <= 3 * spread
+
+
+def test_errors_of_given_ranges_are_those_of_the_release():
+    ranges = [(0, 18), (18, 65), (65, 100)]
+    age = tu.Axis.integers("age", 0, 99)
+    found = tu.plan(age, "0.3", tu.Workload.given(ranges))
+    release = tu.infer(tu.measure(np.ones(100, int), found.best, epsilon="0.3"))
+    squares = [release.range(*ends).std_error ** 2 for ends in ranges]
+    assert found.best_strategy.mean == pytest.approx(np.mean(squares), rel=1e-9)
+    assert found.best_strategy.worst == pytest.approx(max(squares), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("workload", "goal"),
+    [
+        ("prefixes", 193),
+        ("unit counts", 2),
+        (tu.Workload.lengths(range(1, 65)), 48),
+        (tu.Workload.mix({"unit counts": 1, "all ranges": 1}), 140),
+    ],
+    ids=["prefixes", "unit counts", "short", "mix"],
+)
+def test_other_workloads_get_their_own_best(workload, goal):
+    found = tu.plan(4096, 1, workload)
+    assert found.best_strategy.continuous <= goal
+    assert found.best_strategy.mean <= min(s.mean for s in found.strategies) * (1 + 1e-12)
+
+
+def test_a_hierarchy_is_planned_by_its_own_levels():
+    place = tu.Axis.hierarchy("place", {f"s{i}": [f"c{i}{j}" for j in range(9)] for i in range(7)})
+    found = tu.plan(place, 1)
+    own = found["the axis's own levels, best shares"]
+    assert own.mean <= found["the axis's own levels"].mean
+    assert sum(own.question.shares) == 1
+
+
+def test_at_a_large_epsilon_another_question_may_be_best():
+    assert isinstance(tu.plan(64, 20).best, tu.UnitCounts)
+    assert isinstance(tu.plan(64, 1).best, tu.TreeCounts)
+
+
+def test_errors_by_length_agree_with_single_ranges():
+    found = tu.plan(100, 1)
+    lengths = found.lengths().tolist()
+    assert lengths == [1, 2, 4, 8, 16, 32, 64, 100]
+    for name, curve in found.by_length().items():
+        figures = found[name].figures
+        for m, error in zip(lengths, curve, strict=True):
+            starts = np.arange(100 - m + 1)
+            assert error == pytest.approx(figures.range_variances(starts, starts + m).mean())
+
+
+def test_the_table_names_the_best_and_the_picture_is_a_picture():
+    found = tu.plan(tu.Axis.integers("age", 0, 199), 1)
+    lines = found.table().splitlines()
+    assert len(lines) == 2 + len(found.strategies)
+    assert [line for line in lines if "**best tree**" in line]
+    assert str(found).startswith("Expected squared error over all ranges of 'age'")
+    svg = ElementTree.fromstring(found.picture())
+    curves = svg.findall("{http://www.w3.org/2000/svg}polyline")
+    assert len(curves) == len(found.strategies)
+    page = found._repr_html_()
+    assert page.count("<tr>") == 1 + len(found.strategies)
+
+
+def test_the_picture_escapes_names():
+    found = tu.plan(tu.Axis.integers("<b>&", 0, 19), 1)
+    ElementTree.fromstring(found.picture())
+    assert "<b>" not in found._repr_html_()
+
+
+def test_the_page_shows_what_the_code_prints():
+    spec = importlib.util.spec_from_file_location("bench_plan", ROOT / "bench" / "plan.py")
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    page = (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")
+    assert bench.sizes_table() in page
+    assert tu.plan(4096, epsilon=1).table() in page
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"epsilon": 0}, "positive"),
+        ({"epsilon": -1}, "positive"),
+        ({"epsilon": float("nan")}, "finite"),
+        ({"axis": 0}, "at least 1 cell"),
+        ({"axis": "age"}, "Axis or a number"),
+        ({"workload": "all"}, "A workload is one of"),
+        ({"workload": tu.Workload.lengths([1000])}, "do not fit"),
+        ({"neighbours": "both"}, "neighbours must be"),
+        ({"rows_per_unit": 0}, "at least 1"),
+    ],
+)
+def test_plans_that_make_no_sense_are_refused(given, said):
+    asked = {"axis": 100, "epsilon": 1, **given}
+    with pytest.raises(tu.InputError, match=said):
+        tu.plan(asked.pop("axis"), **asked)
+
+
+def test_unknown_strategies_are_refused():
+    with pytest.raises(tu.InputError, match="cells alone"):
+        tu.plan(10)["worst tree"]
