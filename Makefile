@@ -2,10 +2,10 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test system check lint types imports unit lock clean
+.PHONY: demo test system check lint types imports unit bench torture audit-full lock clean
 
 demo: .venv/demo
-	@$(BIN)/python -m trueup.demo
+	@$(BIN)/trueup demo
 
 test: .venv/test system
 	@$(MAKE) --no-print-directory check
@@ -25,6 +25,18 @@ imports:
 
 unit:
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# Every benchmark, with the peers beside us, into bench/RESULTS.md.
+bench: .venv/test
+	$(BIN)/python bench/run.py
+
+# Kills, power cuts, failing disks, races and tampering; 20,000 kills, or KILLS=… of them.
+torture: .venv/test system
+	$(BIN)/python tests/owner/torture.py --kills $(or $(KILLS),20000)
+
+# A thousand million draws at each of 200 scales, against the exact law. Hours.
+audit-full: .venv/test
+	$(BIN)/python bench/audit_full.py
 
 # Debian packages that the tests need and the machine lacks.
 system:

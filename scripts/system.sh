@@ -10,6 +10,8 @@ need() {
 
 need strace strace
 need chromium chromium
+need java default-jre-headless
+need "/usr/lib/postgresql/*/bin/initdb" postgresql
 
 if [ "${#missing[@]}" -eq 0 ]; then
     exit 0

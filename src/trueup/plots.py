@@ -292,6 +292,7 @@ def _headline(words: str, note: str) -> dict[str, Any]:
         "xanchor": "left",
         "y": 0.96,
         "yanchor": "top",
+        "font": {"size": 15},
     }
 
 
@@ -325,6 +326,7 @@ def _figure(about: dict[str, Any], x: str, y: str) -> Figure:
         yref="paper",
         x=0,
         y=0,
+        xshift=-55,
         yshift=-52,
         showarrow=False,
         xanchor="left",

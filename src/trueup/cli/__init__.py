@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from trueup.cli import answers, ledgers
+from trueup.cli import answers, checks, ledgers, spending
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
 
 CODES = {BudgetError: 3, LedgerError: 4, FileError: 5}
@@ -25,6 +25,12 @@ app.command("query")(answers.query_command)
 app.command("quantile")(answers.quantile_command)
 app.command("show")(answers.show_command)
 app.command("plot")(answers.plot_command)
+app.command("plan")(spending.plan_command)
+app.command("measure")(spending.measure_command)
+app.command("combine")(answers.combine_command)
+app.command("audit")(checks.audit_command)
+app.command("paper")(checks.paper_command)
+app.command("demo")(checks.demo_command)
 app.add_typer(ledgers.app, name="ledger")
 
 

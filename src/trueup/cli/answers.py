@@ -226,3 +226,30 @@ def plot_command(
     with waiting("drawing"):
         save_plot(plot(release, kind), output, release if kind != "cdf" else None)
     emit(as_json, {"saved": str(output)}, lambda: say(f"saved to {output}"))
+
+
+def combine_command(
+    files: Annotated[
+        list[Path], typer.Argument(help="Two or more measurements or releases of one axis.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the release goes.")],
+    total: Annotated[
+        str | None, typer.Option("--total", help="The total, if it is public knowledge.")
+    ] = None,
+    nonnegative: Shown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make one better release of several that were measured on the same data."""
+    from trueup.epsilon import exact
+    from trueup.reconcile import reconcile
+    from trueup.store import load
+
+    parts = [load(file) for file in files]
+    if len(parts) < 2:
+        raise InputError("combine needs at least two files.")
+    known = None if total is None else {"total": exact(total, "The total")}
+    with waiting("finding the answers nearest to all of them"):
+        release = reconcile(parts, known=known, nonnegative=nonnegative, integers=nonnegative)
+    release.save(output)
+    facts = {"saved": str(output), "epsilon": release.about.get("epsilon"), "parts": len(parts)}
+    emit(as_json, facts, lambda: say(f"{release!r}\nsaved to {output}"))

@@ -1,0 +1,368 @@
+"""Commands that plan a measurement and pay for it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts, check_neighbours
+from trueup.axis import Axis
+from trueup.cli import axes
+from trueup.cli.output import AsJson, emit, number, say, table, waiting
+from trueup.config import Dataset, read_config
+from trueup.epsilon import positive
+from trueup.errors import InputError
+
+if TYPE_CHECKING:
+    from trueup.owner import Owner
+
+Epsilon = Annotated[
+    str | None,
+    typer.Option("--epsilon", envvar="TRUEUP_EPSILON", help="The cost, such as 0.1 or 1/10."),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", envvar="TRUEUP_CONFIG", help="Instead of ./trueup.toml."),
+]
+
+
+@dataclass(frozen=True)
+class Door:
+    """What was said about the table and its account, on the command line or in trueup.toml."""
+
+    source: str
+    ledger: Path | None
+    limit: str | None
+    anchor: Path | None
+    table: str | None
+    unit: str | None
+    rows_per_unit: int
+    neighbours: Neighbours
+    columns: dict[str, Any]
+
+    def open(self, edges: tuple[str, str] | None, graph: str) -> Owner:
+        """The owner of the table."""
+        from trueup.owner import Ledger, Owner
+
+        if self.ledger is None:
+            raise InputError(
+                "A measurement needs --ledger, the account of what was spent; "
+                "with --limit it is made if it is not there."
+            )
+        # The source first: a mistyped path should not leave a new ledger behind.
+        if "://" not in self.source and not _some_file(self.source):
+            raise InputError(f"There is no file {self.source}.")
+        return Owner(
+            self.source,
+            Ledger(self.ledger, self.limit, anchor=self.anchor),
+            unit=self.unit,
+            rows_per_unit=self.rows_per_unit,
+            columns=self.columns or None,
+            table=self.table,
+            edges=edges,
+            graph=graph,
+        )
+
+
+def _some_file(source: str) -> bool:
+    import glob
+
+    return Path(source).exists() or bool(glob.glob(source, recursive=True))
+
+
+def _door(source: str, dataset: Dataset | None, given: dict[str, Any]) -> Door:
+    if dataset is None:
+        return Door(source=source, columns={}, **given)
+    said = {name for name in ("unit", "limit", "table") if given[name] is not None}
+    if given["rows_per_unit"] != 1 or said:
+        raise InputError(
+            f"'{dataset.name}' is declared in trueup.toml with its unit, limit and table; "
+            f"change them there."
+        )
+    return Door(
+        source=dataset.source,
+        ledger=given["ledger"] or dataset.ledger,
+        limit=str(dataset.limit),
+        anchor=given["anchor"] or dataset.anchor,
+        table=dataset.table,
+        unit=dataset.unit,
+        rows_per_unit=dataset.rows_per_unit,
+        neighbours=dataset.neighbours,
+        columns=dict(dataset.columns),
+    )
+
+
+def expected_errors(
+    question: Question, epsilon: Fraction, neighbours: Neighbours, rows: int
+) -> list[tuple[str, float]]:
+    """What 95 % of answers will be within, before anything is spent: (of what, counts)."""
+    from trueup.infer import release_errors
+    from trueup.measurement import block_scales
+    from trueup.uncertainty import noise_variance
+
+    scales = block_scales(question, epsilon, neighbours, rows)
+    if isinstance(question, SortedCounts):
+        return [("a count before inference", 1.96 * noise_variance(scales[0]) ** 0.5)]
+    errors = release_errors(question, scales, "discrete")
+    n: int = question.answer_axis.size  # type: ignore[attr-defined]
+    quarter = max(n // 4, 1)
+    starts = np.unique(np.linspace(0, n - quarter, 50).astype(np.int64))
+    typical = np.sqrt(errors.range_variances(starts, starts + quarter).mean())
+    one = np.sqrt(errors.range_variances([n // 2], [n // 2 + 1])[0])
+    total = np.sqrt(errors.range_variances([0], [n])[0])
+    return [
+        ("one cell", float(1.96 * one)),
+        ("a quarter of the axis", float(1.96 * typical)),
+        ("the total", float(1.96 * total)),
+    ]
+
+
+def measure_command(
+    source: Annotated[
+        str,
+        typer.Argument(help="A file, a glob, postgresql://…, or a dataset named in trueup.toml."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the measurement goes.")],
+    epsilon: Epsilon = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", envvar="TRUEUP_LEDGER", help="The account that is charged."),
+    ] = None,
+    limit: Annotated[
+        str | None, typer.Option("--limit", help="The limit of a ledger made now.")
+    ] = None,
+    anchor: Annotated[
+        Path | None, typer.Option("--anchor", help="Where the ledger's anchor lives.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", help="The table, in a database file or server.")
+    ] = None,
+    column: axes.Column = None,
+    span: axes.Range = None,
+    bins: axes.Bins = None,
+    integers: axes.Integers = None,
+    edges: axes.Edges = None,
+    categories: axes.Categories = None,
+    dates: axes.Dates = None,
+    every: axes.Every = "day",
+    ipv4: axes.Ipv4 = None,
+    prefix: axes.Prefix = 16,
+    hierarchy: axes.Hierarchy = None,
+    branching: Annotated[
+        int | None, typer.Option("--branching", help="The paper's tree of this fan-out.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Sorted counts of a column's values, with --groups.")
+    ] = None,
+    groups: Annotated[
+        int | None, typer.Option("--groups", help="How many groups there are: public.")
+    ] = None,
+    degrees: Annotated[
+        str | None, typer.Option("--degrees", help="Degree sequence of edges: src,dst.")
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", help="With --degrees: how many nodes: public.")
+    ] = None,
+    graph: Annotated[
+        str, typer.Option("--graph", help="undirected, directed or bipartite.")
+    ] = "undirected",
+    where: Annotated[
+        str | None, typer.Option("--where", help="A filter, such as \"age >= 18 and sex = 'F'\".")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="The column that names whom to protect.")
+    ] = None,
+    rows_per_unit: Annotated[
+        int, typer.Option("--rows-per-unit", help="With --unit: how many rows of each count.")
+    ] = 1,
+    neighbours: Annotated[
+        str, typer.Option("--neighbours", help="add-remove or replace.")
+    ] = "add-remove",
+    key: Annotated[
+        str | None, typer.Option("--key", help="The same key gives the same answer, paid once.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a table: exact noise, charged to a ledger before it is drawn.
+
+    Shows what it costs, what remains and what error to expect, and asks before it spends.
+    """
+    dataset = read_config(config).datasets.get(source)
+    cost = positive(epsilon if epsilon is not None else _missing("--epsilon"))
+    door = _door(
+        source,
+        dataset,
+        {
+            "ledger": ledger,
+            "limit": limit,
+            "anchor": anchor,
+            "table": table,
+            "unit": unit,
+            "rows_per_unit": rows_per_unit,
+            "neighbours": check_neighbours(neighbours),
+        },
+    )
+    options = axes.AxisOptions(
+        column, span, bins, integers, edges, categories, dates, every, ipv4, prefix, hierarchy
+    )
+    question = _question(options, dataset, branching, (by, groups), (degrees, nodes, graph))
+    if output.suffix not in (".parquet", ".json"):
+        raise InputError(f"A measurement must end in .parquet or .json, got {output.name!r}.")
+    owner = door.open(_ends(degrees), graph)
+    before = owner.ledger.remaining
+    expected = expected_errors(question, cost, door.neighbours, owner.rows_per_unit)
+    if not as_json:
+        say(f"cost      epsilon {cost}, of which {before} is left in {owner.ledger.path}")
+        say(f"protects  one {owner.protects}{_rows(owner.rows_per_unit)}, {door.neighbours}")
+        for what, error in expected:
+            say(f"expect    ±{number(error)} on {what}, 95 times in 100")
+    if cost <= before and not yes:
+        _confirm(as_json)
+    with waiting("counting, and drawing noise (the first run compiles for a while)"):
+        measured = owner.measure(question, cost, key, where=where, neighbours=door.neighbours)
+        measured.save(output)
+    left = owner.ledger.remaining
+    facts = {
+        "saved": str(output),
+        "epsilon": cost,
+        "remaining": left,
+        "answers": len(measured.noisy),
+        "expected": [{"of": what, "within": error} for what, error in expected],
+    }
+    emit(as_json, facts, lambda: say(f"saved     {output}; {left} is left"))
+
+
+def _missing(option: str) -> str:
+    raise InputError(f"Give {option}.")
+
+
+def _rows(rows: int) -> str:
+    return "" if rows == 1 else f" (at most {rows} rows of it count)"
+
+
+def _confirm(as_json: bool) -> None:
+    if as_json or not sys.stdin.isatty():
+        raise InputError("Nobody is there to be asked: give --yes to spend.")
+    typer.confirm("Spend it?", abort=True, err=True)
+
+
+def _ends(degrees: str | None) -> tuple[str, str] | None:
+    if degrees is None:
+        return None
+    parts = [part.strip() for part in degrees.split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise InputError(f"--degrees names two columns, such as src,dst, got {degrees!r}.")
+    return parts[0], parts[1]
+
+
+def _question(
+    options: axes.AxisOptions,
+    dataset: Dataset | None,
+    branching: int | None,
+    sorted_by: tuple[str | None, int | None],
+    edges: tuple[str | None, int | None, str],
+) -> Question:
+    by, groups = sorted_by
+    degrees, nodes, graph = edges
+    axis: Axis | None = options.axis()
+    ways = [axis is not None, by is not None, degrees is not None]
+    if sum(ways) > 1:
+        raise InputError("Ask for one thing: an axis, --by, or --degrees.")
+    if degrees is not None:
+        count = nodes if nodes is not None else int(_missing("--nodes with --degrees"))
+        return SortedCounts(count, ends=2 if graph == "undirected" else 1)
+    if by is not None:
+        return SortedCounts(groups if groups is not None else int(_missing("--groups")), by=by)
+    if axis is None:
+        if dataset is None:
+            raise InputError(
+                "Declare the axis: --column with --integers, --range and --bins, --edges, "
+                "--dates, --categories, --ipv4 or --hierarchy; or --by, or --degrees."
+            )
+        axis = dataset.axis(options.column)
+    elif options.column is None:
+        raise InputError("Name the column to count: --column.")
+    return TreeCounts(axis, branching=branching)
+
+
+def plan_command(
+    column: axes.Column = None,
+    span: axes.Range = None,
+    bins: axes.Bins = None,
+    integers: axes.Integers = None,
+    edges: axes.Edges = None,
+    categories: axes.Categories = None,
+    dates: axes.Dates = None,
+    every: axes.Every = "day",
+    ipv4: axes.Ipv4 = None,
+    prefix: axes.Prefix = 16,
+    hierarchy: axes.Hierarchy = None,
+    epsilon: Epsilon = None,
+    workload: Annotated[
+        str, typer.Option("--workload", help="What will be asked: ranges, prefixes or cells.")
+    ] = "ranges",
+    within: Annotated[
+        float | None, typer.Option("--within", help="A goal: errors within this many counts …")
+    ] = None,
+    level: Annotated[float, typer.Option("--level", help="… this often.")] = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Compare questions by their exact error before spending; or say what epsilon a goal needs."""
+    from trueup.plan import epsilon_for, error_for, plan
+
+    options = axes.AxisOptions(
+        column, span, bins, integers, edges, categories, dates, every, ipv4, prefix, hierarchy
+    )
+    axis = options.axis()
+    if axis is None:
+        raise InputError(
+            "Declare the axis: --integers, --range and --bins, --edges, --dates, --categories, "
+            "--ipv4 or --hierarchy."
+        )
+    known = {"ranges": "all ranges", "prefixes": "prefixes", "cells": "unit counts"}
+    if workload not in known:
+        raise InputError(f"--workload must be one of {', '.join(known)}, got {workload!r}.")
+    asked = known[workload]
+    needed = None if within is None else epsilon_for(axis, within, level, asked)
+    cost = positive(epsilon) if epsilon is not None else (needed or Fraction(1))
+    found = plan(axis, cost, asked)
+    typical = error_for(axis, cost, level, asked)
+    facts = {
+        "axis": axis.to_json(),
+        "epsilon": cost,
+        "workload": workload,
+        "strategies": [
+            {"name": s.name, "mean_squared_error": s.mean, "worst": s.worst}
+            for s in found.strategies
+        ],
+        "best": found.best.to_json(),
+        "level": level,
+        "typical_error": typical,
+        "epsilon_needed": needed,
+    }
+
+    def show() -> None:
+        rows = [
+            [
+                ("→ " if s is found.best_strategy else "  ") + s.name,
+                number(s.mean),
+                number(s.worst),
+                f"±{number(s.mean**0.5)}",
+            ]
+            for s in found.strategies
+        ]
+        title = f"Expected squared error at epsilon {cost} over {asked}, {axis.size:,} cells"
+        table(["question", "mean", "worst", "std. error"], rows, title)
+        if needed is not None:
+            say(f"±{number(float(within or 0))} at {100 * level:g} % needs epsilon = {needed}")
+        say(f"epsilon {cost} buys ±{number(typical)} on a typical answer at {100 * level:g} %")
+
+    emit(as_json, facts, show)

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trueup as tu
+from trueup.owner import Ledger
+
+Run = Callable[..., Any]
+
+AXIS = ("--column", "age", "--integers", 0, 99)
+PAY = ("--epsilon", "1/4", "--ledger", "a.ledger", "--limit", "1", "--yes")
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(5)
+    table = {
+        "age": draw.integers(0, 100, 2000),
+        "user": draw.integers(0, 300, 2000),
+        "sex": draw.choice(["F", "M"], 2000),
+        "a": draw.integers(0, 50, 2000),
+        "b": draw.integers(0, 50, 2000),
+    }
+    pq.write_table(pa.table(table), tmp_path / "people.parquet")
+    return tmp_path / "people.parquet"
+
+
+def left(tmp_path: Path) -> Fraction:
+    return Ledger(tmp_path / "a.ledger").remaining
+
+
+def test_measure_charges_the_ledger_and_saves(run: Run, people: Path, tmp_path: Path) -> None:
+    ran = run("measure", people, *AXIS, *PAY, "-o", "m.parquet", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.json["remaining"] == "3/4"
+    assert left(tmp_path) == Fraction(3, 4)
+    measured = tu.load(tmp_path / "m.parquet")
+    assert isinstance(measured, tu.Measurement)
+    assert measured.epsilon == Fraction(1, 4)
+    assert tu.infer(measured).total().value == pytest.approx(2000, abs=500)
+
+
+def test_cost_remainder_and_expected_error_come_first(run: Run, people: Path) -> None:
+    words = run("measure", people, *AXIS, *PAY, "-o", "m.parquet").out.splitlines()
+    assert "epsilon 1/4, of which 1 is left" in words[0]
+    assert any("on one cell, 95 times in 100" in line for line in words)
+    assert words[-1].endswith("3/4 is left")
+
+
+def test_expected_error_is_what_the_release_reports(run: Run, people: Path, tmp_path: Path) -> None:
+    expected = run("measure", people, *AXIS, *PAY, "-o", "m.parquet", "--json").json["expected"]
+    total = tu.infer(tu.load(tmp_path / "m.parquet")).total().std_error
+    assert expected[-1]["within"] == pytest.approx(1.96 * total)
+
+
+def test_nothing_is_spent_without_a_yes(run: Run, people: Path, tmp_path: Path) -> None:
+    ran = run("measure", people, *AXIS, *PAY[:-1], "-o", "m.parquet")
+    assert ran.code == 1
+    assert "--yes" in ran.err
+    assert left(tmp_path) == 1
+    assert not (tmp_path / "m.parquet").exists()
+
+
+def test_the_budget_is_kept(run: Run, people: Path, tmp_path: Path) -> None:
+    dear = ("--epsilon", "2", "--ledger", "a.ledger", "--limit", "1", "--yes")
+    ran = run("measure", people, *AXIS, *dear, "-o", "m.parquet")
+    assert ran.code == 3
+    assert "This costs 2" in ran.err
+    assert left(tmp_path) == 1
+
+
+def test_the_same_key_pays_once(run: Run, people: Path, tmp_path: Path) -> None:
+    for name in ("m.parquet", "again.parquet"):
+        assert run("measure", people, *AXIS, *PAY, "--key", "k", "-o", name).code == 0
+    assert left(tmp_path) == Fraction(3, 4)
+    assert tu.load(tmp_path / "m.parquet") == tu.load(tmp_path / "again.parquet")
+
+
+def test_units_filters_sorted_counts_and_degrees(run: Run, people: Path, tmp_path: Path) -> None:
+    unit = ("--unit", "user", "--rows-per-unit", 2)
+    where = ("--where", "sex = 'F'")
+    assert run("measure", people, *AXIS, *PAY, *unit, *where, "-o", "u.parquet").code == 0
+    measured = tu.load(tmp_path / "u.parquet")
+    assert (measured.unit, measured.rows_per_unit) == ("user", 2)
+    by = ("--by", "user", "--groups", 300)
+    assert run("measure", people, *by, *PAY, "-o", "s.parquet").code == 0
+    degrees = ("--degrees", "a,b", "--nodes", 50)
+    assert run("measure", people, *degrees, *PAY, "-o", "d.parquet").code == 0
+    assert tu.load(tmp_path / "d.parquet").question.ends == 2
+    assert left(tmp_path) == Fraction(1, 4)
+
+
+def test_a_declared_dataset_goes_by_its_name(run: Run, people: Path, tmp_path: Path) -> None:
+    (tmp_path / "trueup.toml").write_text(
+        "[datasets.town]\nsource = 'people.parquet'\nledger = 'a.ledger'\nlimit = '1'\n"
+        "unit = 'user'\nrows_per_unit = 3\n"
+        "[datasets.town.axes.age]\nkind = 'integers'\nfirst = 0\nlast = 99\n"
+    )
+    ran = run("measure", "town", "--epsilon", "0.5", "--yes", "-o", "m.parquet", "--json")
+    assert ran.json["remaining"] == "1/2"
+    assert tu.load(tmp_path / "m.parquet").rows_per_unit == 3
+    again = run("measure", "town", "--unit", "sex", "--epsilon", 1, "--yes", "-o", "m.parquet")
+    assert again.code == 1
+    assert "trueup.toml" in again.err
+
+
+def test_epsilon_and_ledger_may_come_from_the_environment(
+    run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRUEUP_EPSILON", "1/8")
+    monkeypatch.setenv("TRUEUP_LEDGER", "a.ledger")
+    assert run("measure", people, *AXIS, "--limit", "1", "-y", "-o", "m.parquet").code == 0
+    assert left(tmp_path) == Fraction(7, 8)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (
+            ["people.parquet", *AXIS, "-o", "m.parquet", "--ledger", "a.ledger", "-y"],
+            1,
+            "--epsilon",
+        ),
+        (["people.parquet", *AXIS, "-o", "m.parquet", "--epsilon", "1", "-y"], 1, "--ledger"),
+        (["people.parquet", *AXIS, *PAY, "-o", "m.csv"], 1, ".parquet or .json"),
+        (["people.parquet", *PAY, "-o", "m.parquet"], 1, "Declare the axis"),
+        (["people.parquet", "--column", "age", "--bins", 5, *PAY, "-o", "m.parquet"], 1, "--range"),
+        (["people.parquet", *AXIS, "--by", "user", *PAY, "-o", "m.parquet"], 1, "one thing"),
+        (["people.parquet", "--by", "user", *PAY, "-o", "m.parquet"], 1, "--groups"),
+        (["people.parquet", "--degrees", "a", "--nodes", 5, *PAY, "-o", "m.parquet"], 1, "src,dst"),
+        (["gone.parquet", *AXIS, *PAY, "-o", "m.parquet"], 1, "There is no file"),
+        (["people.parquet", *AXIS, *PAY, "--where", "f(age)", "-o", "m.parquet"], 1, "filter"),
+        (["people.parquet", *AXIS, *PAY, "--epsilon", "-1", "-o", "m.parquet"], 1, "positive"),
+        (["people.parquet", "--column", "x", "--integers", 0, 9, *PAY, "-o", "m.json"], 1, "'x'"),
+    ],
+)
+def test_bad_input_costs_nothing(
+    run: Run, people: Path, tmp_path: Path, words: list[object], code: int, says: str
+) -> None:
+    ran = run("measure", *words)
+    assert ran.code == code, ran.err
+    assert says in ran.err
+    assert ran.err.count("\n") == 1
+    assert not (tmp_path / "a.ledger").exists() or left(tmp_path) == 1

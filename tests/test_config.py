@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import trueup as tu
+from trueup.config import read_config
+
+GOOD = """
+[datasets.trips]
+source = "trips.parquet"
+ledger = "trips.ledger"
+limit = "1/2"
+unit = "user"
+rows_per_unit = 3
+[datasets.trips.axes.fare]
+kind = "regular"
+low = 0
+high = 128
+bins = 1024
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "trueup.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_dataset_is_read_as_declared(tmp_path: Path) -> None:
+    trips = read_config(written(tmp_path, GOOD)).datasets["trips"]
+    assert trips.limit == Fraction(1, 2)
+    assert trips.source == str(tmp_path / "trips.parquet")
+    assert trips.axis("fare") == trips.axis(None) == tu.Axis.regular("fare", 0, 128, 1024)
+    assert (trips.unit, trips.rows_per_unit, trips.neighbours) == ("user", 3, "add-remove")
+
+
+def test_no_file_is_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRUEUP_CONFIG", raising=False)
+    assert read_config().datasets == {}
+
+
+def test_the_environment_may_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUEUP_CONFIG", str(written(tmp_path, GOOD)))
+    assert "trips" in read_config().datasets
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (('limit = "1/2"', "limit = 0"), "limit must be positive"),
+        (('limit = "1/2"\n', ""), "limit is missing"),
+        (('kind = "regular"', 'kind = "spiral"'), "spiral"),
+        (("bins = 1024\n", ""), "bins"),
+        (('unit = "user"', "epsilon = 1"), "epsilon is not known"),
+        (("rows_per_unit = 3", "rows_per_unit = 1.5"), "whole number"),
+        (("[datasets.trips]", "[datasets.trips"), "not TOML"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, change: tuple[str, str], says: str) -> None:
+    with pytest.raises(tu.FileError, match=says):
+        read_config(written(tmp_path, GOOD.replace(*change)))
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(tu.FileError, match="There is no file"):
+        read_config(tmp_path / "gone.toml")
+
+
+def test_an_undeclared_axis_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    trips = read_config(written(tmp_path, GOOD)).datasets["trips"]
+    with pytest.raises(tu.InputError, match="Declared axes: fare"):
+        trips.axis("age")
