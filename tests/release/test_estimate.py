@@ -47,13 +47,19 @@ def test_estimates_of_one_release_add_and_subtract():
     assert (r.total() - left).value == right.value
     assert (r.total() - left).std_error == pytest.approx(right.std_error, rel=1e-12)
     assert (left - left).value == 0
+    cells = sum(r.range(i, i + 1) for i in range(4))
+    assert cells.value == r.total().value
+    assert cells.std_error == pytest.approx(r.total().std_error, rel=1e-12)
 
 
 def test_estimates_of_different_releases_do_not_mix():
     with pytest.raises(tu.InputError, match="come from different releases"):
         release().total() + release(2).total()
-    with pytest.raises(TypeError):
-        release().total() + 5
+    for wrong in (5, 0.0, "5", None):
+        with pytest.raises(TypeError):
+            release().total() + wrong
+        with pytest.raises(TypeError):
+            wrong + release().total()
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 1.5, float("nan"), "0.95", True, None])

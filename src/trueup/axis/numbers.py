@@ -300,6 +300,8 @@ class EdgeCells:
                 raise InputError(
                     f"The edges of axis '{self.name}' must rise: {left} is followed by {right}."
                 )
+        if not math.isfinite(edges[-1] - edges[0]):
+            raise InputError(f"Axis '{self.name}' is wider than a float can hold.")
         object.__setattr__(self, "edges", edges)
         check_size(len(edges) - 1, self.name)
 

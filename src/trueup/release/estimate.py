@@ -72,6 +72,11 @@ class Estimate:
     def __add__(self, other: Estimate) -> Estimate:
         return self._with(other, 1.0)
 
+    def __radd__(self, other: object) -> Estimate:
+        if isinstance(other, int) and other == 0:  # where sum() begins
+            return self
+        return NotImplemented
+
     def __sub__(self, other: Estimate) -> Estimate:
         return self._with(other, -1.0)
 
