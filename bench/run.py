@@ -89,8 +89,9 @@ def section(name: str, path: Path, quick: bool = False) -> str:
     ran = " ".join([f"python bench/{name}.py", *options])
     parts = [f"## {title(path)}", f"`{ran}`, {took:.0f} s", printed]
     if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:]
-        parts.append(f"**Ended with status {done.returncode}.** {' '.join(last)}")
+        crashed = "Traceback" in done.stderr
+        last = " ".join(done.stderr.strip().splitlines()[-1:])
+        parts.append(f"**Failed to run.** {last}" if crashed else "*A target was missed.*")
     return "\n\n".join(parts)
 
 
@@ -126,7 +127,7 @@ def main() -> int:
     for name in chosen:
         print(f"{name}: {title(found[name])} …", flush=True)
         page.append(section(name, found[name], asked.quick))
-        failed |= "**Ended with status" in page[-1]
+        failed |= "**Failed to run.**" in page[-1]
         asked.out.write_text("\n\n".join(page) + "\n", encoding="utf-8")
     print(f"{asked.out}")
     return int(failed)

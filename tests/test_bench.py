@@ -41,12 +41,16 @@ def test_the_page_names_machine_and_versions() -> None:
     assert "cores" in page
 
 
-def test_a_failing_benchmark_is_said_to_have_failed(tmp_path: Path) -> None:
+def test_a_crash_is_told_from_a_target_missed(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
-    broken.write_text('"""A benchmark that always fails."""\nraise SystemExit("no luck")\n')
+    broken.write_text('"""A benchmark that always fails."""\nraise ValueError("no luck")\n')
     text = script("run").section("broken", broken)
-    assert "Ended with status 1" in text
-    assert "no luck" in text
+    assert "**Failed to run.** ValueError: no luck" in text
+    slow = tmp_path / "slow.py"
+    slow.write_text('"""A benchmark that is slow today."""\nprint("FAIL")\nraise SystemExit(1)\n')
+    text = script("run").section("slow", slow)
+    assert "*A target was missed.*" in text
+    assert "Failed to run" not in text
 
 
 def test_long_output_is_folded_and_none_is_lost(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from html import escape
 Numbers = Sequence[float]
 
 BLACK, GRAY, LIGHT = "#000000", "#808080", "#c4c4c4"
-BLUE, ORANGE, GREEN, PINK = "#0072b2", "#d55e00", "#009e73", "#aa4499"
+BLUE, ORANGE, GREEN, PINK, BROWN = "#0072b2", "#d55e00", "#009e73", "#aa4499", "#8b5a2b"
 
 WIDTH, HEIGHT = 290, 230
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 28, 42

@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Question, TreeCounts, UnitCounts
+from trueup.ask import HaarCounts, Question, TreeCounts, UnitCounts
 from trueup.axis import Axis
 from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import fewest_nodes, noisy_cells, noisy_nodes, zeroed_nodes
-from trueup.paper.chart import BLACK, BLUE, GRAY, GREEN, ORANGE, PINK, Line, Panel, svg
+from trueup.paper.chart import BLACK, BLUE, BROWN, GRAY, GREEN, ORANGE, PINK, Line, Panel, svg
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.datasets import Dataset
 from trueup.paper.draws import EPSILONS, Setting, each_draw
@@ -30,6 +30,7 @@ QUESTIONS: dict[str, Callable[[int], Question]] = {
     "unit counts": lambda n: UnitCounts(Axis.integers("cell", 0, n - 1)),
     "binary tree": lambda n: TreeCounts(n, branching=2),
     "best tree": lambda n: TreeCounts(n),
+    "wavelet": lambda n: HaarCounts(n),
 }
 
 
@@ -76,6 +77,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
     Estimator("H̄", "binary tree", released, BLACK, "square"),
     Estimator("H̄ zeroed", "binary tree", by_fewest_nodes(zeroed_nodes), BLACK, "triangle", "4 2"),
     Estimator("H̄ ≥ 0", "binary tree", nonnegative, ORANGE),
+    Estimator("wavelet", "wavelet", released, BROWN, "", "6 3"),
     Estimator("best tree", "best tree", released, BLUE),
     Estimator("best tree ≥ 0", "best tree", nonnegative, GREEN),
     Estimator("L̃ ≥ 0", "unit counts", nonnegative, PINK),
