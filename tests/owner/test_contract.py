@@ -191,6 +191,8 @@ AXES = [
     tu.Axis.dates("naive", "2020-02-28", "2020-03-09", "minute"),
     tu.Axis.dates("zoned", "2020-02-28", "2020-03-09", "hour"),
     tu.Axis.dates("naive", "1890", "1970", "hour"),
+    tu.Axis.dates("zoned", "1890", "2020", "year"),
+    tu.Axis.dates("naive", "2019-12-31", "2020-03-05").coarsen("month"),  # cut at both ends
     tu.Axis.ipv4("address", "10.0.0.0/8", 24),
     tu.Axis.ipv4("address"),
     tu.Axis.ipv4("code", length=32, network="0.0.0.0/28"),

@@ -23,8 +23,8 @@ from trueup.owner.columns import Columns, Kind
 if TYPE_CHECKING:
     import narwhals as nw
 
-_MICROSECONDS = {"minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000}
-_MICROSECONDS |= {"week": 7 * _MICROSECONDS["day"], "month": _MICROSECONDS["day"]}
+_DAY = 86_400_000_000
+_MICROSECONDS = {"minute": 60_000_000, "hour": 3_600_000_000, "week": 7 * _DAY}
 _MOST_CHECKED = 1 << 22  # edges that are worth checking before a count
 
 
@@ -112,16 +112,20 @@ def _labels(name: str, cells: CategoryCells | HierarchyCells, columns: Columns) 
 
 
 def _dates(cells: DateCells) -> Counting:
-    """Cells of one width; months are counted as days, and added up out here."""
+    """Units of one width; months and years are counted as days, and added up out here."""
     start, stop = int(cells.edges[0]), int(cells.edges[-1])
-    width = _MICROSECONDS[cells.unit]
-    first_parts = np.arange(start, stop, width, dtype=np.int64)
-    cell_of_part = np.searchsorted(cells.edges, first_parts, side="right") - 1
+    width = _MICROSECONDS.get(cells.unit, _DAY)
+    origin = start if cells.unit == "week" else start - start % width
+
+    def fold(keys: Any, rows: Ints) -> Ints:
+        begins = np.maximum(origin + np.asarray(keys, np.int64) * width, start)
+        return _spread(np.searchsorted(cells.edges, begins, side="right") - 1, rows, cells.size)
+
     return Counting(
         "time",
         lambda t: (t >= start) & (t < stop),
-        lambda t: _quotient(t - start, width),
-        lambda keys, rows: _spread(cell_of_part[np.asarray(keys, np.int64)], rows, cells.size),
+        lambda t: _quotient(t - origin, width),
+        fold,
     )
 
 
@@ -146,11 +150,12 @@ def _regular(x: nw.Expr, cells: RegularCells) -> nw.Expr:
     start, width, bins = cells.low, cells.high - cells.low, cells.bins
     offset = x - start if start else x
     way = _arithmetic(cells)
-    if way == "multiply":
-        return (offset * (bins / width)).floor().cast(nw.Int64)
-    place = offset * float(bins) / width
-    guess = place.floor()
     if way == "multiply and divide":
+        return (offset * float(bins) / width).floor().cast(nw.Int64)
+    per = bins / width
+    place = offset * per if np.isfinite(per) else offset * float(bins) / width
+    guess = place.floor()
+    if way == "multiply":
         return guess.cast(nw.Int64)
 
     def edge(index: nw.Expr) -> nw.Expr:

@@ -14,7 +14,6 @@ import os
 import secrets
 import sqlite3
 import threading
-import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -28,21 +27,19 @@ from trueup.owner import account
 from trueup.owner import anchor as anchor_file
 from trueup.owner.account import Account, Charge, Entry
 from trueup.owner.anchor import Anchor, forked, older
+from trueup.owner.database import (
+    APPLICATION,
+    SCHEMA,
+    check_ours,
+    check_whole,
+    connect,
+    in_our_words,
+)
 
 if TYPE_CHECKING:
     import pyarrow
 
 T = TypeVar("T")
-
-_PATIENCE = 60.0  # seconds to wait for another process's transaction, each of which takes a few ms
-_APPLICATION = 0x74727570  # "trup": marks the file as ours
-_SCHEMA = (
-    "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
-    "CREATE TRIGGER never_changed BEFORE UPDATE ON entries"
-    " BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END",
-    "CREATE TRIGGER never_dropped BEFORE DELETE ON entries"
-    " BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END",
-)
 
 
 class Ledger:
@@ -73,12 +70,12 @@ class Ledger:
         self.answers = _beside(self.path, ".answers")
         wanted = None if limit is None else positive(limit, "limit")
         self._start()
-        with _in_our_words(self.path), self._lock:
+        with in_our_words(self.path), self._lock:
             if not self.path.exists():
                 self._make(wanted)
-            with contextlib.closing(_connect(self.path)) as database:
+            with contextlib.closing(connect(self.path)) as database:
                 with self._transaction(database) as now:
-                    _check_whole(database)
+                    check_whole(database)
                     if wanted not in (None, now.limit):
                         raise LedgerError(
                             f"This ledger was made with limit {now.limit}; it was opened with "
@@ -131,11 +128,11 @@ class Ledger:
 
     def verify(self) -> int:
         """The number of entries, after checking every one, the anchor and every stored answer."""
-        with _in_our_words(self.path):
+        with in_our_words(self.path):
             with self._connected() as database:
                 self._account = Account()  # from the first entry, whatever was seen before
                 with self._transaction(database) as now:
-                    _check_whole(database)
+                    check_whole(database)
                     entries, charges = now.number + 1, tuple(now.charges.values())
             for charge in charges:
                 if charge.answer is not None:
@@ -161,12 +158,12 @@ class Ledger:
         cost = positive(epsilon, "epsilon")
         key = secrets.token_hex(16) if key is None else account.usable_key(key)
         by = None if by is None else account.usable_key(by, "by")
-        with _in_our_words(self.path):
+        with in_our_words(self.path):
             charge = self._charge(key, line, cost, by)
             if charge.answer is not None:
                 return self._stored(charge)
         answer = draw()
-        with _in_our_words(self.path):
+        with in_our_words(self.path):
             return self._store(charge, answer)
 
     def recall(
@@ -258,10 +255,10 @@ class Ledger:
         try:
             os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             # In SQLite's first mode a commit is in the file itself, not in a log beside it.
-            with contextlib.closing(_connect(draft, "DELETE")) as database:
+            with contextlib.closing(connect(draft, "DELETE")) as database:
                 database.execute("BEGIN IMMEDIATE")
-                database.execute(f"PRAGMA application_id={_APPLICATION}")
-                for statement in _SCHEMA:
+                database.execute(f"PRAGMA application_id={APPLICATION}")
+                for statement in SCHEMA:
                     database.execute(statement)
                 time = datetime.now(UTC).isoformat(timespec="seconds")
                 first = account.opening(secrets.token_hex(16), limit, time)
@@ -282,7 +279,7 @@ class Ledger:
         """
         if self._process != os.getpid():  # a fork may have copied a held lock and a half-read sum
             self._start()
-        with self._lock, contextlib.closing(_connect(self.path)) as database:
+        with self._lock, contextlib.closing(connect(self.path)) as database:
             yield database
 
     @contextlib.contextmanager
@@ -305,7 +302,7 @@ class Ledger:
 
     def _read(self, look: Callable[[Account], T]) -> T:
         with (
-            _in_our_words(self.path),
+            in_our_words(self.path),
             self._connected() as database,
             self._transaction(database) as now,
         ):
@@ -315,7 +312,7 @@ class Ledger:
         """Read the entries written since the last look, checking that none before them moved."""
         now, self._account = self._account, Account()  # kept only if all is well
         if now.number < 0:
-            _check_ours(database, self.path)
+            check_ours(database, self.path)
         rows = database.execute(
             "SELECT number, body, hash FROM entries WHERE number >= ? ORDER BY number",
             (max(now.number, 0),),
@@ -370,60 +367,3 @@ def _beside(path: Path, ending: str) -> Path:
 
 def _row(entry: Entry) -> tuple[int, str, str]:
     return entry.number, entry.body, entry.hash
-
-
-def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
-    """A connection that never creates a file and starts no transaction of its own.
-
-    With a write-ahead log and FULL a commit has been synced when it returns; NORMAL loses some.
-    """
-    name = urllib.parse.quote(os.fspath(path.absolute()))
-    address = f"file:{name}?mode=rw"
-    database = sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)
-    try:
-        database.execute("PRAGMA synchronous=FULL")
-        if database.execute(f"PRAGMA journal_mode={journal}").fetchone()[0] != journal.lower():
-            raise LedgerError(f"The disk of {path} cannot hold a write-ahead log.")
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _check_ours(database: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database that is not a ledger, or whose append-only guards were taken away."""
-    statements = database.execute("SELECT sql FROM sqlite_master ORDER BY rowid").fetchall()
-    application = database.execute("PRAGMA application_id").fetchone()[0]
-    if application != _APPLICATION or [sql for (sql,) in statements] != list(_SCHEMA):
-        raise LedgerError(f"{path} is not a ledger made by trueup.")
-
-
-def _check_whole(database: sqlite3.Connection) -> None:
-    if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-        raise sqlite3.DatabaseError("integrity check failed")
-
-
-@contextlib.contextmanager
-def _in_our_words(path: Path) -> Iterator[None]:
-    """Turn a failing disk or database into a LedgerError; nothing is released after one."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # damage may show in the message itself
-        name = str(getattr(error, "sqlite_errorname", ""))
-        if name.startswith("SQLITE_BUSY"):
-            words = f"has been locked by another process for {_PATIENCE:.0f} s"
-        elif name.startswith("SQLITE_FULL"):
-            words = "could not be written: the disk is full"
-        elif name.startswith("SQLITE_READONLY"):
-            words = "could not be written: it is read-only"
-        elif name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_NOMEM")):
-            words = "could not be read or written: the disk reports an error"
-        else:
-            words = "is truncated, damaged or not a ledger: restore the newest copy"
-        raise LedgerError(f"The ledger {path} {words}. Nothing was released.") from None
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "failed"
-        raise LedgerError(
-            f"A file of the ledger {path} could not be read or written: {reason}. "
-            f"Nothing was released."
-        ) from None

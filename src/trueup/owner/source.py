@@ -305,17 +305,27 @@ def _header(path: str, comma: str) -> list[str]:
 
 
 def _json(found: list[str]) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
-    """One object a line; which columns a line has is data, so the schema names none."""
+    """One object a line; which columns a line has is data, so the schema names none.
+
+    Lines are parsed one by one: read as a table, one bad line would spoil the lines around it.
+    """
+
+    def field(one: Wanted) -> str:
+        pointer = "/" + one.column.replace("~", "~0").replace("/", "~1")
+        return f"json ->> '{_apostrophes(pointer)}' AS {duck.quoted(one.column)}"
 
     def frame(wanted: list[Wanted]) -> Any:
-        return _connection().read_json(
-            found,
-            format="newline_delimited",
-            columns={one.column: "VARCHAR" for one in wanted},
-            ignore_errors=True,
+        paths = ", ".join(f"'{_apostrophes(path)}'" for path in found)
+        fields = ", ".join(dict.fromkeys(map(field, wanted)))
+        return _connection().sql(
+            f"SELECT {fields} FROM read_ndjson_objects([{paths}], ignore_errors = true)"
         )
 
     return None, frame
+
+
+def _apostrophes(text: str) -> str:
+    return text.replace("'", "''")
 
 
 def _arrow_files(found: list[str]) -> tuple[Schema, Callable[[list[Wanted]], Any]]:

@@ -10,7 +10,8 @@ from trueup.owner.columns import Storage, Wanted
 
 _INTEGERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
 _INTEGERS |= {"INTEGER", "UINTEGER"}
-_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
+_NANOSECONDS = {"TIMESTAMP_NS": "TIMESTAMP", "TIMESTAMPTZ_NS": "TIMESTAMP WITH TIME ZONE"}
+_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE", *_NANOSECONDS}
 _OCTET = "(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5])"
 ADDRESS = rf"{_OCTET}\.{_OCTET}\.{_OCTET}\.{_OCTET}"
 
@@ -79,10 +80,10 @@ def _plain(wanted: Wanted, kind: str) -> str:
         digits = f"regexp_full_match({column}, '[0-9]{{1,10}}')"
         number = f"TRY_CAST({column} AS BIGINT)"
         return f"CASE WHEN {digits} THEN {number} ELSE {' + '.join(octets)} END"
-    if kind == "TIMESTAMP_NS":  # rounded down, also before 1970
-        nanoseconds = f"epoch_ns({column})"
-        rest = f"(({nanoseconds} % 1000 + 1000) % 1000)"
-        return f"CASE WHEN isfinite({column}) THEN ({nanoseconds} - {rest}) // 1000 END"
+    if kind in _NANOSECONDS:  # rounded down, also before 1970, where // rounds up
+        steps = f"epoch_ns({column})"
+        finite = f"isfinite(TRY_CAST({column} AS {_NANOSECONDS[kind]}))"
+        return f"CASE WHEN {finite} THEN {steps} // 1000 - ({steps} % 1000 < 0)::BIGINT END"
     if kind == "TIMESTAMP WITH TIME ZONE":
         moment = column
     elif storage == "raw":  # a time without a zone is taken as UTC

@@ -1,0 +1,80 @@
+"""The ledger's database: SQLite, opened one way only, and its failures in our words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+
+from trueup.errors import LedgerError
+
+_PATIENCE = 60.0  # seconds to wait for another process's transaction, each of which takes a few ms
+APPLICATION = 0x74727570  # "trup": marks the file as ours
+SCHEMA = (
+    "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
+    "CREATE TRIGGER never_changed BEFORE UPDATE ON entries"
+    " BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END",
+    "CREATE TRIGGER never_dropped BEFORE DELETE ON entries"
+    " BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END",
+)
+
+
+def connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
+    """A connection that never creates a file and starts no transaction of its own.
+
+    With a write-ahead log and FULL a commit has been synced when it returns; NORMAL loses some.
+    """
+    name = urllib.parse.quote(os.fspath(path.absolute()))
+    address = f"file:{name}?mode=rw"
+    database = sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)
+    try:
+        database.execute("PRAGMA synchronous=FULL")
+        if database.execute(f"PRAGMA journal_mode={journal}").fetchone()[0] != journal.lower():
+            raise LedgerError(f"The disk of {path} cannot hold a write-ahead log.")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def check_ours(database: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that is not a ledger, or whose append-only guards were taken away."""
+    statements = database.execute("SELECT sql FROM sqlite_master ORDER BY rowid").fetchall()
+    application = database.execute("PRAGMA application_id").fetchone()[0]
+    if application != APPLICATION or [sql for (sql,) in statements] != list(SCHEMA):
+        raise LedgerError(f"{path} is not a ledger made by trueup.")
+
+
+def check_whole(database: sqlite3.Connection) -> None:
+    """Refuse a database whose pages do not hold together."""
+    if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+        raise sqlite3.DatabaseError("integrity check failed")
+
+
+@contextlib.contextmanager
+def in_our_words(path: Path) -> Iterator[None]:
+    """Turn a failing disk or database into a LedgerError; nothing is released after one."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # damage may show in the message itself
+        name = str(getattr(error, "sqlite_errorname", ""))
+        if name.startswith("SQLITE_BUSY"):
+            words = f"has been locked by another process for {_PATIENCE:.0f} s"
+        elif name.startswith("SQLITE_FULL"):
+            words = "could not be written: the disk is full"
+        elif name.startswith("SQLITE_READONLY"):
+            words = "could not be written: it is read-only"
+        elif name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_NOMEM")):
+            words = "could not be read or written: the disk reports an error"
+        else:
+            words = "is truncated, damaged or not a ledger: restore the newest copy"
+        raise LedgerError(f"The ledger {path} {words}. Nothing was released.") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "failed"
+        raise LedgerError(
+            f"A file of the ledger {path} could not be read or written: {reason}. "
+            f"Nothing was released."
+        ) from None
