@@ -2,7 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from trueup.ask import CountQueries, HaarCounts, SortedCounts, TreeCounts, UnitCounts
+from trueup.ask import (
+    CountQueries,
+    Grid,
+    HaarCounts,
+    HatCounts,
+    LatticeCounts,
+    SortedCounts,
+    StrategyCounts,
+    TreeCounts,
+    UnitCounts,
+)
 from trueup.axis import Axis
 from trueup.errors import (
     BudgetError,
@@ -16,9 +26,17 @@ from trueup.errors import (
 from trueup.infer import infer
 from trueup.measure import measure
 from trueup.measurement import Measurement
+from trueup.optimize import Optimized, optimize
 from trueup.plan import Plan, Workload, epsilon_for, error_for, plan
 from trueup.reconcile import reconcile
-from trueup.release import Estimate, QueryRelease, Release, SortedRelease
+from trueup.release import (
+    Estimate,
+    GridRelease,
+    MarginalRelease,
+    QueryRelease,
+    Release,
+    SortedRelease,
+)
 from trueup.shortcuts import degree_sequence, histogram
 from trueup.store import load
 from trueup.streaming import release
@@ -34,12 +52,18 @@ __all__ = [
     "CountQueries",
     "Estimate",
     "FileError",
+    "Grid",
+    "GridRelease",
     "HaarCounts",
+    "HatCounts",
     "InputError",
+    "LatticeCounts",
     "Ledger",
     "LedgerError",
+    "MarginalRelease",
     "Measurement",
     "NoiseError",
+    "Optimized",
     "Owner",
     "Plan",
     "QueryRelease",
@@ -47,6 +71,7 @@ __all__ = [
     "SortedCounts",
     "SortedRelease",
     "SourceError",
+    "StrategyCounts",
     "TreeCounts",
     "TrueupError",
     "UnitCounts",
@@ -59,6 +84,7 @@ __all__ = [
     "infer",
     "load",
     "measure",
+    "optimize",
     "plan",
     "reconcile",
     "release",

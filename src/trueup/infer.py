@@ -14,14 +14,28 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.prefix import on_grid
-from trueup.ask import CountQueries, HaarCounts, Question, SortedCounts, TreeCounts, UnitCounts
+from trueup.ask import (
+    CountQueries,
+    Grid,
+    HaarCounts,
+    HatCounts,
+    Histogram,
+    LatticeCounts,
+    Question,
+    SortedCounts,
+    TreeCounts,
+    UnitCounts,
+)
 from trueup.errors import InputError
+from trueup.grid_errors import FlatLine, GridErrors, HatLine, TreeLine
+from trueup.lattice_errors import LatticeErrors
+from trueup.linear_errors import HatErrors, StrategyErrors
 from trueup.measurement import Measurement, relative_weights
-from trueup.release import QueryRelease, Release, SortedRelease
+from trueup.release import GridRelease, MarginalRelease, QueryRelease, Release, SortedRelease
 from trueup.uncertainty import HaarErrors, QueryErrors, RangeErrors, noise_variance, tree_errors
 
 Floats = npt.NDArray[np.float64]
-AnyRelease = Release | SortedRelease | QueryRelease
+AnyRelease = Release | SortedRelease | QueryRelease | GridRelease | MarginalRelease
 
 Method = Literal["large-first", "top-down", "exact"]
 
@@ -42,8 +56,8 @@ def infer(
     """The release whose answers obey the question's constraints and are nearest in L2.
 
     Trees: weighted least squares in two passes (H̄). Sorted counts: isotonic regression (S̄).
-    Named counts: least squares. Unit counts obey no constraints and stay as they are; a Haar
-    wavelet is inverted.
+    Hats, strategies, grids and named counts: least squares. Unit counts obey no constraints and
+    stay as they are; a Haar wavelet is inverted.
 
     `nonnegative` and `integers` give counts for people to read, which still add up; the release
     then keeps the unbiased ones beside them (`release.unbiased`). Non-negative counts are made
@@ -61,13 +75,15 @@ def infer(
     question = measurement.question
     wish = _checked(question, _Wish(nonnegative, integers, graphical, method))
     about = {**measurement.about(), "inferred": "least squares"}
-    if isinstance(question, (UnitCounts, TreeCounts, HaarCounts)):
+    if isinstance(question, Histogram):
         errors = errors_of(question, measurement.block_scales, measurement.law)
-        cells = _cells(measurement)
+        cells = _cells(measurement, errors)
         release = Release.of(question.answer_axis, cells, errors, about)
         if not wish.shown:
             return release
         return release.showing(_shown(measurement, cells, wish), wish.words)
+    if isinstance(question, (Grid, LatticeCounts)):
+        return _grid(measurement, question, about, wish)
     if isinstance(question, SortedCounts):
         return _sorted(measurement, about, wish)
     if isinstance(question, CountQueries):
@@ -109,29 +125,34 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
         raise InputError(
             "graphical is for the degrees of an undirected graph: SortedCounts(…, ends=2)."
         )
-    if isinstance(question, HaarCounts):
-        if wish.method not in (None, "top-down"):
-            raise InputError(f"{wish.method} needs noisy nodes; HaarCounts can be shown top-down.")
-        return replace(wish, method="top-down") if wish.nonnegative else wish
     if isinstance(question, (UnitCounts, TreeCounts)):
         return replace(wish, method=wish.method or METHODS[0]) if wish.nonnegative else wish
+    if isinstance(question, (Histogram, Grid, LatticeCounts)):
+        if wish.method not in (None, "top-down"):
+            kind = type(question).__name__
+            raise InputError(f"{wish.method} needs noisy nodes; {kind} can be shown top-down.")
+        return replace(wish, method="top-down") if wish.nonnegative else wish
     if wish.method not in (None, "exact"):
         raise InputError(f"{wish.method} needs a tree; {type(question).__name__} has none.")
     return wish
 
 
-def errors_of(
-    question: UnitCounts | TreeCounts | HaarCounts, scales: Sequence[Fraction], law: str
-) -> RangeErrors:
+def errors_of(question: Histogram, scales: Sequence[Fraction], law: str) -> RangeErrors:
     """The errors of a release of this question, measured with noise of these scales."""
     if isinstance(question, HaarCounts):
         return HaarErrors(question.size, tuple(scales), law)
     if isinstance(question, UnitCounts):
         return tree_errors(question.shape, (Fraction(0), Fraction(1)), scales, law)
-    return tree_errors(question.shape, question.shares, scales, law)
+    if isinstance(question, TreeCounts):
+        return tree_errors(question.shape, question.shares, scales, law)
+    lengths = tuple(length for length, _ in question.blocks)
+    if isinstance(question, HatCounts):
+        size, strides, ends = question.size, question.strides, question.ends
+        return HatErrors(size, strides, ends, lengths, tuple(scales), law)
+    return StrategyErrors(question.matrix(), lengths, tuple(scales), law)
 
 
-def _cells(measurement: Measurement) -> Floats:
+def _cells(measurement: Measurement, errors: RangeErrors) -> Floats:
     """The least-squares count of every cell."""
     question = measurement.question
     if isinstance(question, HaarCounts):
@@ -139,6 +160,8 @@ def _cells(measurement: Measurement) -> Floats:
 
         ends = np.cumsum([length for length, _ in question.blocks])
         return cells_from(question.size, np.split(measurement.noisy, ends[:-1]))
+    if isinstance(errors, (HatErrors, StrategyErrors)):
+        return errors.fit(measurement.noisy)
     if not isinstance(question, TreeCounts):
         return np.asarray(measurement.noisy, np.float64)
     if question.radices and question.size >= _MANY_CELLS:
@@ -150,12 +173,69 @@ def _cells(measurement: Measurement) -> Floats:
     return fitted[len(fitted) - question.shape.size :]
 
 
+def grid_errors_of(
+    question: Grid | LatticeCounts, scales: Sequence[Fraction], law: str
+) -> GridErrors | LatticeErrors:
+    """The errors of a release of a grid, measured with noise of these scales."""
+    if isinstance(question, LatticeCounts):
+        return LatticeErrors(question.widths, question.levels, tuple(scales), law)
+    lines: list[FlatLine | HatLine | TreeLine] = []
+    for factor in question.factors:
+        if isinstance(factor, HatCounts):
+            each = [1 / weight for _, weight in factor.blocks]
+            errors = errors_of(factor, each, "continuous")
+            assert isinstance(errors, HatErrors)
+            lines.append(HatLine(errors))
+        elif isinstance(factor, TreeCounts):
+            lines.append(TreeLine(factor.shape.first, factor.shape.level_starts, factor.shares))
+        else:
+            lines.append(FlatLine(factor.size))
+    return GridErrors(tuple(lines), tuple(scales), law)
+
+
+def _grid(
+    measurement: Measurement, question: Grid | LatticeCounts, about: dict[str, Any], wish: _Wish
+) -> GridRelease | MarginalRelease:
+    errors = grid_errors_of(question, measurement.block_scales, measurement.law)
+    if isinstance(question, LatticeCounts) and isinstance(errors, LatticeErrors):
+        blocks = question.split(measurement.noisy)
+        cells = errors.fit(blocks)
+    else:
+        assert isinstance(question, Grid)
+        assert isinstance(errors, GridErrors)
+        cells = errors.fit(question.as_array(measurement.noisy).astype(np.float64))
+    release = GridRelease.of(question.axes, cells, errors, about)
+    if wish.shown:
+        if wish.nonnegative and not question.complete:
+            # No cell was asked, so none can be kept: the nearest table that has no negative one.
+            assert isinstance(errors, LatticeErrors)
+            cells = errors.nonnegative(blocks)
+        release = release.showing(_shown_grid(question, cells, wish), wish.words)
+    return release if question.complete else MarginalRelease(release, question.marginal_names)
+
+
+def _shown_grid(question: Grid | LatticeCounts, cells: Floats, wish: _Wish) -> npt.NDArray[Any]:
+    """The cells of a grid, made to be shown on the hierarchy of boxes in boxes."""
+    from trueup._kernels.boxes import nested
+    from trueup._kernels.shown import projected_cells, whole_cells
+
+    order, shape = nested(question.shapes)
+    shown: npt.NDArray[Any] = cells.ravel()[order]
+    if wish.nonnegative:
+        shown = projected_cells(shape, shown)
+    if wish.integers:
+        shown = whole_cells(shape, shown, wish.nonnegative)
+    back = np.empty_like(shown)
+    back[order] = shown
+    return back.reshape(cells.shape)
+
+
 def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[Any]:
-    """The cells of a tree or of unit counts, made to be shown."""
+    """The cells of a histogram, made to be shown."""
     from trueup._kernels.shown import large_first_cells, projected_cells, whole_cells
 
     question = measurement.question
-    assert isinstance(question, (TreeCounts, UnitCounts, HaarCounts))
+    assert isinstance(question, Histogram)
     shape = question.shape
     if wish.method == "top-down":
         cells = projected_cells(shape, cells)
@@ -270,6 +350,6 @@ def _with_room(values: Floats) -> Floats:
 
 def release_errors(question: Question, scales: Sequence[Fraction], law: str) -> RangeErrors:
     """As `errors_of`, refused for questions whose release has no ranges."""
-    if isinstance(question, (UnitCounts, TreeCounts, HaarCounts)):
+    if isinstance(question, Histogram):
         return errors_of(question, scales, law)
     raise InputError(f"{type(question).__name__} has no ranges.")

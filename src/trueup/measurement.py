@@ -13,9 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import (
+    Grid,
     HaarCounts,
+    HatCounts,
+    LatticeCounts,
     Neighbours,
     Question,
+    StrategyCounts,
     TreeCounts,
     UnitCounts,
     check_neighbours,
@@ -249,7 +253,32 @@ def _labels(question: Question) -> dict[str, Any]:
         stops = np.concatenate([[question.size], *(start + w for w, start in halves)])
         stops = np.minimum(stops, question.size).astype(np.int64)
         return {"level": np.repeat(levels, lengths), **question.axis.columns(starts, stops)}
+    if isinstance(question, HatCounts):
+        return _hat_labels(question)
+    if isinstance(question, (Grid, LatticeCounts)):
+        sizes = "×".join(str(size) for size in question.sizes)
+        block = np.repeat(np.arange(len(question.blocks)), [n for n, _ in question.blocks])
+        number = np.concatenate([np.arange(length) for length, _ in question.blocks])
+        return {f"block of {sizes}": block, "number": number}
+    if isinstance(question, StrategyCounts):
+        return {
+            "row": np.arange(question.length),
+            "step": np.array([float(u) for u in question.units]),
+        }
     return {"rank": np.arange(1, question.length + 1)}
+
+
+def _hat_labels(question: HatCounts) -> dict[str, Any]:
+    """The stretch that each hat covers, and its stride; a cell has stride 0."""
+    cells = np.arange(question.size)
+    strides, starts, stops = [np.zeros_like(cells)], [cells], [cells + 1]
+    for k in question.strides:
+        knots = np.array(question.hats(k)) * k
+        strides.append(np.full(len(knots), k))
+        starts.append(np.maximum(knots - k, 0))
+        stops.append(np.minimum(knots + k, question.size))
+    spans = question.axis.columns(np.concatenate(starts), np.concatenate(stops))
+    return {"stride": np.concatenate(strides), **spans}
 
 
 def relative_weights(scales: tuple[Fraction, ...], law: Law) -> list[float]:

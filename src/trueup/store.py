@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -10,20 +11,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.boxes import box_prefix
 from trueup.ask import (
     CountQueries,
-    HaarCounts,
+    Grid,
+    Histogram,
+    LatticeCounts,
     SortedCounts,
-    TreeCounts,
-    UnitCounts,
     question_from_json,
 )
+from trueup.axis import Axis
 from trueup.errors import FileError
 from trueup.files import read
-from trueup.infer import AnyRelease, errors_of
+from trueup.grid_errors import SliceErrors
+from trueup.infer import AnyRelease, errors_of, grid_errors_of
 from trueup.measurement import Measurement
 from trueup.reconcile.combined import errors_from
-from trueup.release import QueryRelease, Release, SortedRelease
+from trueup.release import GridRelease, MarginalRelease, QueryRelease, Release, SortedRelease
 from trueup.uncertainty import QueryErrors
 
 Columns = dict[str, Any]
@@ -41,6 +45,8 @@ def load(path: str | Path) -> Measurement | AnyRelease:
         "release": _release,
         "sorted release": _sorted_release,
         "query release": _query_release,
+        "grid release": _grid_release,
+        "marginal release": _marginal_release,
     }
     if kind not in readers:
         raise FileError(f"{Path(path).name} holds a {kind!r}, which this version does not know.")
@@ -59,9 +65,11 @@ def _asked(about: About) -> Measurement:
 def _release(columns: Columns, about: About) -> Release:
     if "combined" in about:
         axis, errors = errors_from(about)
+    elif "slice" in about:
+        (axis,), errors = _grid_errors(about)
     else:
         asked = _asked(about)
-        if not isinstance(asked.question, (UnitCounts, TreeCounts, HaarCounts)):
+        if not isinstance(asked.question, Histogram):
             raise FileError("The file's question has no cells.")
         axis = asked.question.answer_axis
         errors = errors_of(asked.question, asked.block_scales, asked.law)
@@ -99,6 +107,40 @@ def _query_release(columns: Columns, about: About) -> QueryRelease:
     kept = None if unbiased is None else _numbers(unbiased, len(names))
     answers = _numbers(columns["count"], len(names))
     return QueryRelease(answers, QueryErrors(names, covariance, scale, law), facts, kept)
+
+
+def _grid_errors(about: About) -> tuple[tuple[Axis, ...], Any]:
+    """The axes that are left of a grid, and the errors of what is counted over them."""
+    asked = _asked(about)
+    question = asked.question
+    if not isinstance(question, (Grid, LatticeCounts)):
+        raise FileError("The file's question is no grid.")
+    errors = grid_errors_of(question, asked.block_scales, asked.law)
+    if "slice" not in about:
+        return question.axes, errors
+    ends = tuple(None if span is None else (int(span[0]), int(span[1])) for span in about["slice"])
+    for axis, span in zip(question.axes, ends, strict=True):
+        if span is not None and not 0 <= span[0] <= span[1] <= axis.size:
+            raise FileError(f"The file's slice goes past the ends of '{axis.name}'.")
+    left = tuple(axis for axis, span in zip(question.axes, ends, strict=True) if span is None)
+    return left, SliceErrors(errors, ends)
+
+
+def _grid_release(columns: Columns, about: About) -> GridRelease:
+    axes, errors = _grid_errors(about)
+    sizes = [axis.size for axis in axes]
+    cells = math.prod(sizes)
+    shown = box_prefix(_numbers(columns["count"], cells).reshape(sizes))
+    unbiased = columns.get("unbiased")
+    kept = None if unbiased is None else box_prefix(_numbers(unbiased, cells).reshape(sizes))
+    return GridRelease(axes, shown, errors, about, kept)
+
+
+def _marginal_release(columns: Columns, about: About) -> MarginalRelease:
+    question = _asked(about).question
+    if not isinstance(question, LatticeCounts):
+        raise FileError("The file's question has no marginals.")
+    return MarginalRelease(_grid_release(columns, about), question.marginal_names)
 
 
 def _numbers(column: Any, length: int) -> npt.NDArray[Any]:

@@ -13,7 +13,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from trueup import Axis, CountQueries, InputError, SortedCounts, TreeCounts, UnitCounts
+from trueup import (
+    Axis,
+    CountQueries,
+    Grid,
+    HatCounts,
+    InputError,
+    LatticeCounts,
+    SortedCounts,
+    StrategyCounts,
+    TreeCounts,
+    UnitCounts,
+)
 from trueup.ask import question_from_json, unit_counts
 from trueup.shortcuts import degrees
 
@@ -38,6 +49,17 @@ def random_queries(rng, size):
     )
 
 
+def random_strategy(rng, size):
+    """Signed weights with unequal denominators, and a row for each cell."""
+    rows = [
+        [Fraction(int(a), int(b)) for a, b in rng.integers([-4, 1], [5, 7], (size, 2))]
+        for _ in range(2)
+    ]
+    rows = [row for row in rows if any(row)]
+    cells = np.diag(rng.integers(1, 4, size)).tolist()
+    return StrategyCounts(size, cells + rows)
+
+
 def questions():
     rng = np.random.default_rng(7)
     for size in range(1, 6):
@@ -46,10 +68,19 @@ def questions():
         for branching, root in itertools.product((2, 3, 16), (True, False)):
             yield TreeCounts(size, branching, root)
         yield from (random_queries(rng, size) for _ in range(4))
+        yield from (HatCounts(size, strides) for strides in ([1], [2], [1, 3]))
+        yield HatCounts(size, [1, 2, 4], ["1/2", "1/4", "1/8", "1/8"])
+        yield random_strategy(rng, size)
     for shares in (["1/2", "1/4", "1/4"], ["0", "0.9", "0.1"], ["0.3", 0, "0.7"], [0, 0, 1]):
         yield TreeCounts(5, radices=[2, 3], shares=shares)
         yield TreeCounts(1, radices=[2, 3], shares=shares)
         yield TreeCounts(DAYS, levels=["year", "day"], shares=shares)
+    yield Grid(HatCounts(Axis.integers("a", 0, 2), [1]), UnitCounts(2))
+    yield Grid(TreeCounts(Axis.integers("a", 0, 2), 2), HatCounts(2, [1, 2]))
+    yield Grid(HatCounts(Axis.integers("a", 0, 4), [1]), HatCounts(1, [1]))
+    yield LatticeCounts.quadtree(4, 4, branching=2)
+    yield LatticeCounts.marginals(2, 3, marginals=[("axis 0",), ("axis 1",), ()])
+    yield LatticeCounts(2, 4, radices=[(2,), (2, 2)], shares={(1, 2): "1/2", (0, 1): "1/2"})
     yield TreeCounts(PLACE)
     yield TreeCounts(PLACE, levels=["level 1", "level 3"], shares=["1/10", "1/5", "7/10"])
     yield TreeCounts(PLACE, levels=["level 2"])

@@ -223,7 +223,8 @@ def _start_postgres() -> tuple[Path, list[str], str]:
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
         user = pwd.getpwnam("nobody")
         os.chown(folder, user.pw_uid, user.pw_gid)
-        as_user = ["runuser", "-u", "nobody", "--"]
+        places = os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
+        as_user = [str(shutil.which("runuser", path=places)), "-u", "nobody", "--"]
     run = {"check": True, "capture_output": True, "cwd": "/"}
     subprocess.run(
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
@@ -96,6 +97,21 @@ def check_neighbours(neighbours: str) -> Neighbours:
     if neighbours in ("add-remove", "replace"):
         return cast(Neighbours, neighbours)
     raise InputError(f'neighbours must be "add-remove" or "replace", got {neighbours!r}.')
+
+
+def listed(values: Sequence[Any], name: str) -> tuple[Any, ...]:
+    """The values as a tuple, refused unless they are a list."""
+    if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str):
+        return tuple(values)
+    raise InputError(f"{name} must be a list, one entry a level, got {values!r}.")
+
+
+def even_radices(size: int, branching: int) -> tuple[int, ...]:
+    """As many levels of one fan-out as it takes to reach every cell."""
+    height, reach = 0, 1
+    while reach < size:
+        height, reach = height + 1, reach * branching
+    return (branching,) * height
 
 
 def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False) -> Ints:

@@ -20,6 +20,8 @@ from trueup.ask.question import (
     Neighbours,
     as_axis,
     check_neighbours,
+    even_radices,
+    listed,
     unit_counts,
 )
 from trueup.axis import Axis
@@ -203,21 +205,12 @@ def _radices(size: int, branching: object) -> tuple[int, ...]:
     if branching < 2:
         raise InputError(f"branching must be at least 2, got {branching}.")
     branching = min(int(branching), max(size, 2))  # a wider root has no more children
-    height, reach = 0, 1
-    while reach < size:
-        height, reach = height + 1, reach * branching
-    return (branching,) * height
-
-
-def _listed(values: Sequence[Any], name: str) -> tuple[Any, ...]:
-    if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str):
-        return tuple(values)
-    raise InputError(f"{name} must be a list, one entry a level, got {values!r}.")
+    return even_radices(size, branching)
 
 
 def _checked_radices(size: int, radices: Sequence[int]) -> tuple[int, ...]:
     reach = 1
-    for radix in _listed(radices, "radices"):
+    for radix in listed(radices, "radices"):
         if not isinstance(radix, (int, np.integer)) or isinstance(radix, bool) or radix < 2:
             raise InputError(f"Each radix must be a whole number of at least 2, got {radix!r}.")
         reach *= int(radix)
@@ -233,11 +226,11 @@ def _checked_radices(size: int, radices: Sequence[int]) -> tuple[int, ...]:
 
 def _checked_levels(axis: Axis, levels: Sequence[str]) -> tuple[str, ...]:
     known = list(axis.levels())
-    chosen = (levels,) if isinstance(levels, str) else _listed(levels, "levels")
+    chosen = (levels,) if isinstance(levels, str) else listed(levels, "levels")
     for level in chosen:
         if level not in known:
-            listed = ", ".join(known) or "none"
-            raise InputError(f"Axis '{axis.name}' has no level {level!r}. Levels: {listed}.")
+            names = ", ".join(known) or "none"
+            raise InputError(f"Axis '{axis.name}' has no level {level!r}. Levels: {names}.")
     if (
         not chosen
         or sorted(chosen, key=known.index) != list(chosen)
@@ -253,7 +246,7 @@ def _checked_shares(
     if shares is None:
         asked = [1 if root or height == 1 else 0] + [1] * (height - 1)
         return tuple(Fraction(one, sum(asked)) for one in asked)
-    parts = tuple(exact(share, "A share of epsilon") for share in _listed(shares, "shares"))
+    parts = tuple(exact(share, "A share of epsilon") for share in listed(shares, "shares"))
     if len(parts) == height - 1:
         parts = (Fraction(0), *parts)
     if len(parts) != height:

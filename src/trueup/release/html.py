@@ -39,14 +39,20 @@ def page(
             f'<line x1="{middle:.1f}" x2="{middle:.1f}" y1="{(top - height - error) * scale:.1f}" '
             f'y2="{(top - height + error) * scale:.1f}" stroke="{_WHISKER}"/>'
         )
-    stamp = "" if about.get("private", True) else " <b>NOT PRIVATE: an experiment.</b>"
     return (
         f'<figure style="margin:0;max-width:{_WIDTH}px"><b>{escape(title)}</b>'
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="100%" role="img" '
         f'aria-label="{escape(title)}">{"".join(marks)}</svg>'
         f'<div style="display:flex;justify-content:space-between">'
         f"<span>{escape(edges[0])}</span><span>{escape(edges[1])}</span></div>"
+        f"{caption(about)}</figure>"
+    )
+
+
+def caption(about: dict[str, Any]) -> str:
+    """What was paid, whom it protects, what the marks are, and whether it is private at all."""
+    stamp = "" if about.get("private", True) else " <b>NOT PRIVATE: an experiment.</b>"
+    return (
         f"<figcaption>ε = {escape(str(about.get('epsilon')))}, protects one "
-        f"{escape(str(about.get('unit')))}. {escape(_marks(about))}{stamp}"
-        f"</figcaption></figure>"
+        f"{escape(str(about.get('unit')))}. {escape(_marks(about))}{stamp}</figcaption>"
     )

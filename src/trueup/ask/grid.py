@@ -1,0 +1,303 @@
+"""Grids: products of questions over two axes and more."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup._kernels.shape import Shape
+from trueup.ask.hats import HatCounts
+from trueup.ask.question import (
+    Block,
+    Constraints,
+    Ints,
+    Neighbours,
+    as_axis,
+    check_neighbours,
+    even_radices,
+    unit_counts,
+)
+from trueup.ask.tree import TreeCounts
+from trueup.ask.unit import UnitCounts
+from trueup.axis import Axis
+from trueup.axis.labels import CategoryCells, HierarchyCells
+from trueup.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Factor = UnitCounts | TreeCounts | HatCounts
+
+MOST_CELLS = 1 << 28
+_MOST = 1 << 62
+
+
+@dataclass(frozen=True, init=False)
+class Grid:
+    """The product of a question over each axis: every answer of one with every of the others.
+
+    An axis alone stands for the question that suits its size: hats for ranges where there are
+    many cells, plain counts where there are few or where they are labels, the levels of a
+    hierarchy. ε is shared by products of the questions' own shares. Counts are given as an array
+    with one dimension an axis; answers come block by block, the last axis running fastest.
+
+    >>> age, month = Axis.integers("age", 0, 99), Axis.dates("month", "2013-01", "2013-12", "month")
+    >>> grid = Grid(age, month)
+    >>> grid.sizes, [type(factor).__name__ for factor in grid.factors], grid.price()
+    ((100, 12), ['HatCounts', 'HatCounts'], Fraction(1, 1))
+    """
+
+    factors: tuple[Factor, ...]
+
+    def __init__(self, *axes: Axis | int | Factor) -> None:
+        if len(axes) < 2:
+            raise InputError(
+                f"A grid needs two axes or more, got {len(axes)}; ask HatCounts of one."
+            )
+        factors = tuple(_factor(axis, number) for number, axis in enumerate(axes))
+        object.__setattr__(self, "factors", factors)
+        check_grid([factor.axis for factor in factors], math.prod(q.length for q in factors))
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes, in order."""
+        return tuple(factor.axis for factor in self.factors)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells each axis has."""
+        return tuple(factor.size for factor in self.factors)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.sizes)
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """How many answers each axis's question has."""
+        return tuple(factor.length for factor in self.factors)
+
+    @property
+    def length(self) -> int:
+        return math.prod(self.lengths)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(
+            (math.prod(length for length, _ in each), math.prod((w for _, w in each), start=_ONE))
+            for each in itertools.product(*(factor.blocks for factor in self.factors))
+        )
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """A tree over each axis: what counts for people are handed down by, box by box."""
+        return [hierarchy(factor, len(self.factors)) for factor in self.factors]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the cells themselves are asked."""
+        return True
+
+    @property
+    def marginal_names(self) -> tuple[tuple[str, ...], ...]:
+        """The axes whose margins are known: all of them together."""
+        return (tuple(axis.name for axis in self.axes),)
+
+    def _places(self) -> Iterator[tuple[slice, ...]]:
+        """Where each block lies in the array of all answers, one dimension an axis."""
+        runs = []
+        for factor in self.factors:
+            ends = np.cumsum([length for length, _ in factor.blocks]).tolist()
+            runs.append([slice(a, b) for a, b in zip([0, *ends], ends, strict=False)])
+        yield from itertools.product(*runs)
+
+    def as_array(self, flat: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Answers block by block as an array with one dimension an axis."""
+        array = np.empty(self.lengths, flat.dtype)
+        taken = 0
+        for place, (length, _) in zip(self._places(), self.blocks, strict=True):
+            array[place] = flat[taken : taken + length].reshape(array[place].shape)
+            taken += length
+        return array
+
+    def as_flat(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The answers of an array with one dimension an axis, block by block."""
+        return np.concatenate([array[place].ravel() for place in self._places()])
+
+    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
+        one = math.prod(factor.sensitivity() for factor in self.factors)
+        if check_neighbours(neighbours) == "add-remove":
+            return one
+        return 2 * one if self._spared else max(one, int(self._apart([_ONE] * len(self.blocks))))
+
+    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        one = math.prod((factor.price() for factor in self.factors), start=_ONE)
+        if check_neighbours(neighbours) == "add-remove":
+            return one
+        return 2 * one if self._spared else max(one, self._apart([w for _, w in self.blocks]))
+
+    @property
+    def _spared(self) -> bool:
+        """Whether hats are left out on some axis: then it has two cells under no common answer.
+
+        Two cells of the grid that differ there, and pay in full on all axes, are as far apart as
+        any can be.
+        """
+        return any(isinstance(factor, HatCounts) and not factor.ends for factor in self.factors)
+
+    def _apart(self, weights: list[Fraction]) -> Fraction:
+        """How far apart the columns of two opposite corners are, at most.
+
+        On each axis, and for hats, nodes and cells alike, what two columns share can only shrink
+        as their cells move apart, whatever they are multiplied by on the other axes. So no two
+        cells are further apart than the corners that lie on their sides.
+        """
+        corners = []
+        for factor, matrix in zip(self.factors, self._matrices, strict=True):
+            ends = matrix.tocsc()[:, [0, factor.size - 1]].toarray()
+            cuts = np.cumsum([length for length, _ in factor.blocks])[:-1]
+            # Of each block the rows that either end enters.
+            corners.append([block[block.any(axis=1)] for block in np.split(ends, cuts)])
+        found = []
+        for turned in itertools.product((0, 1), repeat=len(corners) - 1):
+            total = Fraction(0)
+            for weight, parts in zip(weights, itertools.product(*corners), strict=True):
+                first, last = (
+                    math.prod(
+                        np.ix_(*(p[:, end ^ t] for p, t in zip(parts, (0, *turned), strict=True)))
+                    )
+                    for end in (0, 1)
+                )
+                total += weight * int(np.abs(first - last).sum())
+            found.append(total)
+        return max(found)
+
+    @cached_property
+    def _matrices(self) -> list[csr_array[Any]]:
+        return [factor.matrix().astype(np.int64) for factor in self.factors]
+
+    def answers(self, counts: npt.ArrayLike) -> Ints:
+        array = grid_counts(counts, self.sizes)
+        largest = math.prod(int(matrix.data.max()) for matrix in self._matrices)
+        if float(array.sum(dtype=np.float64)) * largest >= _MOST:
+            raise InputError(
+                f"With hats that weigh up to {largest:,} at most {_MOST // largest:,} records can "
+                f"be counted. Ask smaller strides."
+            )
+        for number, (factor, matrix) in enumerate(zip(self.factors, self._matrices, strict=True)):
+            lines = np.moveaxis(array, number, 0)
+            found = matrix @ np.ascontiguousarray(lines).reshape(factor.size, -1)
+            array = np.moveaxis(found.reshape(factor.length, *lines.shape[1:]), 0, number)
+        return np.asarray(self.as_flat(array), np.int64)
+
+    def matrix(self) -> csr_array[Any]:
+        from scipy.sparse import csr_array, kron, vstack
+
+        parts = []
+        for factor in self.factors:
+            ends = np.cumsum([length for length, _ in factor.blocks]).tolist()
+            rows = factor.matrix()
+            parts.append([rows[a:b] for a, b in zip([0, *ends], ends, strict=False)])
+        found = []
+        for each in itertools.product(*parts):
+            product = each[0]
+            for part in each[1:]:
+                product = csr_array(kron(product, part))
+            found.append(product)
+        return csr_array(vstack(found))
+
+    def constraints(self) -> Constraints:
+        """The relations of each axis, for every answer of the others that is not implied yet."""
+        from scipy.sparse import csr_array, eye_array, kron, vstack
+
+        # Left of this axis, cells alone: the relations of those axes give all other answers.
+        found = []
+        for number, factor in enumerate(self.factors):
+            rows = factor.constraints().matrix
+            for left in reversed(self.factors[:number]):
+                rows = csr_array(kron(_cells_of(left), rows))
+            for right in self.factors[number + 1 :]:
+                rows = csr_array(kron(rows, eye_array(right.length)))
+            found.append(rows)
+        order = self.as_flat(np.arange(self.length).reshape(self.lengths))
+        return Constraints(csr_array(vstack(found))[:, order], "==")
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "grid", "factors": [factor.to_json() for factor in self.factors]}
+
+
+_ONE = Fraction(1)
+
+
+def hierarchy(factor: Factor, axes: int) -> Shape:
+    """The axis's own levels if it has some; else cut so that a box has about 16 children."""
+    if isinstance(factor, TreeCounts) and factor.levels:
+        return factor.shape
+    return Shape.regular(factor.size, even_radices(factor.size, max(2, round(16 ** (1 / axes)))))
+
+
+def _cells_of(factor: Factor) -> csr_array[Any]:
+    """The rows of the identity that pick a question's answers for single cells."""
+    from scipy.sparse import csr_array, eye_array
+
+    identity = csr_array(eye_array(factor.length))
+    if isinstance(factor, TreeCounts):
+        return identity[factor.length - factor.size :]
+    return identity[: factor.size]
+
+
+def _factor(axis: Axis | int | Factor, number: int) -> Factor:
+    if isinstance(axis, (UnitCounts, TreeCounts, HatCounts)):
+        if axis.answer_axis.size != axis.size:
+            raise InputError(
+                f"In a grid the finest level of '{axis.axis.name}' must be its cells. Use "
+                f"axis.coarsen(level) for a coarser axis."
+            )
+        return axis
+    axis = grid_axis(axis, number)
+    if isinstance(axis.cells, CategoryCells):
+        return UnitCounts(axis)
+    if isinstance(axis.cells, HierarchyCells):
+        return TreeCounts(axis)
+    return HatCounts(axis)
+
+
+def grid_axis(axis: Axis | int, number: int) -> Axis:
+    """The axis itself; for a number, that many cells, named by their place."""
+    if isinstance(axis, Axis):
+        return axis
+    return Axis.integers(f"axis {number}", 0, as_axis(axis).size - 1)
+
+
+def grid_counts(counts: npt.ArrayLike, sizes: tuple[int, ...]) -> Ints:
+    """The counts as an array with one dimension an axis, refused if they do not fit."""
+    array = np.asarray(counts)
+    if array.ndim != 1 and array.shape != sizes:
+        raise InputError(f"The grid has {sizes} cells, but {array.shape} were given.")
+    return unit_counts(array.ravel(), math.prod(sizes)).reshape(sizes)
+
+
+def check_grid(axes: list[Axis], answers: int) -> None:
+    """Refuses axes of one name, and grids that no memory holds."""
+    names = [axis.name for axis in axes]
+    if len(set(names)) < len(names):
+        raise InputError(f"Each axis of a grid needs a name of its own, got {', '.join(names)}.")
+    cells = math.prod(axis.size for axis in axes)
+    if cells >= _MOST or answers >= _MOST:
+        raise InputError(f"The grid has {cells:,} cells, past what 64 bits can number.{_ADVICE}")
+    if answers > MOST_CELLS:
+        raise InputError(
+            f"The grid has {cells:,} cells and {answers:,} answers: {answers * 8 / 2**30:,.1f} GiB "
+            f"for one copy of them, and several are needed.{_ADVICE}"
+        )
+
+
+_ADVICE = " Use wider bins, or fewer axes."

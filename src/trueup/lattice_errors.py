@@ -1,0 +1,186 @@
+"""Least squares on a lattice of boxes, and the error of every box.
+
+With equal parts on every level the averages over nodes of one axis are nested projections, which
+commute. E_j, the average on level j less that on level j − 1, splits an axis into orthogonal parts,
+on which the Gram matrix of every level is a number: the width of its nodes for j up to the level,
+0 below. So the normal equations are one number λ_j for each tuple j of levels, whatever was asked.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.linear_errors import noise_law
+from trueup.uncertainty import Combination, NoiseLaw, noise_variance
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Levels = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeErrors:
+    """The error of boxes; `widths` per axis and level, `scales` per tuple of levels asked."""
+
+    widths: tuple[tuple[int, ...], ...]
+    levels: tuple[Levels, ...]
+    scales: tuple[Fraction, ...]
+    law: str = "discrete"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells each axis has."""
+        return tuple(widths[0] for widths in self.widths)
+
+    @cached_property
+    def _weights(self) -> list[float]:
+        return [1 / max(noise_variance(scale, self.law), 1e-200) for scale in self.scales]
+
+    @cached_property
+    def spectrum(self) -> Floats:
+        """λ_j for every tuple j of levels; 0 where nothing asked tells anything of it."""
+        found = np.zeros([len(widths) for widths in self.widths])
+        for levels, weight in zip(self.levels, self._weights, strict=True):
+            box = 1.0
+            for widths, level in zip(self.widths, levels, strict=True):
+                box *= widths[level]
+            found[tuple(slice(level + 1) for level in levels)] += weight * box
+        return found
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        known = self.spectrum > 0
+        return np.where(known, 1 / np.where(known, self.spectrum, 1.0), 0.0)
+
+    def _averages(self, array: Floats, axis: int) -> list[Floats]:
+        """The parts E_j of an array along an axis, for every level j."""
+        found, before = [], np.zeros(())
+        for width in self.widths[axis]:
+            shape = array.shape
+            parted = array.reshape(*shape[:axis], -1, width, *shape[axis + 1 :])
+            mean = np.repeat(parted.mean(axis=axis + 1), width, axis=axis)
+            found.append(mean - before)
+            before = mean
+        return found
+
+    def _filtered(self, array: Floats, factors: Floats, axis: int = 0) -> Floats:
+        """Σ_j factor_j · E_j array."""
+        if axis == array.ndim:
+            return array * factors
+        found = np.zeros_like(array)
+        for part, each in zip(self._averages(array, axis), factors, strict=True):
+            if np.any(each):
+                found += self._filtered(part, each, axis + 1)
+        return found
+
+    def gram(self, cells: Floats) -> Floats:
+        """A'WA times an array of cells."""
+        return self._filtered(cells, self.spectrum)
+
+    def weighed(self, blocks: Sequence[Floats]) -> Floats:
+        """A'W times the answers of each block: every cell gets those of the boxes it is in."""
+        found = np.zeros(self.sizes)
+        for block, levels, weight in zip(blocks, self.levels, self._weights, strict=True):
+            spread = np.asarray(block, np.float64) * weight
+            for axis, level in enumerate(levels):
+                spread = np.repeat(spread, self.widths[axis][level], axis=axis)
+            found += spread
+        return found
+
+    def fit(self, blocks: Sequence[Floats]) -> Floats:
+        """The least-squares cells, the smallest where some are not determined."""
+        return self._filtered(self.weighed(blocks), self._inverse)
+
+    def _energies(self, axis: int, starts: Ints, stops: Ints) -> Floats:
+        """Per range of an axis and level j the squared length of E_j of its indicator."""
+        found = []
+        for width in self.widths[axis]:
+            first, last = -(-starts // width), stops // width
+            inside = first <= last
+            ends = (first * width - starts) ** 2 + (stops - last * width) ** 2
+            squares = np.where(inside, (last - first) * width**2 + ends, (stops - starts) ** 2)
+            found.append(squares / width)
+        energies = np.diff(np.stack(found, axis=-1), axis=-1, prepend=0.0)
+        return np.maximum(np.where(energies < 1e-9, 0.0, energies), 0.0)
+
+    @cached_property
+    def _variances(self) -> Floats:
+        return np.where(self.spectrum > 0, self._inverse, np.inf)
+
+    def box_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each box, one column an axis; infinite where it is not determined."""
+        low, high = np.asarray(starts, np.int64), np.asarray(stops, np.int64)
+        energy = np.ones((len(low), *([1] * len(self.widths))))
+        for axis in range(len(self.widths)):
+            each = self._energies(axis, low[:, axis], high[:, axis])
+            place = [-1 if number == axis else 1 for number in range(len(self.widths))]
+            energy = energy * each.reshape(len(low), *place)
+        some = np.where(energy > 0, energy, 0.0)
+        every = np.where(energy > 0, self._variances, 0.0)
+        return (some * every).reshape(len(low), -1).sum(axis=1)
+
+    def product_variances(self, cuts: Sequence[Ints]) -> Floats:
+        """The variances of all boxes between neighbouring cuts of each axis, as an array."""
+        energies = [
+            self._energies(axis, np.asarray(each[:-1]), np.asarray(each[1:]))
+            for axis, each in enumerate(cuts)
+        ]
+        found = np.zeros([len(each) - 1 for each in cuts])
+        for levels in itertools.product(*(range(len(widths)) for widths in self.widths)):
+            product = np.ones(())
+            for each, level in zip(energies, levels, strict=True):
+                product = np.multiply.outer(product, each[:, level])
+            found += np.where(product > 0, self._variances[levels], 0.0) * np.maximum(product, 0)
+        return found
+
+    def _values(self, combination: Combination) -> Floats:
+        values = np.zeros(self.sizes)
+        for box, coefficient in combination:
+            values[tuple(slice(start, stop) for start, stop in box)] += coefficient
+        return values
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of boxes."""
+        if len(combination) == 1:
+            ((box, coefficient),) = combination
+            ends = np.array(box, np.int64)
+            return coefficient**2 * float(self.box_variances(ends[None, :, 0], ends[None, :, 1])[0])
+        values = self._values(combination)
+        return max(float((values * self._filtered(values, self._inverse)).sum()), 0.0)
+
+    def noise_law(self, combination: Combination) -> NoiseLaw:
+        """The law of the error of a combination of boxes."""
+        solved = self._filtered(self._values(combination), self._inverse)
+        blocks = []
+        for levels, weight in zip(self.levels, self._weights, strict=True):
+            block = solved
+            for axis, level in enumerate(levels):
+                at = np.arange(0, self.widths[axis][0], self.widths[axis][level])
+                block = np.add.reduceat(block, at, axis=axis)
+            blocks.append(weight * block.ravel())
+        return noise_law(blocks, self.scales, self.law)
+
+    def nonnegative(self, blocks: Sequence[Floats], steps: int = 400) -> Floats:
+        """Cells ≥ 0 that are nearest to the answers, by accelerated projected steps."""
+        right = self.weighed(blocks)
+        most = float(self.spectrum.max())
+        cells = np.maximum(self.fit(blocks), 0.0)
+        ahead, pace = cells, 1.0
+        for _ in range(steps):
+            new = np.maximum(ahead - (self.gram(ahead) - right) / most, 0.0)
+            moved = new - cells
+            if np.abs(moved).max() <= 1e-6 * max(1.0, float(np.abs(new).max())):
+                return new
+            if float((moved * (ahead - new)).sum()) > 0:  # overshot: begin anew from here
+                pace = 1.0
+            faster = (1 + (1 + 4 * pace * pace) ** 0.5) / 2
+            ahead = new + (pace - 1) / faster * moved
+            cells, pace = new, faster
+        return cells

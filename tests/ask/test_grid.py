@@ -1,0 +1,70 @@
+"""Grids and lattices: their prices against all pairs of cells."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from trueup import Axis, Grid, HatCounts, LatticeCounts, TreeCounts, UnitCounts
+
+
+def axis(name, size):
+    return Axis.integers(name, 0, size - 1)
+
+
+def grids():
+    for strides, others in (([2], [3]), ([2, 4], [1]), ([5], [9]), ([1, 3], [2])):
+        yield Grid(HatCounts(axis("a", 9), strides, ends=True), HatCounts(axis("b", 5), others))
+    yield Grid(HatCounts(axis("a", 11), [2]), HatCounts(axis("b", 6), [3]))
+    yield Grid(HatCounts(axis("a", 24), [2, 4], ["1/5", "1/5", "3/5"]), TreeCounts(axis("b", 3), 2))
+    yield Grid(HatCounts(axis("a", 7), [4]), UnitCounts(axis("b", 2)), HatCounts(axis("c", 3), [2]))
+    yield Grid(TreeCounts(axis("a", 8), 2, shares=[0.9, 0, 0, 0.1]), TreeCounts(axis("b", 4), 4))
+    yield Grid(TreeCounts(axis("a", 5), 5), UnitCounts(axis("b", 1)))
+    yield LatticeCounts.quadtree(9, 9, branching=3)
+    shares = {(0, 0): "0.6", (1, 2): "0.3", (0, 1): "0.1"}
+    yield LatticeCounts(6, 8, radices=[(6,), (4, 2)], shares=shares)
+
+
+def random_factor(rng, over):
+    kind = rng.integers(0, 3)
+    if kind == 0:
+        return UnitCounts(over)
+    if kind == 1:
+        return TreeCounts(over, int(rng.integers(2, 5)), bool(rng.integers(0, 2)))
+    strides = [int(rng.integers(1, over.size + 2))]
+    while rng.random() < 0.5:
+        strides.append(strides[-1] * int(rng.integers(2, 4)))
+    parts = rng.integers(1, 6, len(strides) + 1).tolist()
+    return HatCounts(over, strides, [Fraction(part, sum(parts)) for part in parts])
+
+
+def random_grids():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, 10, 2) if seed % 4 else rng.integers(1, 5, 3)
+        yield Grid(
+            *(random_factor(rng, axis(n, int(s))) for n, s in zip("abc", sizes, strict=False))
+        )
+
+
+@pytest.mark.parametrize("grid", [*grids(), *random_grids()])
+def test_prices_are_the_largest_over_all_cells_and_all_pairs(grid):
+    columns = grid.matrix().toarray().T
+    columns = np.vstack([columns, np.zeros(columns.shape[1])])
+    weights = np.concatenate([[float(w)] * length for length, w in grid.blocks])
+    for weigh, found in ((np.ones(len(weights)), grid.sensitivity), (weights, grid.price)):
+        each = columns * weigh
+        assert float(found()) == pytest.approx(each.sum(axis=1).max())
+        apart = max(np.abs(each - column).sum(axis=1).max() for column in each)
+        assert float(found("replace")) == pytest.approx(apart)
+
+
+@pytest.mark.parametrize("grid", list(grids()))
+def test_answers_are_the_matrix_times_the_counts_in_rows(grid):
+    counts = np.random.default_rng(3).integers(0, 50, grid.sizes)
+    assert grid.answers(counts).tolist() == (grid.matrix() @ counts.ravel()).tolist()
+    if isinstance(grid, Grid):
+        answers = grid.answers(counts)
+        assert (grid.as_flat(grid.as_array(answers)) == answers).all()

@@ -1,0 +1,385 @@
+"""Grids end to end: boxes, margins and slices that agree, with the errors of dense algebra."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup.infer import grid_errors_of
+from trueup.paper.noise import measure_for_experiment
+from trueup.uncertainty import noise_variance
+
+
+def axis(name, size):
+    return tu.Axis.integers(name, 0, size - 1)
+
+
+def grids():
+    a, b, c = axis("a", 11), axis("b", 6), axis("c", 3)
+    yield tu.Grid(tu.HatCounts(a, [2]), tu.HatCounts(b, [3]))
+    yield tu.Grid(tu.HatCounts(a, [1, 2], ["1/2", "1/3", "1/6"]), tu.UnitCounts(b))
+    yield tu.Grid(tu.TreeCounts(a, 3), tu.HatCounts(b, [1]))
+    yield tu.Grid(tu.TreeCounts(a, 2, root=False), tu.TreeCounts(b, 2, shares=["0.1", 0, 0.4, 0.5]))
+    yield tu.Grid(tu.UnitCounts(a), tu.TreeCounts(b, 2), tu.HatCounts(c, [2]))
+    yield tu.Grid(axis("a", 40), axis("b", 2))
+    yield tu.LatticeCounts.quadtree(axis("a", 8), axis("b", 8), branching=2)
+    shares = {(0, 1): "1/8", (1, 0): "1/8", (2, 1): "1/4", (2, 2): "1/2"}
+    yield tu.LatticeCounts(axis("a", 6), axis("b", 8), radices=[(2, 3), (4, 2)], shares=shares)
+    yield tu.LatticeCounts.marginals(
+        axis("a", 4), axis("b", 3), c, marginals=[("a", "b", "c"), ("a",), ("c", "a")]
+    )
+
+
+every_grid = pytest.mark.parametrize(
+    "grid", list(grids()), ids=lambda g: f"{type(g).__name__}{'x'.join(map(str, g.sizes))}"
+)
+EPSILON = Fraction(3, 2)
+
+
+def dense(grid, law):
+    """The least-squares inverse of the question, and its noise variances."""
+    scales = tu.Measurement(grid, np.zeros(grid.length, np.int64), EPSILON).block_scales
+    lengths = [length for length, _ in grid.blocks]
+    variances = np.repeat([noise_variance(scale, law) for scale in scales], lengths)
+    # Products are fitted with weights 1/scale², lattices with 1/variance.
+    weights = np.repeat([1 / float(scale) ** 2 for scale in scales], lengths)
+    if isinstance(grid, tu.LatticeCounts):
+        weights = 1 / variances
+    matrix = grid.matrix().toarray()
+    inverse = np.linalg.solve(matrix.T @ (weights[:, None] * matrix), (matrix * weights[:, None]).T)
+    return inverse, variances, scales
+
+
+def random_boxes(sizes, count, seed=0):
+    rng = np.random.default_rng(seed)
+    ends = np.sort([rng.integers(0, size + 1, (count, 2)) for size in sizes], axis=2)
+    return ends[:, :, 0].T, ends[:, :, 1].T
+
+
+@every_grid
+@pytest.mark.parametrize("law", ["discrete", "continuous"])
+def test_inferred_cells_equal_dense_least_squares(grid, law):
+    counts = np.random.default_rng(3).integers(0, 500, grid.sizes)
+    measurement = measure_for_experiment(counts, grid, EPSILON, seed=5, law=law)
+    wanted = dense(grid, law)[0] @ measurement.noisy
+    found = tu.infer(measurement).counts()
+    np.testing.assert_allclose(found.ravel(), wanted, rtol=0, atol=1e-9 * np.abs(wanted).sum())
+
+
+@every_grid
+@pytest.mark.parametrize("law", ["discrete", "continuous"])
+def test_variances_of_boxes_equal_those_of_the_dense_estimator(grid, law):
+    inverse, variances, scales = dense(grid, law)
+    errors = grid_errors_of(grid, scales, law)
+    starts, stops = random_boxes(grid.sizes, 40)
+    found = errors.box_variances(starts, stops)
+    for start, stop, variance in zip(starts, stops, found, strict=True):
+        inside = np.zeros(grid.sizes)
+        inside[tuple(slice(a, b) for a, b in zip(start, stop, strict=True))] = 1
+        wanted = float((inside.ravel() @ inverse) ** 2 @ variances)
+        assert variance == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+        box = tuple(zip(start.tolist(), stop.tolist(), strict=True))
+        assert errors.variance(((box, 2.0),)) == pytest.approx(4 * wanted, rel=1e-9, abs=1e-9)
+    cells = errors.product_variances([np.arange(size + 1) for size in grid.sizes])
+    np.testing.assert_allclose(cells.ravel(), (inverse**2) @ variances, rtol=1e-9)
+
+
+@every_grid
+def test_noise_laws_of_differences_equal_those_of_the_dense_estimator(grid):
+    inverse, variances, scales = dense(grid, "discrete")
+    errors = grid_errors_of(grid, scales, "discrete")
+    one = tuple((0, size - 1) for size in grid.sizes)
+    other = tuple((size // 2, size) for size in grid.sizes)
+    values = np.zeros(grid.sizes)
+    values[tuple(slice(a, b) for a, b in one)] += 1
+    values[tuple(slice(a, b) for a, b in other)] -= 1
+    coefficients = values.ravel() @ inverse
+    law = errors.noise_law(((one, 1.0), (other, -1.0)))
+    wanted = float(coefficients**2 @ variances)
+    assert law.variance == pytest.approx(wanted, rel=1e-8)
+    assert errors.variance(((one, 1.0), (other, -1.0))) == pytest.approx(wanted, rel=1e-8)
+    assert law.counts.sum() == np.count_nonzero(np.abs(coefficients) > 1e-12)
+
+
+@every_grid
+def test_boxes_margins_and_slices_agree_exactly(grid):
+    rng = np.random.default_rng(1)
+    counts = rng.integers(0, 10**7, grid.sizes)
+    release = tu.infer(measure_for_experiment(counts, grid, Fraction(1, 7), seed=2))
+    cells = release.counts()
+    names = [axis.name for axis in grid.axes]
+    for number, name in enumerate(names):
+        margin = release.margin(name)
+        others = tuple(n for n in range(len(names)) if n != number)
+        assert (margin.counts() == cells.sum(axis=others)).all()
+        assert margin.total().value == release.total().value
+    assert cells.sum() == release.total().value
+    for _ in range(100):
+        (start,), (stop,) = random_boxes(grid.sizes, 1, int(rng.integers(1 << 30)))
+        box = tuple(zip(start.tolist(), stop.tolist(), strict=True))
+        value = release.range(*box).value
+        assert value == cells[tuple(slice(a, b) for a, b in box)].sum()
+        middle = int(rng.integers(start[0], stop[0] + 1))
+        left = release.range((start[0], middle), *box[1:]).value
+        assert left + release.range((middle, stop[0]), *box[1:]).value == value
+        inside = release.slice(**{names[0]: box[0]})
+        again = inside.range(*box[1]) if len(names) == 2 else inside.range(*box[1:])
+        assert again.value == value
+        assert again.std_error == pytest.approx(release.range(*box).std_error)
+
+
+def test_many_boxes_at_once_equal_boxes_one_by_one():
+    months = tu.Axis.dates("month", "2013-01", "2013-12", "month")
+    grid = tu.Grid(axis("age", 100), months)
+    release = tu.infer(measure_for_experiment(np.ones((100, 12), int), grid, 1, seed=3))
+    low = ([0, 18, 65], ["2013-01", "2013-03", "2013-01"])
+    high = ([100, 65, 66], ["2013-02", "2013-09", "2013-12"])
+    values, errors = release.ranges(low, high), release.range_errors(low, high)
+    for i in range(3):
+        one = release.range((low[0][i], high[0][i]), (low[1][i], high[1][i]))
+        assert one.value == values[i]
+        assert one.std_error == pytest.approx(errors[i])
+        assert (
+            one.value
+            == release.range(month=(low[1][i], high[1][i]), age=(low[0][i], high[0][i])).value
+        )
+    assert release.range().value == release.total().value
+    assert release.range((0, 20), ("2013-01", "2013-04")).interval(0.95)[0] < 60
+    assert (
+        release.margin("month").node("2013-05").value
+        == release.range(None, ("2013-05", "2013-06")).value
+    )
+
+
+@pytest.mark.parametrize(("size", "goal"), [(256, 2_250), (1_024, 8_200)])
+def test_mean_error_over_all_rectangles_meets_its_goal(size, goal):
+    grid = tu.Grid(axis("x", size), axis("y", size))
+    scales = [grid.price() / weight for _, weight in grid.blocks]
+    errors = grid_errors_of(grid, scales, "continuous")
+    line = errors.lines[0].errors
+    # For continuous noise the variance of a box is half the product of its sides'.
+    exactly = line.mean_variances()[0] ** 2 / 2
+    starts, stops = random_boxes(grid.sizes, 600, 7)
+    found = errors.box_variances(starts, stops)
+    sides = [line.range_variances(starts[:, n], stops[:, n]) for n in (0, 1)]
+    np.testing.assert_allclose(found, sides[0] * sides[1] / 2, rtol=1e-9)
+    assert exactly <= goal
+
+
+def test_intervals_of_boxes_hold_the_truth_as_often_as_they_say():
+    grid = tu.Grid(tu.HatCounts(axis("a", 30), [3]), tu.TreeCounts(axis("b", 9), 3))
+    zero = np.zeros(grid.sizes, np.int64)
+    rng = np.random.default_rng(6)
+    boxes = [((0, 30), (0, 9)), ((4, 5), (3, 4)), ((3, 22), (2, 7))]
+    release = tu.infer(measure_for_experiment(zero, grid, 1, rng))
+    level, draws = 0.9, 1_500
+    reach = np.array([release.between(box).noise_law.half_width(level) for box in boxes])
+    held = np.zeros(len(boxes))
+    for _ in range(draws):
+        again = tu.infer(measure_for_experiment(zero, grid, 1, rng))
+        found = np.array([again.between(box).value for box in boxes])
+        held += np.abs(found) <= reach + 1e-9
+    spread = (level * (1 - level) / draws) ** 0.5
+    assert (np.abs(held / draws - level) < 5 * spread + 0.012).all()
+
+
+@every_grid
+def test_shown_counts_are_whole_not_negative_and_keep_the_total(grid):
+    counts = np.zeros(grid.sizes, np.int64)
+    counts.flat[0] = 3_000
+    measurement = measure_for_experiment(counts, grid, 1, seed=9)
+    release = tu.infer(measurement, nonnegative=True, integers=True)
+    cells = release.counts()
+    assert cells.dtype == np.int64
+    assert cells.min() >= 0
+    assert abs(cells.sum() - release.unbiased.total().value) <= 1
+    assert (release.margin(grid.axes[0].name).counts() >= 0).all()
+    wrong, was = np.abs(cells - counts).sum(), np.abs(release.unbiased.counts() - counts).sum()
+    assert wrong < was
+    with pytest.raises(tu.InputError, match=r"release\.unbiased"):
+        release.std_errors()
+    with pytest.raises(tu.InputError, match="exact needs noisy nodes"):
+        tu.infer(measurement, nonnegative=True, method="exact")
+
+
+@every_grid
+def test_grids_survive_files(grid, tmp_path):
+    measurement = tu.measure(np.ones(grid.sizes, int), grid, epsilon=2)
+    measurement.save(tmp_path / "noisy.parquet")
+    assert tu.load(tmp_path / "noisy.parquet") == measurement
+    release = tu.infer(measurement)
+    name = grid.axes[0].name
+    shown = tu.infer(measurement, nonnegative=True, integers=True)
+    for number, each in enumerate((release, shown, release.margin(name), release.slice(b=(0, 2)))):
+        each.save(tmp_path / f"{number}.json")
+        again = tu.load(tmp_path / f"{number}.json")
+        assert (again.counts() == each.counts()).all()
+        assert again.total().value == each.total().value
+        assert again.unbiased.total().interval() == each.unbiased.total().interval()
+    assert "NOT PRIVATE" not in repr(release)
+    assert "<svg" in release._repr_html_()
+    assert len(release.to_frame()) == grid.size
+
+
+def test_axes_get_the_question_that_suits_them():
+    sex = tu.Axis.categories("sex", ["f", "m"])
+    place = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"]})
+    grid = tu.Grid(axis("age", 100), sex, place, axis("hour", 24))
+    assert [type(factor).__name__ for factor in grid.factors] == [
+        "HatCounts", "UnitCounts", "TreeCounts", "HatCounts",
+    ]  # fmt: skip
+    assert grid.factors[3].strides == ()  # so few that plain counts are best
+
+
+# ---- marginals of a contingency table
+
+
+def tables():
+    age, sex, town = axis("age", 5), axis("sex", 2), axis("town", 3)
+    yield tu.LatticeCounts.marginals(age, sex, marginals=[("age",), ("sex",)])
+    yield tu.LatticeCounts.marginals(
+        age,
+        sex,
+        town,
+        marginals=[("age",), ("sex", "age"), ("town", "sex")],
+        shares=[0.2, 0.5, 0.3],
+    )
+    yield tu.LatticeCounts.marginals(age, sex, town, marginals=[("age", "town"), ()])
+
+
+@pytest.mark.parametrize("question", list(tables()), ids=lambda q: str(q.marginal_names))
+def test_margins_equal_dense_least_squares_and_agree_exactly(question, tmp_path):
+    counts = np.random.default_rng(2).integers(0, 100, question.sizes)
+    measurement = measure_for_experiment(counts, question, EPSILON, seed=5)
+    release = tu.infer(measurement)
+    assert isinstance(release, tu.MarginalRelease)
+    weights = 1 / measurement.variances
+    matrix = question.matrix().toarray()
+    inverse = np.linalg.pinv(matrix * np.sqrt(weights)[:, None]) * np.sqrt(weights)
+    cells = inverse @ measurement.noisy
+    for names in question.marginal_names:
+        if not names:
+            continue
+        margin = release.margin(*names)
+        kept = [axis.name in names for axis in question.axes]
+        others = tuple(n for n, keep in enumerate(kept) if not keep)
+        wanted = cells.reshape(question.sizes).sum(axis=others)
+        np.testing.assert_allclose(margin.counts(), wanted, atol=1e-8 * np.abs(cells).sum())
+        summed = np.eye(question.size).reshape(question.size, *question.sizes)
+        rows = summed.sum(axis=tuple(n + 1 for n in others)).reshape(question.size, -1).T
+        wanted = np.sqrt((rows @ inverse) ** 2 @ measurement.variances)
+        np.testing.assert_allclose(np.ravel(margin.std_errors()), wanted, rtol=1e-8)
+        for name in names:
+            assert (release.margin(name).counts() == _summed(margin, name)).all()
+        assert margin.total().value == release.total().value
+    release.save(tmp_path / "margins.parquet")
+    again = tu.load(tmp_path / "margins.parquet")
+    assert again.total().value == release.total().value
+    assert repr(again) == repr(release)
+    shown = tu.infer(measurement, nonnegative=True, integers=True)
+    first = question.marginal_names[0]
+    assert (shown.margin(*first).counts() >= 0).all()
+    assert shown.margin(*first).counts().dtype == np.int64
+    assert np.abs(shown.margin(*first).counts() - release.margin(*first).counts()).max() < 40
+
+
+def _summed(margin, name):
+    return margin.counts() if isinstance(margin, tu.Release) else margin.margin(name).counts()
+
+
+def test_a_margin_that_was_not_asked_is_refused():
+    question = next(tables())
+    release = tu.infer(tu.measure(np.ones(question.sizes, int), question, epsilon=1))
+    with pytest.raises(tu.InputError, match="part of none that was asked: age; sex"):
+        release.margin("age", "sex")
+    assert release.margin("age").axis.name == "age"
+
+
+def test_asking_the_margins_too_makes_them_better_and_cells_worse():
+    age, sex = axis("age", 50), axis("sex", 2)
+    flat = tu.LatticeCounts.marginals(age, sex, marginals=[("age", "sex")])
+    both = tu.LatticeCounts.marginals(age, sex, marginals=[("age", "sex"), ("sex",)])
+    a, b = (tu.infer(tu.measure(np.ones((50, 2), int), q, epsilon=1)) for q in (flat, both))
+    assert b.margin("sex").std_errors()[0] < 0.5 * a.margin("sex").std_errors()[0]
+    assert b.std_errors()[0, 0] > a.std_errors()[0, 0]
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: tu.Grid(axis("a", 4)), "needs two axes or more, got 1; ask HatCounts"),
+        (lambda: tu.Grid(axis("a", 4), axis("a", 4)), "needs a name of its own, got a, a"),
+        (lambda: tu.Grid(1 << 20, 1 << 20), "GiB for one copy of them"),
+        (lambda: tu.Grid(*[1 << 20] * 4), "past what 64 bits can number"),
+        (lambda: tu.Grid(4, "b"), "A question needs an Axis or a number of cells, got 'b'"),
+        (lambda: tu.Grid(4, tu.SortedCounts(3)), "A question needs an Axis"),
+        (
+            lambda: tu.Grid(4, tu.TreeCounts(tu.Axis.dates("d", "2012", "2013"), levels=["year"])),
+            "the finest level of 'd' must be its cells",
+        ),
+        (lambda: tu.LatticeCounts.quadtree(8, 16, branching=2), "axes of one length"),
+        (lambda: tu.LatticeCounts.quadtree(9, 9, branching=1), "a power of"),
+        (lambda: tu.LatticeCounts(4, 4, radices=[(2, 2)], shares={(0, 0): 1}), "radices for 1"),
+        (
+            lambda: tu.LatticeCounts(4, 6, radices=[(2, 2), (2, 2)], shares={(2, 2): 1}),
+            "must multiply to its 6 cells, got [2, 2]",
+        ),
+        (
+            lambda: tu.LatticeCounts(4, 4, radices=[(4,), (4,)], shares={(1, 2): 1}),
+            "There are no levels (1, 2)",
+        ),
+        (
+            lambda: tu.LatticeCounts(4, 4, radices=[(4,), (4,)], shares={(1, 1): "1/2"}),
+            "must be positive and add up to 1, not 1/2",
+        ),
+        (lambda: tu.LatticeCounts(4, 4, radices=[(4,), (4,)], shares={}), "at least one"),
+        (lambda: tu.LatticeCounts.marginals(4, 4, marginals=[("b",)]), "There is no axis 'b'"),
+        (
+            lambda: tu.LatticeCounts.marginals(axis("a", 4), 4, marginals=["a", "a"]),
+            "['a'] is named twice",
+        ),
+        (
+            lambda: tu.LatticeCounts.marginals(axis("a", 4), 4, marginals=["a"], shares=[1, 2]),
+            "1 marginals were given with 2 shares",
+        ),
+    ],
+)
+def test_a_grid_that_makes_no_sense_is_refused(make, told):
+    with pytest.raises(tu.InputError) as refusal:
+        make()
+    assert told in str(refusal.value)
+
+
+def test_counts_and_boxes_that_do_not_fit_are_refused():
+    grid = tu.Grid(axis("a", 4), axis("b", 3))
+    with pytest.raises(tu.InputError, match=r"has \(4, 3\) cells, but \(3, 4\) were given"):
+        grid.answers(np.ones((3, 4), int))
+    with pytest.raises(tu.InputError, match="has 12 cells, but 11 counts"):
+        grid.answers(np.ones(11, int))
+    release = tu.infer(tu.measure(np.ones((4, 3), int), grid, epsilon=1))
+    for ask, told in (
+        (lambda: release.range((0, 4), (0, 3), (0, 1)), "There are 2 axes, but 3 ranges"),
+        (lambda: release.range((0, 5)), "outside axis 'a'"),
+        (lambda: release.range(7), r"is \(low, high\) or None, got 7"),
+        (lambda: release.range(c=(0, 1)), "There is no axis 'c'. Axes: a, b"),
+        (lambda: release.range((0, 1), a=(0, 1)), "Axis 'a' is given twice"),
+        (lambda: release.margin("c"), "There is no axis 'c'"),
+        (lambda: release.margin(), "Name the axes to keep"),
+        (lambda: release.slice(a=(0, 1), b=(0, 1)), "Every axis is fixed"),
+        (lambda: release.ranges([[0]], [[1]]), "for each of the 2 axes"),
+        (lambda: release.ranges([[0], [0, 1]], [[1], [1, 2]]), "different numbers of ends"),
+    ):
+        with pytest.raises(tu.InputError, match=told):
+            ask()
+
+
+def test_more_records_than_the_hats_leave_room_for_are_refused():
+    grid = tu.Grid(tu.HatCounts(axis("a", 4), [2]), tu.HatCounts(axis("b", 4), [2]))
+    with pytest.raises(tu.InputError, match="weigh up to 9 at most"):
+        grid.answers(np.full((4, 4), 2**56))
