@@ -24,7 +24,7 @@ def test_the_reach_is_what_the_release_will_say():
     reach = tu.error_for(size, 1, level)
     found = tu.plan(size, 1)
     release = tu.infer(tu.measure(np.zeros(size, int), found.best, epsilon=1))
-    starts, stops = tu.Workload.all_ranges().sample(release.axis, 300)
+    starts, stops, _ = tu.Workload.all_ranges().sample(release.axis, 300)
     variances = release.errors.range_variances(starts, stops)
     typical = np.argsort(np.abs(variances - found.best_strategy.mean))[:5]
     for k in typical.tolist():

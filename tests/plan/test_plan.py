@@ -155,3 +155,10 @@ def test_plans_that_make_no_sense_are_refused(given, said):
 def test_unknown_strategies_are_refused():
     with pytest.raises(tu.InputError, match="cells alone"):
         tu.plan(10)["worst tree"]
+
+
+def test_levels_of_dates_are_planned_with_the_calendars_own_tree():
+    day = tu.Axis.dates("day", "2024-01-01", "2024-12-31")
+    found = tu.plan(day, 1, tu.Workload.level("month"))
+    assert found.best_strategy.name == "the axis's own levels, best shares"
+    assert found.best_strategy.mean < found["best tree"].mean / 2

@@ -22,7 +22,8 @@ WORKLOADS = [
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.words)
 def test_samples_are_ranges_of_the_workload(workload):
-    starts, stops = workload.sample(AGE, 500)
+    starts, stops, likely = workload.sample(AGE, 500)
+    assert likely.sum() == pytest.approx(1)
     assert (starts >= 0).all()
     assert (starts < stops).all()
     assert (stops <= 100).all()
@@ -34,7 +35,7 @@ def test_samples_are_ranges_of_the_workload(workload):
 
 
 def test_samples_of_all_ranges_are_spread_like_all_ranges():
-    starts, stops = tu.Workload.all_ranges().sample(tu.Axis.integers("x", 0, 9999), 4000)
+    starts, stops, _ = tu.Workload.all_ranges().sample(tu.Axis.integers("x", 0, 9999), 4000)
     assert np.mean(stops - starts) == pytest.approx(10_000 / 3, rel=0.02)
     assert np.mean(starts) == pytest.approx(10_000 / 3, rel=0.02)
 
@@ -87,3 +88,15 @@ def test_names_stand_for_workloads(made):
 def test_workloads_that_make_no_sense_are_refused(make, said):
     with pytest.raises(tu.InputError, match=said):
         make()
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.words)
+def test_a_sample_has_the_error_of_the_whole(workload):
+    from fractions import Fraction
+
+    from trueup.plan.figures import figures_of
+
+    figures = figures_of(tu.TreeCounts(AGE), Fraction(1))
+    starts, stops, likely = workload.sample(AGE, 2000)
+    sampled = figures.range_variances(starts, stops) @ likely
+    assert sampled == pytest.approx(workload.mean(figures, AGE), rel=0.02)

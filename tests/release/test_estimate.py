@@ -66,3 +66,19 @@ def test_estimates_of_different_releases_do_not_mix():
 def test_a_level_outside_zero_to_one_is_refused(level):
     with pytest.raises(tu.InputError, match=r"between 0 and 1, such as 0\.95, got"):
         release().total().interval(level)
+
+
+def test_an_interval_says_in_words_what_it_is():
+    import trueup as tu
+
+    counts = tu.Measurement(tu.UnitCounts(3), [1004, -12, 7], epsilon="0.1")
+    alone = tu.infer(counts).range(0, 2)
+    low, high = alone.interval(0.9)
+    assert alone.describe(0.9) == (
+        f"992, between {low:,.0f} and {high:,.0f} with probability 90 %: exact, from the law of "
+        f"the noise. It is about this one number alone."
+    )
+    shown = tu.infer(counts, nonnegative=True, integers=True).range(1, 2)
+    assert shown.describe().startswith("0, made non-negative or whole to be shown. The unbiased")
+    typed = tu.reconcile({"a": (10, 2.0), "b": (5, 1.0), "t": (17, 1.0)}, ["t == a + b"])["t"]
+    assert "normal curve, as only standard errors are known" in typed.describe()

@@ -68,17 +68,17 @@ class _Regular:
         self.shrink = [level.shrink.tolist() for level in tree.levels]
         self.weight = [level.weight.tolist() for level in tree.levels]
         self.full_children = [tree.fan_out(lv)[1] for lv in range(tree.shape.height - 1)]
-        # Per level: the coefficients and numbers of the nodes under one full node, by level.
-        self.under: list[tuple[Floats, Ints, Floats]] = []
+        # For a full node of each level, by level below: the coefficient and number of its nodes.
         height = tree.shape.height
+        self.under = np.zeros((height, height))
+        self.number = np.zeros((height, height))
         for level in range(height):
-            passed, coefficients = 1.0, []
+            passed = 1.0
             for lower in range(level, height):
-                coefficients.append(self.weight[lower][_FULL] * self.V[lower][_FULL] * passed)
+                V = self.V[lower][_FULL]
+                self.under[level, lower] = self.weight[lower][_FULL] * V * passed
+                self.number[level, lower] = self.widths[level] / self.widths[lower]
                 passed *= self.shrink[lower][_FULL]
-            lowers = np.arange(level, height)
-            numbers = [self.widths[level] / self.widths[lower] for lower in lowers]
-            self.under.append((np.array(coefficients), lowers, np.array(numbers)))
 
 
 def _regular(
@@ -113,8 +113,9 @@ def _regular(
             kind = node == known.lengths[level] - 1
             path[level][node] = (C, C * known.shrink[level][kind])
             runs[level, node] = mine
-    parts: list[tuple[int, float, float]] = []  # level, factor, number of full nodes
-    alone: list[tuple[float, int]] = []  # coefficient and level of single nodes
+    # Full nodes, all of one value below: level, factor, number. Single nodes: coefficient, level.
+    parts: list[tuple[int, float, float]] = [(0, 0.0, 0.0)]
+    alone: list[tuple[float, int]] = []
 
     def last_node(level: int, factor: float) -> None:
         """The last node of a level and what is under it, all of one value."""
@@ -154,14 +155,17 @@ def _regular(
 def _gathered(
     known: _Regular, parts: list[tuple[int, float, float]], alone: list[tuple[float, int]]
 ) -> Classes:
-    kept = [(level, factor, number) for level, factor, number in parts if number and factor]
-    coefficients = [factor * known.under[level][0] for level, factor, _ in kept]
-    levels = [known.under[level][1] for level, _, _ in kept]
-    counts = [number * known.under[level][2] for level, _, number in kept]
-    coefficients.append(np.array([coefficient for coefficient, _ in alone]))
-    levels.append(np.array([level for _, level in alone], np.int64))
-    counts.append(np.ones(len(alone)))
-    return np.concatenate(coefficients), np.concatenate(levels), np.concatenate(counts)
+    level, factor, number = (np.array(column) for column in zip(*parts, strict=True))
+    height = len(known.under)
+    each = known.under[level] * factor[:, None]
+    counts = known.number[level] * number[:, None]
+    single, at = (np.array(column) for column in zip(*alone, strict=True))
+    levels = np.broadcast_to(np.arange(height), each.shape)
+    return (
+        np.concatenate([each.ravel(), single]),
+        np.concatenate([levels.ravel(), at]),
+        np.concatenate([counts.ravel(), np.ones(len(at))]),
+    )
 
 
 def _irregular(tree: TreeVariance, cuts: Sequence[int], values: Sequence[float]) -> Classes:

@@ -36,8 +36,8 @@ _SLACK = 1 / 4000  # of the tail: charged twice, for what wraps around and for t
 _WIDENING = 0.0045  # δ / q
 _MOST_TERMS = 1 << 16
 _LATTICE_POINTS = 4096
-_AT_ONCE = 1 << 18  # entries of a matrix of terms × classes
-_FEW = 200  # terms a row: no use in looking for more to leave out
+_AT_ONCE = 1 << 17  # terms of all rows together
+_FEW = 1 << 13  # terms × classes left: all at once, without looking for more to leave out
 
 
 def half_width(
@@ -57,6 +57,8 @@ def half_width(
 def half_widths(coefficients: Floats, scales: Floats, counts: Floats, levels: Floats) -> Floats:
     """As `half_width` for many sums: a row each, filled up with counts of 0."""
     found = np.zeros(len(levels))
+    if not coefficients.shape[1]:
+        return found
     rows = np.arange(len(levels))
     sums = _sums(coefficients, scales, counts)
     moving = sums.variance > 0
@@ -90,7 +92,7 @@ def half_widths(coefficients: Floats, scales: Floats, counts: Floats, levels: Fl
 
 @dataclass(frozen=True)
 class _Sums:
-    """Rows of classes, the strongest first: they empty the far terms soonest."""
+    """Rows of classes, the strongest first: they leave the fewest terms to the others."""
 
     c: Floats  # |coefficient|
     b: Floats  # scale of the noise
@@ -129,8 +131,13 @@ def _sums(coefficients: Floats, scales: Floats, counts: Floats) -> _Sums:
     s = 2 * p / np.square(1 - p)
     parts = m * c * c * s
     variance = parts.sum(axis=1)
-    edge = np.minimum(1.0, 16 * c * c / np.maximum(variance, 1e-300)[:, None])
-    order = np.argsort(-m * np.log1p(s * edge), axis=1)
+    # First the class that empties the far terms, t near 100 deviations⁻¹; then those that empty
+    # the near ones.
+    relative = c * c / np.maximum(variance, 1e-300)[:, None]
+    strength = m * np.log1p(s * np.minimum(1.0, 16 * relative))
+    far = np.argmax(m * np.log1p(s * np.minimum(1.0, 10_000 * relative)), axis=1)
+    strength[np.arange(len(c)), far] = np.inf
+    order = np.argsort(-strength, axis=1)
     at = np.arange(len(c))[:, None]
     c, b, s, m = c[at, order], b[at, order], s[at, order], m[at, order]
     used = max(1, int(np.count_nonzero(m.any(axis=0))))
@@ -165,15 +172,23 @@ def _smoothed(sums: _Sums, levels: Floats, most: Floats, around: Floats) -> Floa
     for _ in range(6):
         least = taper[rows] * around[rows] / (2 * np.pi * _MOST_TERMS)
         delta = np.maximum(_WIDENING * guess[rows], least)
-        q = np.empty(len(rows))
-        # As many rows at a time as keep the arrays in cache.
         terms = np.ceil(taper[rows] * around[rows] / (2 * np.pi * delta)).astype(np.int64)
+        order = np.argsort(terms)
+        rows, least, delta, terms = rows[order], least[order], delta[order], terms[order]
+        q = np.empty(len(rows))
         first = 0
         while first < len(rows):
-            room = np.searchsorted(np.cumsum(terms[first:]), _AT_ONCE) or 1
-            part = slice(first, first + int(room))
+            # Rows of about as many terms, and as many rows as keep the arrays in cache.
+            alike = int(np.searchsorted(terms, 1.3 * terms[first], side="right"))
+            part = slice(first, max(first + 1, min(alike, first + _AT_ONCE // int(terms[first]))))
             at = rows[part]
-            kept = _terms(sums.rows(at), 2 * np.pi / around[at], terms[part], taper[at], slack[at])
+            kept = _terms(
+                sums.rows(at),
+                2 * np.pi / around[at],
+                int(terms[part].max()),
+                float(taper[at].max()),
+                float(slack[at].min()),
+            )
             q[part] = _solve(*kept, around[at], levels[at] + 2 * slack[at], guess[at], most[at])
             first = part.stop
         found[rows] = np.minimum(q + delta, most[rows])
@@ -185,40 +200,42 @@ def _smoothed(sums: _Sums, levels: Floats, most: Floats, around: Floats) -> Floa
 
 
 def _terms(
-    sums: _Sums, step: Floats, terms: Ints, taper: Floats, slack: Floats
+    sums: _Sums, step: Floats, terms: int, taper: float, slack: float
 ) -> tuple[Ints, Floats, Floats]:
     """The terms that matter: their row, their t, and the characteristic function of S + U there.
 
     Terms enter as φ/k, so those left out, each below its `cut`, add up to less than the slack.
     """
-    row = np.repeat(np.arange(len(terms)), terms)
-
-    def each(values: Floats | Ints) -> Any:
-        return values[row] if len(terms) > 1 else values[0]
-
-    first = np.cumsum(terms) - terms
-    k = np.arange(1.0, len(row) + 1) - each(first)
-    t = k * each(step)
-    share = k / each(terms)
-    beta = each(taper)
+    k = np.arange(1.0, terms + 1)
+    share = k / terms
     # The characteristic function of the density ∝ I₀(taper·√(1 − (u/δ)²)) on [−δ, δ].
     root = np.sqrt(np.maximum(1 - share * share, 1e-15))
-    log_phi = beta * (root - 1) + np.log((1 - np.exp(-2 * beta * root)) / root)
-    cut = np.log(np.maximum(share, each(1 / np.log(terms + 2.0))) * each(slack / 4))
+    bump = taper * (root - 1) + np.log((1 - np.exp(-2 * taper * root)) / root)
+    cut = np.log(np.maximum(share, 1 / math.log(terms + 2)) * (slack / 4))
+    # The first class for all terms of all rows; the others where something is left.
+    s = sums.s[:, :1]
+    grid = k * step[:, None]
+    log_phi = np.cos(grid * sums.c[:, :1])
+    log_phi *= -s
+    log_phi += 1 + s
+    np.log(log_phi, out=log_phi)
+    log_phi *= -sums.m[:, :1]
+    log_phi += bump
+    row, column = np.nonzero(log_phi > cut)
+    t, log_phi, cut = grid[row, column], log_phi[row, column], cut[column]
     classes = sums.c.shape[1]
-    for j in range(classes):
-        if len(t) <= _FEW * len(terms) and len(t) * (classes - j) <= _AT_ONCE:
-            half = np.sin(each(0.5 * sums.c[:, j:]) * t[:, None])
+    for j in range(1, classes):
+        if len(t) * (classes - j) <= _FEW:
+            half = np.sin(0.5 * sums.c[row, j:] * t[:, None])
             half *= half
-            half *= each(2 * sums.s[:, j:])
-            m = np.broadcast_to(each(sums.m[:, j:]), half.shape)
-            log_phi = log_phi - np.einsum("ij,ij->i", np.log1p(half), m)
+            half *= 2 * sums.s[row, j:]
+            log_phi = log_phi - np.einsum("ij,ij->i", np.log1p(half), sums.m[row, j:])
             break
-        s = each(sums.s[:, j])
-        one = 1 + s - s * np.cos(each(sums.c[:, j]) * t)
-        log_phi = log_phi - each(sums.m[:, j]) * np.log(one)
+        s_j = sums.s[row, j]
+        one = 1 + s_j - s_j * np.cos(sums.c[row, j] * t)
+        log_phi = log_phi - sums.m[row, j] * np.log(one)
         keep = log_phi > cut
-        if np.count_nonzero(keep) < 0.8 * len(t):
+        if np.count_nonzero(keep) < 0.9 * len(t):
             row, t, log_phi, cut = row[keep], t[keep], log_phi[keep], cut[keep]
     return row, t, np.exp(log_phi)
 

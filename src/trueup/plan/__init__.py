@@ -176,8 +176,9 @@ def _questions(axis: Axis, workload: Workload) -> list[tuple[str, Planned, bool]
         found.append(("Haar wavelet", HaarCounts(axis), True))
         equal = best_branching(axis, workload)
         found.append((f"{equal.radices[0]}-ary, root not asked", equal, True))
-        if isinstance(axis.cells, HierarchyCells):
-            found.append(("the axis's own levels", TreeCounts(axis), True))
+        if isinstance(axis.cells, HierarchyCells) or workload.by_level:
+            alike = TreeCounts(axis, levels=list(axis.levels()), root=False)
+            found.append(("the axis's own levels", alike, True))
             own = best_own_levels(axis, workload)
             found.append(("the axis's own levels, best shares", own, True))
     found.append(("best tree", best_question(axis, workload), True))

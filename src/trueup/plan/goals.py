@@ -105,7 +105,7 @@ class _Goal:
             raise InputError(f"rows_per_unit must be at least 1, got {rows}.")
         chosen = default_workload(axis) if workload is None else as_workload(workload)
         chosen.check(axis)
-        starts, stops = chosen.sample(axis, _SAMPLED)
+        starts, stops, _ = chosen.sample(axis, _SAMPLED)
         candidates = []
         for question in (UnitCounts(axis), best_question(axis, chosen)):
             figures = figures_of(question, Fraction(1), law="continuous")

@@ -20,7 +20,6 @@ from trueup._kernels.tree_variance import TreeVariance
 from trueup.ask import TreeCounts
 from trueup.axis import Axis
 from trueup.axis.labels import HierarchyCells
-from trueup.plan.figures import TreeFigures
 from trueup.plan.workload import Workload
 
 _SAMPLED = 400  # ranges looked at while searching, where there is no closed form quick enough
@@ -34,11 +33,11 @@ def tree_error(axis: Axis, workload: Workload) -> Error:
         return lambda widths, weights: mean_over_ranges(size, widths, weights)
     if workload.kind == "prefixes":
         return lambda widths, weights: mean_over_prefixes(size, widths, weights)
-    starts, stops = workload.sample(axis, _SAMPLED)
+    starts, stops, likely = workload.sample(axis, _SAMPLED)
 
     def sampled(widths: Widths, weights: Sequence[float]) -> float:
         tree = TreeVariance(Shape(size, widths=widths), weights)
-        return float(tree.range_variances(starts, stops).mean())
+        return float(tree.range_variances(starts, stops) @ likely)
 
     return sampled
 
@@ -69,9 +68,11 @@ def best_branching(axis: Axis, workload: Workload) -> TreeCounts:
 def best_own_levels(axis: Axis, workload: Workload) -> TreeCounts:
     """The tree of the axis's own levels, with the best shares for the workload."""
     equal = TreeCounts(axis, levels=list(axis.levels()), root=False)
+    starts, stops, likely = workload.sample(axis, _SAMPLED)
 
     def error(widths: Widths, weights: Sequence[float]) -> float:
-        return workload.mean(TreeFigures(TreeVariance(equal.shape, weights), 1.0), axis)
+        tree = TreeVariance(equal.shape, weights)
+        return float(tree.range_variances(starts, stops) @ likely)
 
     shares, _ = best_shares(error, (), [float(share) for share in equal.shares])
     parts: tuple[Fraction, ...] = whole_parts(error, (), shares)

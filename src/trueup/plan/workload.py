@@ -116,6 +116,11 @@ class Workload:
         words = ", ".join(f"{100 * share:.3g} % {part.words}" for part, share in shares)
         return Workload("mix", words, parts=shares)
 
+    @property
+    def by_level(self) -> bool:
+        """Whether it asks for nodes of the axis's own levels."""
+        return self.kind == "level" or any(part.by_level for part, _ in self.parts)
+
     def check(self, axis: Axis) -> None:
         """Refuses ranges that are not on the axis, lengths it does not have, unknown levels."""
         for part, _ in self.parts:
@@ -165,8 +170,11 @@ class Workload:
             return float(figures.range_variances(*self.spans(axis)).max())
         return figures.worst_range()
 
-    def sample(self, axis: Axis, number: int) -> tuple[Ints, Ints]:
-        """About that many of its ranges, spread evenly: the same ones every time."""
+    def sample(self, axis: Axis, number: int) -> tuple[Ints, Ints, Floats]:
+        """About that many of its ranges, spread evenly, the same ones every time, and how likely.
+
+        The likelihoods add up to 1.
+        """
         n = axis.size
         # Points of a low-discrepancy sequence, mapped to places and lengths.
         i = np.arange(1, number + 1)
@@ -182,13 +190,15 @@ class Workload:
                 starts = ((n - sizes + 1) * u).astype(np.int64)
                 stops = starts + sizes
             case "mix":
-                each = [p.sample(axis, max(1, round(s * number))) for p, s in self.parts]
-                starts, stops = (np.concatenate(ends) for ends in zip(*each, strict=True))
+                each = [part.sample(axis, -(-number // len(self.parts))) for part, _ in self.parts]
+                likely = [s * p[2] for p, (_, s) in zip(each, self.parts, strict=True)]
+                starts, stops, _ = (np.concatenate(ends) for ends in zip(*each, strict=True))
+                return starts, stops, np.concatenate(likely)
             case _:
                 starts, stops = self.spans(axis)
                 some = np.unique(np.linspace(0, len(starts) - 1, number).astype(np.int64))
                 starts, stops = starts[some], stops[some]
-        return starts, np.minimum(stops, n)
+        return starts, np.minimum(stops, n), np.full(len(starts), 1 / len(starts))
 
 
 def as_workload(workload: object) -> Workload:

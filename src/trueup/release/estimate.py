@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from trueup.errors import InputError
 from trueup.release.intervals import allowing_for_rounding
-from trueup.uncertainty import Combination, Errors, Law
+from trueup.uncertainty import Combination, Errors, Law, NoiseLaw
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,29 @@ class Estimate:
         reach = self.noise_law.half_width(level)
         reach = float(allowing_for_rounding(reach, self.value))
         return self.value - reach, self.value + reach
+
+    def describe(self, level: float = 0.95) -> str:
+        """The interval in words: what it holds, how often, and what kind it is.
+
+        >>> from trueup import Measurement, UnitCounts, infer
+        >>> two = infer(Measurement(UnitCounts(3), [4, 12, 7], epsilon=1)).range(0, 2)
+        >>> print(two.describe().removesuffix(" It is about this one number alone."))
+        16, between 12 and 20 with probability 95 %: exact, from the law of the noise.
+        """
+        if self.from_unbiased is not None:
+            return (
+                f"{written(self.value)}, made non-negative or whole to be shown. The unbiased "
+                f"estimate is {self.from_unbiased.describe(level)}"
+            )
+        low, high = self.interval(level)
+        exact = "exact, from the law of the noise"
+        if not isinstance(self.noise_law, NoiseLaw):
+            exact = "by a normal curve, as only standard errors are known"
+        ends = f"{_outward(low, math.floor)} and {_outward(high, math.ceil)}"
+        return (
+            f"{written(self.value)}, between {ends} with probability {100 * level:.6g} %: "
+            f"{exact}. It is about this one number alone."
+        )
 
     def covariance(self, other: Estimate) -> float:
         """How the errors of two estimates of one release move together."""
@@ -108,6 +132,12 @@ def check_level(level: float) -> None:
     """Refuses a confidence level outside (0, 1)."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"A level must lie between 0 and 1, such as 0.95, got {level!r}.")
+
+
+def _outward(end: float, rounded: Callable[[float], int]) -> str:
+    """The end of an interval to three figures, rounded so that the interval does not shrink."""
+    step = 10.0 ** min(0, math.floor(math.log10(abs(end))) - 2) if end else 1.0
+    return written(rounded(end / step) * step if step < 1 else rounded(end))
 
 
 def written(number: float | int) -> str:

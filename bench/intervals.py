@@ -1,0 +1,78 @@
+"""Time of exact intervals and standard errors, and how often intervals hold the truth.
+
+Run: python bench/intervals.py [--draws N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import trueup as tu
+from trueup.ask import Question
+from trueup.paper.noise import measure_for_experiment
+
+
+def seconds(work: Callable[[], object], repeats: int) -> float:
+    """CPU seconds of one run, the best of several."""
+    work()
+    best = float("inf")
+    for _ in range(repeats):
+        begin = time.process_time()
+        work()
+        best = min(best, time.process_time() - begin)
+    return best
+
+
+def times() -> None:
+    """Prints what one interval, many intervals and many standard errors take."""
+    print("| question | one interval | 10,000 intervals | 100,000 standard errors |")
+    print("|---|--:|--:|--:|")
+    questions: dict[str, Question] = {
+        "best tree, 65,536 cells": tu.TreeCounts(65_536),
+        "the paper's tree, 65,536 cells": tu.TreeCounts(65_536, branching=2),
+        "cells alone, 65,536": tu.UnitCounts(tu.Axis.integers("cell", 0, 65_535)),
+    }
+    generator = np.random.default_rng(0)
+    for name, question in questions.items():
+        release = tu.infer(measure_for_experiment(np.zeros(65_536, int), question, 1, seed=1))
+        ends = np.sort(generator.integers(0, 65_537, (2, 100_000)), axis=0)
+        some = ends[:, :10_000]
+        one = seconds(lambda: release.range(12_345, 45_678).interval(0.95), 20)  # noqa: B023
+        many = seconds(lambda: release.intervals(*some, simultaneous=False), 1)  # noqa: B023
+        errors = seconds(lambda: release.range_errors(*ends), 3)  # noqa: B023
+        print(f"| {name} | {one * 1e3:.2f} ms | {many:.2f} s | {errors:.3f} s |")
+
+
+def coverage(draws: int) -> None:
+    """Prints how often intervals of whole releases hold the truth."""
+    print("\n| ε | range | 95 % | 99 % | 99.9 % |\n|--:|---|--:|--:|--:|")
+    levels = (0.95, 0.99, 0.999)
+    ranges = {"one cell": (100, 101), "64 cells": (64, 128), "nearly all": (1, 255)}
+    question = tu.TreeCounts(256)
+    for epsilon in ("0.1", "1"):
+        off: dict[str, list[float]] = {name: [] for name in ranges}
+        for seed in range(draws):
+            noisy = measure_for_experiment(np.zeros(256, int), question, epsilon, seed=seed)
+            release = tu.infer(noisy)
+            for name, ends in ranges.items():
+                off[name].append(release.between(*ends).value)
+        for name, ends in ranges.items():
+            found = [release.between(*ends).noise_law.half_width(level) for level in levels]
+            held = [np.mean(np.abs(off[name]) <= reach) for reach in found]
+            print(f"| {epsilon} | {name} | " + " | ".join(f"{100 * h:.2f}" for h in held) + " |")
+
+
+def main() -> None:
+    """Prints both tables."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--draws", type=int, default=2_000)
+    times()
+    coverage(options.parse_args().draws)
+
+
+if __name__ == "__main__":
+    main()
