@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,32 @@ def test_infinite_moments_are_not_counted(ledger: tu.Ledger) -> None:
         assert counts(owner, tu.Axis.dates("t", "1970-01-01", "1970-01-02")) == [1, 0], kind
     far = connection.sql("SELECT '290000-01-01'::DATE AS t UNION ALL SELECT '5000000-01-01'::DATE")
     assert counts(tu.Owner(far, ledger), tu.Axis.dates("t", "1970", "1971")) == [0] * 730
+
+
+def test_postgresql_extremes_stop_no_query(postgres: Callable[[], str], ledger: tu.Ledger) -> None:
+    import psycopg
+
+    far = ["infinity", "-infinity", "4713-01-01 BC", "0001-01-01", "1970-01-01"]
+    rows = {
+        "n numeric": ["1e400", "-1e400", "1e-400", "0", "1", "1.5", "NaN", "Infinity"],
+        "ts timestamp": [*far, "294276-12-31 23:59:59"],
+        "tz timestamptz": [*far, "294276-12-31 23:59:59+00"],
+        "d date": [*far, "5874897-12-31"],
+    }
+    with psycopg.connect(postgres()) as connection:
+        connection.execute(f"CREATE TABLE extremes ({', '.join(rows)})")
+        for column, values in rows.items():
+            for value in values:
+                name = column.split()[0]
+                connection.execute(f"INSERT INTO extremes ({name}) VALUES ('{value}')")
+    owner = tu.Owner(postgres(), ledger, table="extremes")
+    assert counts(owner, tu.Axis.regular("n", 0, 2, 4)) == [2, 0, 1, 1]
+    assert counts(owner, tu.Axis.integers("n", 0, 2)) == [2, 1, 0]
+    assert counts(owner, tu.Axis.integers("n", 0, 2), "n <= 1 or n > 1e250") == [2, 1, 0]
+    for name in ("ts", "tz", "d"):
+        days = tu.Axis.dates(name, "1970-01-01", "1970-01-02")
+        assert counts(owner, days) == [1, 0], name
+        assert counts(owner, days, f"{name} < '2000-01-01'") == [1, 0], name
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])

@@ -76,7 +76,7 @@ def _plain(wanted: Wanted, table: Any) -> Any:
 
     column, storage = table[wanted.column], wanted.storage
     if wanted.kind == "number":
-        return column.cast("float64")
+        return _float(column, storage)
     if wanted.kind == "text":
         return column.cast("string")
     if wanted.kind == "boolean":
@@ -84,7 +84,7 @@ def _plain(wanted: Wanted, table: Any) -> Any:
     if wanted.kind == "integer":
         if storage == "integer":
             return column.cast("int64")
-        number = column.cast("float64")
+        number = _float(column, storage)
         # PostgreSQL reads a CASE in order: nothing is cast that was not compared before.
         whole = number.between(-(2.0**62), 2.0**62) & (number == number.floor())
         return ibis.ifelse(whole, number, None).cast("int64")
@@ -98,15 +98,32 @@ def _plain(wanted: Wanted, table: Any) -> Any:
         ]
         return octets[0] + octets[1] + octets[2] + octets[3]
     call = _functions()
-    moment = column
     if storage == "date":
-        moment = column.cast("timestamp")
-    elif column.type().timezone is not None:
-        moment = call.timezone("UTC", column)
+        # A date may lie beyond any timestamp; compared before it is cast, as ever.
+        moment = ibis.ifelse(column <= ibis.date(9999, 12, 31), column, None).cast("timestamp")
+    else:
+        zoned = column.type().timezone is not None
+        moment = call.timezone("UTC", column) if zoned else column
+        # The last ones do not fit into microseconds since 1970.
+        moment = ibis.ifelse(moment <= ibis.timestamp("9999-12-31 23:59:59"), moment, None)
     # Both parts are whole numbers that a float holds exactly; the sum is taken in whole numbers.
     minutes = call.date_part("epoch", call.date_trunc("minute", moment)).cast("int64")
     rest = call.date_part("microseconds", moment).cast("int64")
     return ibis.ifelse(call.isfinite(moment), minutes * 1_000_000 + rest, None)
+
+
+def _float(column: Any, storage: Storage) -> Any:
+    """A number as float64. A numeric too large or too small for one would stop the query."""
+    import ibis
+
+    if storage != "decimal":
+        return column.cast("float64")
+    return ibis.cases(
+        (column > 1e300, ibis.literal(float("inf"))),
+        (column < -1e300, ibis.literal(float("-inf"))),
+        (column.between(-1e-300, 1e-300), ibis.literal(0.0)),
+        else_=column.cast("float64"),
+    )
 
 
 class Postgres:

@@ -61,7 +61,8 @@ def _plain(wanted: Wanted, kind: str) -> str:
             for place in range(4)
         )
     if kind == "date":
-        return f"unix_date({column}) * 86400000000L"
+        days = f"unix_date({column})"
+        return f"CASE WHEN abs({days}) <= 100000000 THEN {days} * 86400000000L END"
     if kind == "timestamp":
         return f"unix_micros({column})"
     return f"timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', {column})"
