@@ -103,9 +103,7 @@ def test_counts_to_be_shown_are_whole_not_negative_and_keep_the_total():
     assert counts.min() == 0
     assert abs(counts.sum() - release.unbiased.total().value) < 1
     assert np.abs(counts - sparse).mean() < np.abs(release.unbiased.counts() - sparse).mean() / 4
-    with pytest.raises(
-        tu.InputError, match="HatCounts can be shown top-down"
-    ):
+    with pytest.raises(tu.InputError, match="HatCounts can be shown top-down"):
         tu.infer(measurement, nonnegative=True, method="exact")
 
 
