@@ -36,7 +36,7 @@ class LatticeCounts:
 
     Each axis is cut by `radices`, root first, into equal parts: their product must be its size.
     `shares` maps tuples of levels (0 is the root, all of the axis) to their part of ε. Quadtrees
-    ask the diagonal, contingency tables some marginals, `best_boxes` whatever suits all boxes.
+    ask the diagonal, contingency tables some marginals.
 
     >>> x, y = Axis.integers("x", 0, 15), Axis.integers("y", 0, 15)
     >>> quadtree = LatticeCounts.quadtree(x, y, branching=4)
