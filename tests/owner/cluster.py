@@ -70,7 +70,10 @@ def main() -> int:
                 )
             )
         test = [sys.executable, "-m", "pytest", "-q", "-n0", str(TEST), "-k", "spark"]
-        return subprocess.run(test, env=settings | {"TRUEUP_SPARK": master}, check=False).returncode
+        run = subprocess.run(test, env=settings | {"TRUEUP_SPARK": master}, check=False)
+        applications = list(Path(scratch, "work").glob("app-*"))
+        print(f"applications that the worker has run: {len(applications)}")
+        return run.returncode if applications else 1
     finally:
         for process in reversed(started):
             process.terminate()
