@@ -49,10 +49,10 @@ def test_blocks_give_the_least_squares_leaves(
 
 
 def test_a_large_tree_in_many_spans_with_a_ragged_end() -> None:
-    size, radices = (1 << 17) - 12_345, (2,) * 17
+    size, radices = (1 << 18) - 12_345, (2,) * 18
     shape = Shape.regular(size, radices)
     noisy = np.random.default_rng(1).integers(-99, 99, int(shape.level_starts[-1]))
-    weights = tuple(1.0 + level % 3 for level in range(18))
+    weights = tuple(1.0 + level % 3 for level in range(19))
     expected = by_any_tree(shape, noisy, weights)
     blocks = Blocks(size, radices, weights)
     assert blocks.rest

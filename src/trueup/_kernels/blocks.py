@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
-SPAN = 1 << 15  # leaves solved together: what they need stays in the L2 cache
+SPAN = 1 << 16  # leaves solved together: what they need stays in the cache
 
 
 # The loops below are written once, for a radix given first, and expanded for the radices that are

@@ -133,10 +133,14 @@ def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False) -> Ints
         raise InputError(f"There are more groups than the {size:,} that the question declares.")
     if not at_most and len(array) != size:
         raise InputError(f"The question has {size:,} cells, but {len(array):,} counts were given.")
-    if array.size and array.min() < 0:
+    if not array.size:
+        return np.zeros(0, np.int64)
+    # Read as unsigned, a negative count is larger than any other: one pass finds both ends. The
+    # largest settles the sum, nearly always, in a fraction of the time of adding up floats.
+    largest = int(array.view(array.dtype.str.replace("i", "u")).max())
+    if array.dtype.kind == "i" and largest > np.iinfo(array.dtype).max:
         raise InputError("Counts must not be negative.")
-    # The largest count settles it, nearly always, in a fraction of the time of a sum of floats.
-    most = int(array.max(initial=0)) * array.size
+    most = largest * array.size
     if most >= _MOST_RECORDS and float(array.sum(dtype=np.float64)) >= _MOST_RECORDS:
         raise InputError("The counts add up to more than 2^62 records.")
     return array.astype(np.int64, copy=False)
