@@ -8,6 +8,7 @@ or some random part of it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
@@ -79,9 +80,12 @@ def traced(action: Callable[[], None], log: str, calls: str, *inject: str) -> in
         # Until strace waits for the child, it may not have asked for its system calls yet.
         while "TracerPid:\t0\n" in status.read_text() or not _sleeps(tracer.pid):
             if tracer.poll() is not None:
+                if "State:\tZ" in status.read_text():
+                    break  # it was killed in the very read that it waits in
                 raise OSError("strace could not attach to a child: is ptrace allowed here?")
             time.sleep(0.0005)
-        os.write(go, b"!")
+        with contextlib.suppress(BrokenPipeError):
+            os.write(go, b"!")
     finally:
         os.close(go)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
