@@ -59,7 +59,7 @@ def counting(axis: Axis, columns: Columns, divides: bool = True) -> Counting:
                 lambda keys, rows: _spread(np.asarray(keys) - cells.first, rows, cells.size),
             )
         case RegularCells():
-            by_hand = divides or _arithmetic(cells) == "multiply"
+            by_hand = divides or _arithmetic(cells)[0] == "multiply"
             return Counting(
                 "number",
                 lambda x: (x >= cells.low) & (x < cells.high),
@@ -149,7 +149,7 @@ def _regular(x: nw.Expr, cells: RegularCells) -> nw.Expr:
 
     start, width, bins = cells.low, cells.high - cells.low, cells.bins
     offset = x - start if start else x
-    way = _arithmetic(cells)
+    way, reach = _arithmetic(cells)
     if way == "multiply and divide":
         return (offset * float(bins) / width).floor().cast(nw.Int64)
     per = bins / width
@@ -161,6 +161,9 @@ def _regular(x: nw.Expr, cells: RegularCells) -> nw.Expr:
     def edge(index: nw.Expr) -> nw.Expr:
         return (index * width) / float(bins) + start
 
+    if way == "multiply and step back":
+        before = nw.when(x < edge(guess)).then(guess - 1).otherwise(guess)
+        return nw.when(place - guess > reach).then(guess).otherwise(before).cast(nw.Int64)
     low = nw.when(x < edge(guess)).then(guess - 1).otherwise(guess)
     settled = nw.when(x >= edge(guess + 1)).then(guess + 1).otherwise(low)
     settled = nw.when(settled > bins - 1).then(nw.lit(float(bins - 1))).otherwise(settled)
@@ -175,23 +178,28 @@ def _regular(x: nw.Expr, cells: RegularCells) -> nw.Expr:
 
 
 @lru_cache(maxsize=256)
-def _arithmetic(cells: RegularCells) -> str:
-    """How much arithmetic finds the bin of every float64 on the axis, without comparing edges.
+def _arithmetic(cells: RegularCells) -> tuple[str, float]:
+    """How much arithmetic finds the bin of every float64 on the axis, with few edges compared.
 
     Each way is a rising function of the value, so it is right for all values if it is right at
-    every edge and at the last value before it.
+    every edge and at the last value before it. Where it is right at the edges alone, the values
+    that it puts too high lie no further above a whole number than an edge does: the number given.
     """
     if cells.bins > _MOST_CHECKED:
-        return "compare"
+        return "compare", 0.0
     index = np.arange(cells.bins + 1, dtype=np.int64)
     edges = cells.edges_at(index)
     before = np.nextafter(edges[1:], -np.inf)
     width, bins = cells.high - cells.low, float(cells.bins)
     ways: dict[str, Callable[[Any], Any]] = {
-        "multiply": lambda x: np.floor((x - cells.low) * (bins / width)),
-        "multiply and divide": lambda x: np.floor((x - cells.low) * bins / width),
+        "multiply": lambda x: (x - cells.low) * (bins / width),
+        "multiply and divide": lambda x: (x - cells.low) * bins / width,
     }
     for name, way in ways.items():
-        if np.array_equal(way(edges[:-1]), index[:-1]) and np.array_equal(way(before), index[:-1]):
-            return name
-    return "compare"
+        right = np.array_equal(np.floor(way(edges[:-1])), index[:-1])
+        if right and np.array_equal(np.floor(way(before)), index[:-1]):
+            return name, 0.0
+    place = ways["multiply"](edges)
+    if np.array_equal(np.floor(place), index):
+        return "multiply and step back", float((place - index).max())
+    return "compare", 0.0
