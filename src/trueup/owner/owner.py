@@ -263,7 +263,7 @@ class Owner:
             sizes = rows.group_by("value").agg(nw.len().alias("rows"))
             if groups:
                 counted = sizes.select(nw.len().alias("rows"))
-                return lambda: np.asarray(engine.run(counted.to_native())["rows"], np.int64)
+                return lambda: _whole(engine.run(counted.to_native())["rows"])
             shape = sizes.group_by("rows").agg(nw.len().alias("groups"))
             return lambda: _largest(engine.run(shape.to_native()), size)
         if plan.edges is not None:
@@ -274,9 +274,14 @@ class Owner:
 
         def run() -> Ints:
             table = engine.run(native)
-            return plan.fold(table["cell"].to_pylist(), np.asarray(table["rows"], np.int64))
+            return plan.fold(table["cell"].to_pylist(), _whole(table["rows"]))
 
         return run
+
+
+def _whole(column: Any) -> Ints:
+    """An Arrow column of whole numbers as an array; by way of numpy it would load pandas."""
+    return np.array(column.to_pylist(), np.int64)
 
 
 def _two(edges: object) -> tuple[str, str]:
@@ -290,9 +295,9 @@ def _largest(table: Any, most: int) -> Ints:
 
     A record moves one size by one, and so at most one of the largest by one.
     """
-    sizes = np.asarray(table["rows"], np.int64)
+    sizes = _whole(table["rows"])
     order = np.argsort(-sizes)
-    times = np.asarray(table["groups"], np.int64)[order]
+    times = _whole(table["groups"])[order]
     before = np.concatenate([[0], np.cumsum(times)[:-1]]) if len(times) else times
     return np.repeat(sizes[order], np.clip(most - before, 0, times))
 
