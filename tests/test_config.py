@@ -74,3 +74,36 @@ def test_an_undeclared_axis_is_refused_with_those_there_are(tmp_path: Path) -> N
     trips = read_config(written(tmp_path, GOOD)).datasets["trips"]
     with pytest.raises(tu.InputError, match="Declared axes: fare"):
         trips.axis("age")
+
+
+GRAPH = """
+[datasets.friends]
+title = "Friends"
+source = "edges.parquet"
+ledger = "friends.ledger"
+limit = 1
+edges = ["src", "dst"]
+nodes = 100
+"""
+
+
+def test_a_graph_is_read_as_declared(tmp_path: Path) -> None:
+    friends = read_config(written(tmp_path, GRAPH)).datasets["friends"]
+    assert (friends.edges, friends.nodes, friends.graph) == (("src", "dst"), 100, "undirected")
+    assert (friends.title, friends.description) == ("Friends", "")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("nodes = 100\n", ""), "edges goes with nodes"),
+        (('["src", "dst"]', '"src"'), "edges must name two columns"),
+        (("nodes = 100", 'nodes = 100\nunit = "user"'), "no axes and no unit"),
+        (('title = "Friends"', "title = 3"), "title must be text"),
+    ],
+)
+def test_what_is_wrong_with_a_graph_is_named(
+    tmp_path: Path, change: tuple[str, str], says: str
+) -> None:
+    with pytest.raises(tu.FileError, match=says):
+        read_config(written(tmp_path, GRAPH.replace(*change)))

@@ -19,7 +19,7 @@ from trueup.errors import FileError, InputError
 FILE = "trueup.toml"
 _KNOWN = {
     "source", "table", "ledger", "anchor", "limit", "unit", "rows_per_unit", "neighbours",
-    "columns", "axes",
+    "columns", "axes", "title", "description", "edges", "graph", "nodes",
 }  # fmt: skip
 
 
@@ -38,6 +38,17 @@ class Dataset:
     neighbours: Neighbours = "add-remove"
     columns: Mapping[str, str] = field(default_factory=dict)
     axes: Mapping[str, Axis] = field(default_factory=dict)
+    title: str | None = None
+    description: str = ""
+    edges: tuple[str, str] | None = None
+    graph: str = "undirected"
+    nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.edges is None) != (self.nodes is None):
+            raise InputError("edges goes with nodes, the public number of nodes of the graph.")
+        if self.edges is not None and (self.axes or self.unit):
+            raise InputError("A table of edges has no axes and no unit: it protects an edge.")
 
     def axis(self, column: str | None) -> Axis:
         """The declared axis of a column; the only one, if no column is named."""
@@ -110,9 +121,28 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             axes={
                 column: Axis.from_json({"name": column, **axis}) for column, axis in axes.items()
             },
+            title=_text(spec.get("title"), "title"),
+            description=_text(spec.get("description"), "description") or "",
+            edges=_edges(spec.get("edges")),
+            graph=_text(spec.get("graph"), "graph") or "undirected",
+            nodes=None if "nodes" not in spec else whole_number(spec["nodes"], "nodes"),
         )
     except (InputError, FileError) as wrong:
         raise FileError(f"{where}: {wrong}") from None
+
+
+def _text(value: object, name: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise InputError(f"{name} must be text, got {value!r}.")
+
+
+def _edges(ends: object) -> tuple[str, str] | None:
+    if ends is None:
+        return None
+    if not isinstance(ends, list) or len(ends) != 2 or not all(isinstance(e, str) for e in ends):
+        raise InputError(f'edges must name two columns, such as ["src", "dst"], got {ends!r}.')
+    return ends[0], ends[1]
 
 
 def _beside(file: Path, source: str) -> str:

@@ -160,3 +160,55 @@ def test_numbers_too_long_to_write_down_are_refused() -> None:
         for odd in range(1, 99, 2):
             spend(made, str(odd), Fraction(1, 10**99 - odd))
     assert len(str(made.spent)) < 4300  # what Python will read back
+
+
+def allow(made: Account, by: str, limit: Fraction) -> None:
+    """Takes an allowance into the account."""
+    made.follow(made.allowance(by, limit, NOW))
+
+
+def spend_for(made: Account, key: str, epsilon: Fraction, by: str | None) -> None:
+    """Takes a charge on somebody's behalf into the account."""
+    made.follow(made.charge(key, '{"q":1}', epsilon, by, NOW))
+
+
+def test_an_allowance_can_be_reached_and_not_passed() -> None:
+    made = account(10)
+    allow(made, "ana", Fraction(1, 2))
+    spend_for(made, "a", Fraction(1, 4), "ana")
+    spend_for(made, "b", Fraction(1, 4), "ana")
+    with pytest.raises(BudgetError, match="0 of your own 1/2 is left"):
+        spend_for(made, "c", Fraction(1, 10**30), "ana")
+    spend_for(made, "d", Fraction(9), "bo")  # whom nothing was said of
+    spend_for(made, "e", Fraction(1, 4), None)
+    assert made.spent_by["ana"] == made.allowances["ana"]
+
+
+def test_the_last_allowance_counts_and_the_limit_stands_above_it() -> None:
+    made = account(1)
+    allow(made, "ana", Fraction(1, 10))
+    allow(made, "ana", Fraction(5))
+    with pytest.raises(BudgetError, match="1 of 1 is left"):
+        spend_for(made, "a", Fraction(2), "ana")
+    spend_for(made, "b", Fraction(1, 2), "ana")
+    allow(made, "ana", Fraction(1, 4))  # less than is spent: nothing more
+    with pytest.raises(BudgetError, match="0 of your own 1/4"):
+        spend_for(made, "c", Fraction(1, 10), "ana")
+
+
+def test_a_charge_beyond_an_allowance_does_not_follow() -> None:
+    made, freer = account(10), account(10)
+    allow(made, "ana", Fraction(1, 10))
+    allow(freer, "ana", Fraction(2))
+    forged = json.loads(freer.charge("a", '{"q":1}', Fraction(1), "ana", NOW).body)
+    body = canonical(forged)
+    with pytest.raises(LedgerError, match="has been edited"):
+        made.follow(Entry(2, body, link(made.hash, body)))
+
+
+@pytest.mark.parametrize("fact", [{"by": None, "limit": "1"}, {"by": "ana", "limit": "-1"}])
+def test_an_allowance_that_makes_no_sense_does_not_follow(fact: dict[str, object]) -> None:
+    made = account(10)
+    body = canonical({"kind": "allowance", "entry": 1, "time": NOW, **fact})
+    with pytest.raises(LedgerError, match="has been edited"):
+        made.follow(Entry(1, body, link(made.hash, body)))

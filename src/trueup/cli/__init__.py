@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from trueup.cli import answers, checks, ledgers, spending
+from trueup.cli import answers, checks, ledgers, serving, spending
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
 
 CODES = {BudgetError: 3, LedgerError: 4, FileError: 5}
@@ -31,7 +31,9 @@ app.command("combine")(answers.combine_command)
 app.command("audit")(checks.audit_command)
 app.command("paper")(checks.paper_command)
 app.command("demo")(checks.demo_command)
+app.command("serve")(serving.serve_command)
 app.add_typer(ledgers.app, name="ledger")
+app.add_typer(serving.app, name="token")
 
 
 def _version(wanted: bool) -> None:

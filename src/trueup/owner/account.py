@@ -86,6 +86,8 @@ class Account:
     hash: str = ""
     hashes: list[str] = field(default_factory=list)
     charges: dict[str, Charge] = field(default_factory=dict)
+    allowances: dict[str, Fraction] = field(default_factory=dict)
+    spent_by: dict[str, Fraction] = field(default_factory=dict)
 
     def follow(self, entry: Entry) -> None:
         """Take one more entry into the account, refusing any that does not follow."""
@@ -113,7 +115,9 @@ class Account:
             epsilon, spent = Fraction(fact["epsilon"]), Fraction(fact["spent"])
             if epsilon <= 0 or spent != self.spent + epsilon or spent > self.limit:
                 raise _edited(number)
-            if fact["key"] in self.charges:
+            by = fact["by"]
+            own = self.spent_by.get(by, Fraction(0)) + epsilon
+            if fact["key"] in self.charges or own > self.allowances.get(by, own):
                 raise _edited(number)
             self.charges[fact["key"]] = Charge(
                 number,
@@ -121,15 +125,20 @@ class Account:
                 epsilon,
                 spent,
                 canonical(fact["request"]),
-                fact["by"],
+                by,
                 fact["time"],
             )
-            self.spent = spent
+            self.spent, self.spent_by[by] = spent, own
         elif kind == "answer":
             charge = self.charges[fact["key"]]
             if charge.answer is not None:
                 raise _edited(number)
             self.charges[charge.key] = replace(charge, answer=fact["sha256"], answered=number)
+        elif kind == "allowance":
+            limit = Fraction(fact["limit"])
+            if limit < 0 or not isinstance(fact["by"], str):
+                raise _edited(number)
+            self.allowances[fact["by"]] = limit
         elif kind == "resumed":
             self.charges[fact["key"]] = replace(self.charges[fact["key"]], resumed=True)
         else:
@@ -158,6 +167,15 @@ class Account:
         if epsilon > left:
             advice = f"Ask with epsilon <= {left}." if left else "Nothing more can be asked."
             raise BudgetError(f"This costs {epsilon}; {left} of {self.limit} is left. {advice}")
+        if by is not None and by in self.allowances:
+            own = self.allowances[by] - self.spent_by.get(by, Fraction(0))
+            if epsilon > own:
+                own = max(own, Fraction(0))
+                advice = f"Ask with epsilon <= {min(own, left)}." if own else "Ask for more."
+                raise BudgetError(
+                    f"This costs {epsilon}; {own} of your own {self.allowances[by]} is left. "
+                    f"{advice}"
+                )
         spent = self.spent + epsilon
         if spent.denominator.bit_length() > _MOST_BITS:
             raise InputError(
@@ -179,6 +197,10 @@ class Account:
     def answer(self, key: str, sha256: str) -> Entry:
         """The entry that records the hash of a stored answer."""
         return self._next({"key": key, "kind": "answer", "sha256": sha256})
+
+    def allowance(self, by: str, limit: Fraction, time: str) -> Entry:
+        """The entry that says how much of the limit may be spent on behalf of one person."""
+        return self._next({"by": by, "kind": "allowance", "limit": str(limit), "time": time})
 
     def resumed(self, key: str) -> Entry:
         """The entry that takes up a request again whose process seems to have died."""

@@ -103,6 +103,40 @@ class Ledger:
         """What is left of the limit, exactly."""
         return self._read(lambda now: now.limit - now.spent)
 
+    def allow(self, by: str, limit: object) -> None:
+        """Let at most so much be spent on behalf of one person, all charges so far included.
+
+        The last word counts. A person without such an entry is held to the ledger's limit alone.
+        """
+        by = account.usable_key(by, "by")
+        most = Fraction(0) if limit == 0 else positive(limit, "limit")
+        with in_our_words(self.path), self._connected() as database:
+            with self._transaction(database) as now:
+                if now.allowances.get(by) != most:
+                    self._append(database, now.allowance(by, most, _now()))
+                number = now.number
+            self._sync_anchor(database, at_least=number)
+
+    def allowed(self, by: str) -> tuple[Fraction | None, Fraction]:
+        """What one person may spend in all (None: no word of it), and what was spent for them."""
+        return self._read(lambda now: (now.allowances.get(by), now.spent_by.get(by, Fraction(0))))
+
+    def find(self, key: str) -> Charge | None:
+        """The charge made under a key, None if there is none."""
+        return self._read(lambda now: now.charges.get(key))
+
+    def stored(self, charge: Charge) -> bytes:
+        """The stored answer to a charge, checked against its hash."""
+        if charge.answer is None:
+            raise LedgerError(f"Entry {charge.entry} has no stored answer yet.")
+        with in_our_words(self.path):
+            return self._stored(charge)
+
+    def answered_at(self, charge: Charge) -> float:
+        """When the answer to a charge was stored, in seconds since 1970."""
+        with in_our_words(self.path):
+            return self._file(charge.entry, charge.answer or "").stat().st_mtime
+
     def history(self) -> tuple[Charge, ...]:
         """Every charge, oldest first."""
         return self._read(lambda now: tuple(now.charges.values()))
@@ -188,8 +222,7 @@ class Ledger:
             with self._transaction(database) as now:
                 charge = now.known(key, request, epsilon, by)
                 if charge is None:
-                    time = datetime.now(UTC).isoformat(timespec="seconds")
-                    self._append(database, now.charge(key, request, epsilon, by, time))
+                    self._append(database, now.charge(key, request, epsilon, by, _now()))
                 elif charge.answered is None or self._anchored_entry() < charge.answered:
                     # A process died, perhaps before its commit was synced: one more commit
                     # syncs all that stands before it.
@@ -260,8 +293,7 @@ class Ledger:
                 database.execute(f"PRAGMA application_id={APPLICATION}")
                 for statement in SCHEMA:
                     database.execute(statement)
-                time = datetime.now(UTC).isoformat(timespec="seconds")
-                first = account.opening(secrets.token_hex(16), limit, time)
+                first = account.opening(secrets.token_hex(16), limit, _now())
                 database.execute("INSERT INTO entries VALUES (?, ?, ?)", _row(first))
                 database.execute("COMMIT")
             with contextlib.suppress(FileExistsError):  # another process was first: its ledger
@@ -355,6 +387,10 @@ class Ledger:
                 Anchor(now.ledger, now.number, now.hash).write(self.anchor)
             else:
                 sync_folder(self.anchor.parent)  # whoever wrote it may have died before this
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _never() -> bytes:

@@ -1,0 +1,121 @@
+"""Commands of whoever runs a server: serve, and the tokens that let people in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trueup.cli.output import AsJson, emit, say, table
+from trueup.config import read_config
+from trueup.errors import InputError
+
+if TYPE_CHECKING:
+    from trueup.server.auth import Tokens
+
+app = typer.Typer(
+    help="Who may ask the server: make, list and revoke tokens.", no_args_is_help=True
+)
+
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", envvar="TRUEUP_CONFIG", help="Instead of ./trueup.toml."),
+]
+Name = Annotated[str, typer.Argument(help="Whose token it is.", show_default=False)]
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def serve_command(
+    config: Config = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="Where to listen; this machine alone if not said.")
+    ] = None,
+    port: Annotated[int | None, typer.Option("--port", help="The port; 8000 if not said.")] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="How many processes; 1 if not said.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve the datasets of trueup.toml to analysts, with a page for their browsers."""
+    _installed()
+    from trueup.server.run import serve
+    from trueup.server.settings import read_settings
+
+    found = read_config(config)
+    settings = read_settings(found)
+    given = {"host": host, "port": port, "workers": workers}
+    settings = replace(settings, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+    address = f"http://{settings.host}:{settings.port}"
+    if settings.host not in _LOOPBACK:
+        say(
+            f"Listening beyond this machine, on {settings.host}. Tokens and answers travel in the "
+            f"clear: put a proxy with TLS in front (docs/server.md)."
+        )
+    emit(as_json, {"address": address}, lambda: say(f"trueup serves on {address}; Ctrl-C stops it"))
+    serve(found, settings)
+
+
+@app.command("create")
+def create_command(
+    name: Name,
+    role: Annotated[str, typer.Option("--role", help="reader, analyst or owner.")] = "reader",
+    limit: Annotated[
+        str | None, typer.Option("--limit", help="An analyst's own limit, on each dataset.")
+    ] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option("--dataset", help="What the limit is for; all if not said.")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", help="Such as 30d, 12h or 2026-12-31.")
+    ] = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token and show it, this once. An analyst's limit goes into the ledgers."""
+    from trueup.server.auth import create
+
+    found = read_config(config)
+    secret = create(_tokens(config), found.datasets, name, role, limit, dataset, expires)
+    emit(as_json, {"name": name, "role": role, "token": secret}, lambda: print(secret))
+
+
+@app.command("list")
+def list_command(config: Config = None, as_json: AsJson = False) -> None:
+    """Every token that was made: whose, for what, until when. Never the token itself."""
+    held = _tokens(config).list()
+    facts = {"tokens": [vars(one) for one in held]}
+
+    def show() -> None:
+        rows = [
+            [one.name, one.role, one.created, one.expires or "never", one.revoked or "no"]
+            for one in held
+        ]
+        table(["name", "role", "created", "expires", "revoked"], rows)
+
+    emit(as_json, facts, show)
+
+
+@app.command("revoke")
+def revoke_command(name: Name, config: Config = None, as_json: AsJson = False) -> None:
+    """Revoke every token of a name, from this moment on."""
+    number = _tokens(config).revoke(name)
+    if not number:
+        raise InputError(f"'{name}' has no token that could be revoked.")
+    emit(as_json, {"revoked": number}, lambda: say(f"{number} revoked"))
+
+
+def _tokens(config: Path | None) -> Tokens:
+    from trueup.server.auth import Tokens
+    from trueup.server.settings import read_settings
+
+    return Tokens(read_settings(read_config(config)).tokens)
+
+
+def _installed() -> None:
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise InputError("A server needs more packages: pip install 'trueup[serve]'.") from None

@@ -1,0 +1,274 @@
+"""Answers read from a release: counts with intervals, quantiles, and pictures of any zoom.
+
+All of it follows from what was published: it costs nothing and may be cached.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.axis import Axis
+from trueup.axis.dates import DateCells
+from trueup.axis.ipv4 import Ipv4Cells
+from trueup.axis.labels import CategoryCells, HierarchyCells
+from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
+from trueup.errors import InputError
+from trueup.linear_errors import HatErrors
+from trueup.release import Estimate, QueryRelease, Release, SortedRelease
+from trueup.release.estimate import check_level
+from trueup.release.intervals import allowing_for_rounding
+from trueup.uncertainty import half_widths
+
+Version = Literal["unbiased", "whole"]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+EXACT = "exact, from the law of the noise"
+OF_UNBIASED = "interval and standard error are those of the unbiased count"
+NEARLY = "from the law of the noise of ranges alike"
+_MOST_WORK = 1 << 23  # cells × laws: what a release of hats takes for exact intervals
+_MOST_SHARES = 1 << 16  # cells up to which hats tell which quantiles noise explains
+
+
+@dataclass(frozen=True, eq=False)
+class Answering:
+    """One version of a release that can be asked about ranges."""
+
+    release: Release
+    version: Version
+
+    @property
+    def axis(self) -> Axis:
+        """What the ranges are over."""
+        return self.release.axis
+
+    def one(self, start: int, stop: int, level: float) -> dict[str, Any]:
+        """The count of the cells start … stop − 1, with its exact interval."""
+        return _told(self.release.between(start, stop), self._ends(start, stop), level)
+
+    def _ends(self, start: int, stop: int) -> list[Any]:
+        edge = self.axis.cells.edge
+        return [edge(start), edge(stop)]
+
+    def many(self, spans: Sequence[tuple[int, int]], level: float) -> list[dict[str, Any]]:
+        """The same for many ranges, each interval by itself."""
+        check_level(level)
+        own, shown = self.release.unbiased, self.release
+        starts, stops = (np.array(column, np.int64) for column in zip(*spans, strict=True))
+        values = (own.prefix[stops] - own.prefix[starts]).astype(np.float64)
+        spread = np.sqrt(own.errors.range_variances(starts, stops))
+        size = self.axis.size
+        exact = not isinstance(own.errors, HatErrors) or size * len(spans) <= _MOST_WORK
+        if exact:
+            laws = [own.errors.noise_law(((span, 1.0),)) for span in spans]
+            reach = half_widths(laws, level)
+        else:
+            reach = spread * _times(own, starts, stops, spread, level)
+        reach = allowing_for_rounding(reach, values)
+        counts = (shown.prefix[stops] - shown.prefix[starts]).tolist()
+        kind = EXACT if exact else NEARLY
+        if shown is not own:
+            kind = OF_UNBIASED
+        columns = zip(spans, counts, values - reach, values + reach, spread.tolist(), strict=True)
+        return [
+            {
+                "range": self._ends(start, stop),
+                "count": count,
+                "low": float(low),
+                "high": float(high),
+                "standard_error": error,
+                "kind": kind,
+            }
+            for (start, stop), count, low, high, error in columns
+        ]
+
+    def difference(
+        self, first: tuple[int, int], second: tuple[int, int], level: float
+    ) -> dict[str, Any]:
+        """The first count less the second, their common noise accounted for."""
+        less = self.release.between(*first) - self.release.between(*second)
+        return _told(less, [self._ends(*first), self._ends(*second)], level)
+
+    def quantiles(self, shares: Sequence[float], level: float) -> list[dict[str, Any]]:
+        """The value below which each share of the total lies."""
+        check_level(level)
+        own = self.release.unbiased
+        told = not isinstance(own.errors, HatErrors) or self.axis.size <= _MOST_SHARES
+        found = []
+        for share in shares:
+            value = self.release.quantile(share)
+            low, high = own.quantile_interval(share, level) if told else (None, None)
+            found.append({"quantile": share, "value": value, "low": low, "high": high})
+        return found
+
+    def view(self, start: int, stop: int, points: int, level: float) -> dict[str, Any]:
+        """Bars of the cells start … stop − 1, no more than so many, each with its interval.
+
+        Bars are a power of two cells wide and stand on multiples of that, so that zooming in
+        splits them and never moves them; the first and the last may reach a little further out.
+        """
+        check_level(level)
+        edges = bars(self.axis.size, start, stop, points)
+        own = self.release.unbiased
+        starts, stops = edges[:-1], edges[1:]
+        counts = np.diff(self.release.prefix[edges])
+        values = np.diff(own.prefix[edges]).astype(np.float64)
+        spread = np.sqrt(own.errors.range_variances(starts, stops))
+        reach = spread * _times(own, starts, stops, spread, level)
+        return {
+            "edges": [self.axis.cells.edge(edge) for edge in edges.tolist()],
+            "cells": edges.tolist(),
+            "counts": counts.tolist(),
+            "low": (values - reach).tolist(),
+            "high": (values + reach).tolist(),
+            "cells_per_point": int(edges[1] - edges[0]) if len(edges) > 1 else 0,
+        }
+
+    def cdf(self, start: int, stop: int, points: int, level: float) -> dict[str, Any]:
+        """The share of the total below each of so many edges, with a band."""
+        check_level(level)
+        edges = bars(self.axis.size, start, stop, points)
+        share = self.release.cdf()[edges]
+        own = self.release.unbiased
+        spread = np.sqrt(own.errors.range_variances(np.zeros_like(edges), edges))
+        at = int(np.argmax(spread))
+        reach = np.zeros(len(edges))
+        if spread[at] > 0:
+            law = own.errors.noise_law((((0, int(edges[at])), 1.0),))
+            total = max(float(self.release.prefix[-1]), 1.0)
+            reach = spread * (law.half_width(level) / spread[at]) / total
+        low = np.clip(np.maximum.accumulate(share - reach), 0, 1)
+        high = np.clip(np.minimum.accumulate((share + reach)[::-1])[::-1], 0, 1)
+        return {
+            "edges": [self.axis.cells.edge(edge) for edge in edges.tolist()],
+            "cells": edges.tolist(),
+            "share": share.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+        }
+
+
+def _times(own: Release, starts: Ints, stops: Ints, spread: Floats, level: float) -> float:
+    """How many standard errors an interval reaches: of the most and the least certain range.
+
+    The law of a sum of noises is near to a normal curve, and differs little from range to range.
+    """
+    if not len(spread) or not spread.max() > 0:
+        return 0.0
+    some = {int(np.argmax(spread)), int(np.argmin(np.where(spread > 0, spread, np.inf)))}
+    laws = [own.errors.noise_law((((int(starts[i]), int(stops[i])), 1.0),)) for i in sorted(some)]
+    return float((half_widths(laws, level) / spread[sorted(some)]).max())
+
+
+def _told(estimate: Estimate, ends: list[Any], level: float) -> dict[str, Any]:
+    own = estimate.unbiased
+    low, high = own.interval(level)
+    return {
+        "range": ends,
+        "count": estimate.value,
+        "low": low,
+        "high": high,
+        "standard_error": own.std_error,
+        "kind": EXACT if own is estimate else OF_UNBIASED,
+    }
+
+
+def bars(size: int, start: int, stop: int, most: int) -> Ints:
+    """The edges of at most so many bars over the cells start … stop − 1.
+
+    >>> bars(100, 10, 50, 5).tolist()
+    [0, 16, 32, 48, 64]
+    """
+    width = 1
+    while -(-stop // width) - start // width > most:
+        width *= 2
+    inner = np.arange(start // width * width, stop, width)
+    return np.append(inner, min(int(inner[-1]) + width, size) if len(inner) else stop).astype(
+        np.int64
+    )
+
+
+def raw_counts(noisy_cells: npt.NDArray[Any], edges: Ints) -> list[Any]:
+    """Noisy cells added up between edges: what a picture would show without inference."""
+    sums = np.concatenate([[0], np.cumsum(noisy_cells)])
+    return np.diff(sums[edges]).tolist()
+
+
+def sorted_view(release: SortedRelease, points: int, level: float) -> dict[str, Any]:
+    """Counts from the largest down, at ranks spaced as a log-log picture needs them."""
+    counts = release.counts()[::-1]
+    low, high = (np.asarray(side)[::-1] for side in release.band(level))
+    places = ranks(len(counts), points) - 1
+    return {
+        "ranks": (places + 1).tolist(),
+        "counts": counts[places].tolist(),
+        "low": low[places].tolist(),
+        "high": high[places].tolist(),
+        "groups": len(counts),
+    }
+
+
+def ranks(size: int, points: int) -> Ints:
+    """So many ranks, or fewer, from 1 to the last, evenly spaced on a logarithmic scale."""
+    return np.unique(np.geomspace(1, size, min(size, points)).round().astype(np.int64))
+
+
+def queries_view(release: QueryRelease, level: float) -> list[dict[str, Any]]:
+    """The named counts, each with its interval."""
+    return [_told(release[name], [name], level) for name in release.names]
+
+
+def end(axis: Axis, given: Any) -> Any:
+    """One end of a range in the units of the axis, from a number or from text; None is the end."""
+    if given is None or given == "":
+        return None
+    cells = axis.cells
+    if isinstance(cells, (DateCells, Ipv4Cells, HierarchyCells)) or not isinstance(given, str):
+        return given
+    if isinstance(cells, CategoryCells):
+        number = int(given) if given.isascii() and given.lstrip("-").isdigit() else given
+        return number if number in cells.by_label else given
+    return _number(given, isinstance(cells, IntegerCells))
+
+
+def _number(text: str, whole: bool) -> float | int:
+    try:
+        if whole and len(text) <= 20 and text.isascii() and text.lstrip("-").isdigit():
+            return int(text)
+        return float(text)
+    except ValueError:
+        raise InputError(f"{text!r} is not a number.") from None
+
+
+def around(axis: Axis, low: Any, high: Any) -> tuple[int, int]:
+    """The cells that a picture from low to high shows: ends need not be edges, nor on the axis."""
+    cells = axis.cells
+    if not isinstance(cells, (IntegerCells, RegularCells, EdgeCells)):
+        return axis.span(end(axis, low), end(axis, high))
+    ends = [None if e is None else float(e) for e in (end(axis, low), end(axis, high))]
+    if any(e is not None and math.isnan(e) for e in ends):
+        raise InputError("The ends of a view must be numbers.")
+    start = 0 if ends[0] is None else _place(axis, ends[0], "right") - 1
+    stop = axis.size if ends[1] is None else _place(axis, ends[1], "left")
+    start = min(max(start, 0), axis.size - 1)
+    return start, max(min(stop, axis.size), start + 1)
+
+
+def _place(axis: Axis, value: float, side: Literal["left", "right"]) -> int:
+    """How many edges lie before a value, found by halving: axes may be long."""
+    low, high = 0, axis.size + 1
+    edge = axis.cells.edge
+    while low < high:
+        middle = (low + high) // 2
+        at = float(edge(middle))  # type: ignore[arg-type]
+        if at < value or (side == "right" and at == value):
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,0 +1,145 @@
+"""The application: routes, and nothing that they could share with the library."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+
+from trueup import __version__
+from trueup.config import Config, read_config
+from trueup.errors import InputError, TrueupError
+from trueup.server import asking_routes, errors, owner_routes, release_routes
+from trueup.server.bodies import Failed
+from trueup.server.limits import Guard, refuse
+from trueup.server.release_routes import Kept
+from trueup.server.served import open_served
+
+STATIC = Path(__file__).parent / "static"
+log = logging.getLogger("trueup.server")
+
+
+def create_app(config: Config | None = None) -> Guard:
+    """The server of a configuration, by default of the one that $TRUEUP_CONFIG names."""
+    served = open_served(read_config() if config is None else config)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        threading.Thread(target=served.warm, daemon=True).start()
+        yield
+        await asyncio.to_thread(served.runs.close)
+
+    app = FastAPI(
+        title="trueup",
+        version=__version__,
+        description="Differentially private counts that add up.",
+        lifespan=lifespan,
+        docs_url=None,  # its page is fetched from elsewhere
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        separate_input_output_schemas=False,
+        responses={
+            400: {"model": Failed, "description": "A request that cannot be answered."},
+            401: {"model": Failed, "description": "No token that may do it."},
+        },
+    )
+    guard = Guard(app, served.settings, served.tokens)
+    app.state.served, app.state.guard = served, guard
+    app.state.kept = Kept(20_000)
+    app.add_exception_handler(TrueupError, _told)
+    app.add_exception_handler(RequestValidationError, _unreadable)
+    app.add_exception_handler(HTTPException, _routing)
+    app.add_exception_handler(Exception, _internal)
+    app.include_router(release_routes.router)
+    app.include_router(asking_routes.router)
+    app.include_router(owner_routes.router)
+    app.get("/health", tags=["server"])(_health)
+    _serve_page(app)
+    describe = app.openapi
+    app.openapi = lambda: _described(describe())  # type: ignore[method-assign]
+    return guard
+
+
+def _health() -> dict[str, str]:
+    """Whether the server is up, and which it is."""
+    return {"status": "ok", "version": __version__}
+
+
+def _serve_page(app: FastAPI) -> None:
+    """The page and what it needs; plotly.js comes from the installed wheel."""
+    index = STATIC / "index.html"
+    if not index.is_file():
+        return
+
+    @app.get("/", include_in_schema=False)
+    def page() -> Response:
+        return Response(index.read_bytes(), media_type="text/html; charset=utf-8")
+
+    @app.get("/static/plotly.min.js", include_in_schema=False)
+    def plotly_script() -> Response:
+        try:
+            import plotly
+        except ImportError:
+            raise errors.NotFoundError(
+                "plotly is not installed: pip install trueup[serve]."
+            ) from None
+        script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+        headers = {"Cache-Control": "public, max-age=86400"}
+        return Response(script.read_bytes(), headers=headers, media_type="text/javascript")
+
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    await refuse(request.scope, error)
+    return errors.response(error)
+
+
+async def _unreadable(_: Request, error: Exception) -> Response:
+    """A body or a parameter that does not fit: the first thing that is wrong with it."""
+    assert isinstance(error, RequestValidationError)
+    first: dict[str, Any] = dict(error.errors()[0])
+    place = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+    return errors.response(InputError(f"{place[:100]}: {first['msg']}."))
+
+
+async def _routing(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        return errors.response(errors.NotFoundError("There is nothing at this address."))
+    said = errors.response(InputError(str(error.detail)))
+    if error.status_code == 405:
+        said.status_code = 405
+        said.headers.update(error.headers or {})
+    return said
+
+
+async def _internal(_: Request, error: Exception) -> Response:
+    return errors.response(error)
+
+
+def _described(document: dict[str, Any]) -> dict[str, Any]:
+    """The OpenAPI document, with our errors in place of FastAPI's and the token named."""
+    document.setdefault("components", {})["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer"}
+    }
+    for path, methods in document["paths"].items():
+        for route in methods.values():
+            route["responses"].pop("422", None)
+            if path.startswith("/api/") or path == "/metrics":
+                route["security"] = [{"token": []}]
+    schemas = document["components"].get("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    return document

@@ -1,0 +1,244 @@
+"""Routes of an analyst who asks: what there is, what it would cost, and the measurement itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from fractions import Fraction
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from trueup.errors import BudgetError
+from trueup.owner.account import Charge
+from trueup.server import errors
+from trueup.server.auth import Holder
+from trueup.server.bodies import Ask, Failed
+from trueup.server.datasets import Table
+from trueup.server.errors import NotFoundError
+from trueup.server.measuring import Wanted
+from trueup.server.questions import Asking, asking
+from trueup.server.releases import release_id
+from trueup.server.served import Served, analyst, holder, served
+
+router = APIRouter(prefix="/api/v1", tags=["ask"])
+Parts = Annotated[Served, Depends(served)]
+Anyone = Annotated[Holder, Depends(holder)]
+Analyst = Annotated[Holder, Depends(analyst)]
+Name = Annotated[str, Path(max_length=64)]
+Key = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        min_length=8,
+        max_length=200,
+        pattern=r"^[!-~]+$",
+        description="The same key gives the same answer, paid once.",
+    ),
+]
+Identifier = Annotated[str, Path(max_length=80, description="As in the list of releases.")]
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Failed, "description": "Not here."}}
+_SLACK = 0.05
+_LOOK = 0.05  # seconds between looks at a measurement that another process makes
+
+
+@router.get("/me")
+def me(parts: Parts, who: Anyone) -> Response:
+    """Who holds this token, and what they may spend, on each dataset and in all."""
+    each = {}
+    for name, table in parts.tables.items():
+        limit, spent = table.ledger.allowed(who.name)
+        if limit is not None and who.role == "analyst":
+            left = table.left_for(who)
+            each[name] = {"limit": limit, "spent": spent, "remaining": left}
+    sums: dict[str, str | None] = dict.fromkeys(("limit", "spent", "remaining"))
+    if each:
+        sums = {field: str(sum(row[field] for row in each.values())) for field in sums}
+    told = {name: {k: str(v) for k, v in row.items()} for name, row in each.items()}
+    own = {"name": who.name, "role": who.role, "expires": who.expires}
+    return reply({**own, **sums, "datasets": told})
+
+
+@router.get("/datasets")
+def datasets(parts: Parts, who: Anyone) -> Response:
+    """Every dataset: what may be asked, who is protected, what is left."""
+    return reply({"datasets": [_described(parts, table, who) for table in parts.tables.values()]})
+
+
+@router.get("/datasets/{dataset}", responses=NOT_FOUND)
+def dataset(parts: Parts, who: Anyone, dataset: Name) -> Response:
+    """One dataset."""
+    return reply(_described(parts, parts.table(dataset), who))
+
+
+def _described(parts: Served, table: Table, who: Holder) -> dict[str, Any]:
+    yours = None if who.role == "reader" else str(table.left_for(who))
+    return {**table.describe(parts.releases.count(table)), "yours": yours}
+
+
+@router.post("/datasets/{dataset}/quote", responses=NOT_FOUND)
+def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
+    """What a measurement would cost and how wrong its answers would be. Free."""
+    table = parts.table(dataset)
+    asked = body.asked()
+    found = asking(table.dataset, asked, parts.settings.most_cells)
+    left = table.left_for(who)
+    why_not = None
+    if asked.epsilon > left:
+        why_not = f"This costs {asked.epsilon}; {left} is left for you."
+    return reply(
+        {
+            "cost": str(asked.epsilon),
+            "remaining": str(left),
+            "allowed": why_not is None,
+            "why_not": why_not,
+            "axis": None if found.axis is None else found.axis.to_json(),
+            "cells": found.cells,
+            "strategy": found.chosen,
+            "strategies": _strategies(found),
+            "sentence": found.sentence,
+        }
+    )
+
+
+def _strategies(found: Asking) -> list[dict[str, Any]]:
+    if found.axis is None:
+        return [
+            {
+                "strategy": "sorted",
+                "name": "sorted counts",
+                "best": True,
+                "mean_error": found.mean,
+                "typical_95": found.typical,
+                "by_length": [],
+            }
+        ]
+    return [
+        {
+            "strategy": offer.way,
+            "name": offer.name,
+            "best": place == 0,
+            "mean_error": offer.mean,
+            "typical_95": offer.typical,
+            "by_length": [{"cells": cells, "error_95": error} for cells, error in offer.by_length],
+        }
+        for place, offer in enumerate(found.offers)
+    ]
+
+
+@router.post(
+    "/datasets/{dataset}/measure",
+    responses={
+        **NOT_FOUND,
+        202: {"description": "Still at work: a job to look at."},
+        409: {"model": Failed, "description": "The budget does not allow it."},
+    },
+)
+async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask) -> Response:
+    """Noisy answers, charged before they are drawn, stored before they are sent.
+
+    The answer leaves at the deadline of its class; what has missed the first becomes a job.
+    """
+    table = parts.table(dataset)
+    wanted = await run_in_threadpool(_wanted, parts, table, who, key, body)
+    limit = time.time() + parts.settings.deadline
+    charge = None
+    while charge is None:
+        run = asyncio.wrap_future(parts.runs.begin(wanted))
+        await asyncio.wait([run], timeout=max(limit - time.time(), _LOOK))
+        if run.done():
+            run.result()  # raises what was refused before it was charged
+        charge = await run_in_threadpool(table.ledger.find, wanted.key)
+        if charge is None:
+            await asyncio.sleep(_LOOK)
+    return await _at_its_deadline(parts, table, charge, limit)
+
+
+def _wanted(parts: Served, table: Table, who: Holder, key: str, body: Ask) -> Wanted:
+    asked = body.asked()
+    found = asking(table.dataset, asked, parts.settings.most_cells)
+    if who.role != "owner" and table.ledger.allowed(who.name)[0] is None:
+        raise BudgetError(f"You have no allowance on '{table.name}'. Ask its owner for one.")
+    return Wanted.of(table, found.question, asked, key, who)
+
+
+async def _at_its_deadline(parts: Served, table: Table, charge: Charge, limit: float) -> Response:
+    """The answer if it may leave by the limit, else a job; neither before it may."""
+    status = await run_in_threadpool(parts.runs.status, table, charge)
+    limit += _SLACK  # a run begins a moment after its request
+    wait = (status.at if status.state != "running" and status.at <= limit else limit) - time.time()
+    if wait > 0:
+        await asyncio.sleep(wait)
+    table, charge = await run_in_threadpool(parts.releases.find, release_id(table, charge))
+    status = await run_in_threadpool(parts.releases.status, table, charge)
+    name = release_id(table, charge)
+    if status.state == "failed" and status.failure is not None:
+        return reply(status.failure, 503)
+    if status.state == "running":
+        return reply({"job": name, "url": f"/api/v1/jobs/{name}"}, 202)
+    return reply(
+        {
+            "release": name,
+            "cost": str(charge.epsilon),
+            "remaining": str(await run_in_threadpool(_left_after, table, charge)),
+            "measurement": f"/api/v1/releases/{name}/measurement",
+        }
+    )
+
+
+def _left_after(table: Table, charge: Charge) -> Fraction:
+    """What was left just after a charge: the same whenever it is told."""
+    return table.ledger.limit - charge.spent
+
+
+@router.get("/jobs/{job}", responses=NOT_FOUND)
+def job(parts: Parts, who: Analyst, job: Identifier) -> Response:
+    """How far a measurement has come, in steps that are the same for all data.
+
+    One whose process died is taken up again, at no further cost.
+    """
+    table, charge = parts.releases.find(job)
+    if who.role != "owner" and charge.by != who.name:
+        raise NotFoundError("There is no such job.")
+    status = parts.releases.status(table, charge)
+    if status.state == "running":
+        parts.runs.resume(table, charge)
+    words = {
+        "running": "charged; rows are counted and noise is drawn",
+        "done": "the answer is stored",
+        "failed": "the measurement failed; the charge stands",
+    }
+    return reply(
+        {
+            "state": status.state,
+            "step": 2 if status.state == "done" else 1,
+            "of": 2,
+            "words": words[status.state],
+            "release": job if status.state == "done" else None,
+            "error": None if status.failure is None else status.failure["error"],
+        }
+    )
+
+
+@router.get("/datasets/{dataset}/history", responses=NOT_FOUND)
+def history(parts: Parts, who: Analyst, dataset: Name) -> Response:
+    """Charges, oldest first: all of them for the owner, an analyst's own for an analyst."""
+    table = parts.table(dataset)
+    own = [c for c in table.ledger.history() if who.role == "owner" or c.by == who.name]
+    lines = []
+    for charge in own:
+        seen = parts.releases.status(table, charge).state == "done"
+        line = parts.releases.entry(table, charge)
+        release = line.pop("id") if seen else None
+        lines.append(
+            {"entry": charge.entry, **line, "spent": str(charge.spent), "release": release}
+        )
+    return reply({"dataset": table.name, "limit": str(table.ledger.limit), "charges": lines})
+
+
+def reply(value: object, status: int = 200) -> Response:
+    """Plain values as an answer that no cache keeps."""
+    headers = {"Cache-Control": "no-store"}
+    return Response(errors.encode(value), status, headers, "application/json")

@@ -1,0 +1,100 @@
+"""What may be sent: every field, its type and its bounds. Unknown fields are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+
+from trueup.epsilon import positive
+from trueup.server.questions import Asked, Strategy
+
+End = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=500)] | None
+Range = Annotated[list[End], Field(min_length=2, max_length=2)]
+Level = Annotated[StrictFloat, Field(gt=0, lt=1)]
+Versions = Literal["unbiased", "whole"]
+Epsilon = Annotated[StrictStr, Field(min_length=1, max_length=100)] | StrictInt | StrictFloat
+
+
+class Sent(BaseModel):
+    """A body: no field that is not named."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class Ask(Sent):
+    """What is asked of a dataset: a column, or a part of its axis, at a price."""
+
+    epsilon: Epsilon = Field(description='The price, exact: "1/10", "0.1" or 0.1.')
+    column: Annotated[StrictStr, Field(max_length=200)] | None = None
+    range: Range | None = Field(None, description="Two edges of the declared axis.")
+    cells: Annotated[StrictInt, Field(ge=1, le=1 << 40)] | None = None
+    strategy: Strategy = "best"
+    where: Annotated[StrictStr, Field(max_length=10_000)] | None = None
+    workload: Literal["all ranges", "prefixes", "unit counts"] | None = None
+
+    def asked(self) -> Asked:
+        """The same in the words of the library."""
+        ends = None if self.range is None else (self.range[0], self.range[1])
+        return Asked(
+            self.column,
+            ends,
+            self.cells,
+            positive(self.epsilon),
+            self.strategy,
+            self.where or None,
+            self.workload,
+        )
+
+
+class Ranges(Sent):
+    """Ranges [low, high) in the units of the axis; null is the end of the axis."""
+
+    ranges: Annotated[list[Range], Field(min_length=1)]
+    level: Level = 0.95
+    version: Versions = "unbiased"
+
+
+class Difference(Sent):
+    """Two ranges: the count of the first less that of the second."""
+
+    first: Range
+    second: Range
+    level: Level = 0.95
+    version: Versions = "unbiased"
+
+
+class Quantiles(Sent):
+    """Shares of the total."""
+
+    quantiles: Annotated[
+        list[Annotated[StrictFloat | StrictInt, Field(ge=0, le=1)]],
+        Field(min_length=1, max_length=20),
+    ]
+    level: Level = 0.95
+    version: Versions = "unbiased"
+
+
+class NewToken(Sent):
+    """A token to be made."""
+
+    name: Annotated[StrictStr, Field(min_length=1, max_length=64)]
+    role: Literal["reader", "analyst", "owner"]
+    limit: Epsilon | None = Field(None, description="What an analyst may spend on each dataset.")
+    datasets: list[StrictStr] | None = Field(None, description="Those the limit is for; or all.")
+    expires: Annotated[StrictStr, Field(max_length=40)] | None = Field(
+        None, description="30d, 12h or a date."
+    )
+
+
+class Problem(BaseModel):
+    """What went wrong."""
+
+    code: str
+    message: str
+
+
+class Failed(BaseModel):
+    """The one shape of every error."""
+
+    error: Problem

@@ -1,0 +1,95 @@
+"""Connections that are cut when they are slow: one client must not hold a place for ever.
+
+uvicorn waits without end for a request's headers and body, and for a client to take its answer.
+Around each of its connections stands one of these, which looks at it once in a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from trueup.server.settings import Settings
+
+_LOOKS = 4  # times in the patience for one client
+
+
+class Connection(asyncio.Protocol):
+    """A connection of uvicorn's, with an end to its patience."""
+
+    def __init__(self, inner: H11Protocol, settings: Settings) -> None:
+        self._inner, self._settings = inner, settings
+        self._transport: asyncio.Transport | None = None
+        self._since = 0.0  # when the client was last all there
+        self._look: asyncio.TimerHandle | None = None
+        self._full = False  # what we write is not being taken
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Lets a client in, unless there are too many."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._inner.connection_made(transport)
+        if len(self._inner.connections) > self._settings.most_connections:
+            transport.abort()
+            return
+        self._since = time.monotonic()
+        self._later()
+
+    def _later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._look = loop.call_later(self._settings.patience / _LOOKS, self._check)
+
+    def _check(self) -> None:
+        """Cuts a client that has been neither waiting for us nor done with its part for long."""
+        if self._full or self._sending():
+            if time.monotonic() - self._since > self._settings.patience:
+                assert self._transport is not None
+                self._transport.abort()
+                return
+        else:
+            self._since = time.monotonic()
+        self._later()
+
+    def _sending(self) -> bool:
+        """Whether the client has still to send a part of its request."""
+        return self._inner.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def data_received(self, data: bytes) -> None:
+        """Hands on what came."""
+        self._inner.data_received(data)
+        if not self._sending():
+            self._since = time.monotonic()
+
+    def eof_received(self) -> None:
+        """The client will send no more."""
+        self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        """The client does not take what it is sent."""
+        self._full, self._since = True, time.monotonic()
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        self._full, self._since = False, time.monotonic()
+        self._inner.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone."""
+        if self._look is not None:
+            self._look.cancel()
+        self._inner.connection_lost(exc)
+
+
+def patient(settings: Settings) -> Any:
+    """What uvicorn makes for each connection, in place of its own class."""
+    return partial(_connection, settings)
+
+
+def _connection(settings: Settings, **given: Any) -> Connection:
+    return Connection(H11Protocol(**given), settings)

@@ -1,0 +1,145 @@
+"""The datasets that the owner has declared: opened once, described in public words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
+
+from trueup.axis import Axis
+from trueup.axis.dates import DateCells
+from trueup.axis.ipv4 import Ipv4Cells
+from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
+from trueup.config import Config, Dataset
+from trueup.errors import FileError
+from trueup.owner import Ledger, Owner
+from trueup.owner.columns import Kind
+from trueup.server.auth import Holder, open_ledger
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A declared dataset and the one door to it."""
+
+    dataset: Dataset
+    owner: Owner
+
+    @property
+    def name(self) -> str:
+        """The name it goes by."""
+        return self.dataset.name
+
+    @property
+    def ledger(self) -> Ledger:
+        """The account of what was spent on it."""
+        return self.owner.ledger
+
+    @property
+    def runs(self) -> Path:
+        """The folder that says which measurements are being made."""
+        return self.ledger.path.with_name(self.ledger.path.name + ".runs")
+
+    def left_for(self, holder: Holder) -> Fraction:
+        """What this person may still spend here."""
+        left = self.ledger.remaining
+        if holder.role == "owner":
+            return left
+        limit, spent = self.ledger.allowed(holder.name)
+        return max(min(left, (limit or Fraction(0)) - spent), Fraction(0))
+
+    def describe(self, releases: int) -> dict[str, Any]:
+        """What analysts are told of it: all of it declared by the owner, or in the ledger."""
+        said, ledger = self.dataset, self.ledger
+        limit, spent = ledger.limit, ledger.spent
+        return {
+            "name": said.name,
+            "title": said.title or said.name,
+            "description": said.description,
+            "protects": self._protects(),
+            "unit": self.owner.protects,
+            "rows_per_unit": said.rows_per_unit,
+            "neighbours": said.neighbours,
+            "limit": str(limit),
+            "spent": str(spent),
+            "remaining": str(limit - spent),
+            "columns": [
+                {
+                    "column": column,
+                    "axis": axis.to_json(),
+                    "cells": axis.size,
+                    "describes": describe_axis(axis),
+                }
+                for column, axis in said.axes.items()
+            ],
+            "graph": None
+            if said.edges is None
+            else {"edges": list(said.edges), "kind": said.graph, "nodes": said.nodes},
+            "filters": sorted(said.columns),
+            "releases": releases,
+        }
+
+    def _protects(self) -> str:
+        said = self.dataset
+        if said.edges is not None:
+            return "one edge of the graph"
+        if said.unit is None:
+            return "one row"
+        rows = (
+            "one row of each counts"
+            if said.rows_per_unit == 1
+            else (f"at most {said.rows_per_unit} rows of each count")
+        )
+        return f"one {said.unit}, with all its rows: {rows}"
+
+
+def open_tables(config: Config) -> Mapping[str, Table]:
+    """Every declared dataset, opened; what cannot be opened stops the server, not an analyst."""
+    if not config.datasets:
+        raise FileError("The configuration declares no dataset: [datasets.NAME].")
+    return {name: _open(dataset) for name, dataset in config.datasets.items()}
+
+
+def _open(dataset: Dataset) -> Table:
+    if not _NAME.fullmatch(dataset.name):
+        raise FileError(
+            f"A dataset that is served has a name of letters, digits, - and _, "
+            f"got {dataset.name!r}."
+        )
+    owner = Owner(
+        dataset.source,
+        open_ledger(dataset),
+        unit=dataset.unit,
+        rows_per_unit=dataset.rows_per_unit,
+        # Only declared columns may be used in filters.
+        columns=cast("Mapping[str, Kind]", dict(dataset.columns)),
+        table=dataset.table,
+        edges=dataset.edges,
+        graph=dataset.graph,
+    )
+    return Table(dataset, owner)
+
+
+def describe_axis(axis: Axis) -> str:
+    """An axis in words.
+
+    >>> describe_axis(Axis.regular("fare", 0, 128, bins=1024))
+    'numbers from 0 to 128 in 1,024 cells'
+    """
+    cells, size = axis.cells, f"{axis.size:,}"
+    match cells:
+        case IntegerCells():
+            return f"whole numbers from {cells.first:,} to {cells.last:,}"
+        case RegularCells():
+            return f"numbers from {cells.low:g} to {cells.high:g} in {size} cells"
+        case EdgeCells():
+            return f"numbers from {cells.edges[0]:g} to {cells.edges[-1]:g} in {size} uneven cells"
+        case DateCells():
+            return f"{size} {cells.unit}s from {cells.edge(0)} to {cells.last}"
+        case Ipv4Cells():
+            return f"{size} prefixes /{cells.length} of {cells.network}"
+    return f"{size} labels"

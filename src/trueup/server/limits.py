@@ -1,0 +1,164 @@
+"""What every request goes through: size, time and number limits, a token, a line in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from trueup.errors import TrueupError
+from trueup.server import errors
+from trueup.server.auth import Holder, NotAllowedError, Tokens
+from trueup.server.settings import Settings
+
+log = logging.getLogger("trueup.server")
+REFUSAL = 0.02  # seconds after which every refusal of a token leaves, whatever was wrong with it
+_PAGE = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", _PAGE.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
+
+
+class Guard:
+    """The outermost layer: refuses what is too large, too slow, too much, or without a token.
+
+    Bodies are read here, whole and within a time, before anything else looks at them; requests
+    without a good token are refused before their body is read.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
+        self.app, self.settings, self.tokens = app, settings, tokens
+        self.at_work = 0
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope["arrived"] = time.monotonic()
+        told = 500
+
+        async def sending(message: Message) -> None:
+            nonlocal told
+            if message["type"] == "http.response.start":
+                told = message["status"]
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
+        if self.at_work >= self.settings.most_requests:
+            busy = errors.BusyError("Too many requests at once. Ask again shortly.")
+            await errors.response(busy)(scope, receive, sending)
+        else:
+            self.at_work += 1
+            try:
+                await self._serve(scope, receive, sending)
+            finally:
+                self.at_work -= 1
+        self._record(scope, told)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            if scope["path"].startswith("/api/") or scope["path"] == "/metrics":
+                scope["holder"] = self._holder(scope)
+            whole = await self._body(scope, receive)
+        except TrueupError as error:
+            await refuse(scope, error)
+            await errors.response(error)(scope, receive, send)
+            return
+        await self.app(scope, whole, send)
+
+    def _holder(self, scope: Scope) -> Holder:
+        given = b""
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                given = value
+        secret = given[7:] if given[:7].lower() == b"bearer " else b""
+        holder = self.tokens.holder(secret.decode("latin-1").strip())
+        if holder is None:
+            raise NotAllowedError
+        return holder
+
+    async def _body(self, scope: Scope, receive: Receive) -> Receive:
+        """The whole body, as something to receive."""
+        most = self.settings.most_body
+        large = errors.TooLargeError(f"A request may have {most:,} bytes. Ask for less at once.")
+        for name, value in scope["headers"]:
+            if name == b"content-length" and (not value.isdigit() or int(value[:20]) > most):
+                raise large
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self.settings.patience):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise errors.SlowError("The request was not sent to its end.")
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        raise large
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            raise errors.SlowError(
+                f"The request was not sent within {self.settings.patience:g} seconds."
+            ) from None
+        return _once(b"".join(parts), receive)
+
+    def _record(self, scope: Scope, status: int) -> None:
+        """A line in the log and a number in the metrics: who asked for what, and what came of it.
+
+        No duration and no size: they would tell of the data.
+        """
+        route = getattr(scope.get("route"), "path", "other")
+        method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+        self.requests[method, route, status] += 1
+        holder = scope.get("holder")
+        who = "-" if holder is None else holder.name
+        path = scope["path"].encode("ascii", "backslashreplace").decode()[:200]
+        log.info("%s %s %s %d", who, method, path.replace("\n", " ").replace("\r", " "), status)
+
+    def metrics(self) -> str:
+        """Requests by route and status, as Prometheus reads them."""
+        lines = [
+            "# HELP trueup_requests_total Requests answered by this worker process.",
+            "# TYPE trueup_requests_total counter",
+        ]
+        for (method, route, status), number in sorted(self.requests.items()):
+            labels = f'method="{method}",route="{route}",status="{status}"'
+            lines.append(f"trueup_requests_total{{{labels}}} {number}")
+        return "\n".join(lines) + "\n"
+
+
+def _once(body: bytes, receive: Receive) -> Receive:
+    """The body in one message, then whatever comes after it."""
+    given = False
+
+    async def receiving() -> Message:
+        nonlocal given
+        if not given:
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return receiving
+
+
+async def refuse(scope: Scope, error: Exception) -> None:
+    """Holds a refused token back until a fixed time after its request, the same for all."""
+    if isinstance(error, NotAllowedError):
+        left = REFUSAL - (time.monotonic() - scope["arrived"])
+        if left > 0:
+            await asyncio.sleep(left)

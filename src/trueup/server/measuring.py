@@ -1,0 +1,223 @@
+"""Measurements in progress: begun once, found again by their key, seen at their deadline.
+
+A run holds a lock on a file named after its key for as long as it lasts, so that any process can
+tell a measurement that is being made from one whose process died. The file's time is when the run
+began; what is written in it, if anything, is why the run failed. The charge and the answer are in
+the ledger, as ever: these files can be lost without harm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueup.ask import Question, question_from_json
+from trueup.errors import SourceError, TrueupError
+from trueup.owner.account import Charge
+from trueup.server import errors
+from trueup.server.auth import Holder
+from trueup.server.datasets import Table
+from trueup.server.deadlines import leaves_at
+from trueup.server.questions import Asked
+
+UNREAD = (
+    "The table could not be read. The charge stands: ask the same again under the same key, at no "
+    "further cost."
+)
+
+
+@dataclass(frozen=True)
+class Status:
+    """What may be told of a charge: whether it is answered, and why not if it failed."""
+
+    state: str  # running, done or failed
+    at: float  # when that may be told, in seconds since 1970
+    failure: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """A measurement that is asked for: all that is needed to make it, and to make it again."""
+
+    table: Table
+    question: Question
+    epsilon: object
+    key: str  # the analyst's own, in the ledger's name space
+    where: str | None
+    by: str
+
+    @staticmethod
+    def of(table: Table, question: Question, asked: Asked, key: str, holder: Holder) -> Wanted:
+        """What a holder asks for under a key of their own choice."""
+        return Wanted(
+            table, question, asked.epsilon, ledger_key(holder, key), asked.where, holder.name
+        )
+
+    @staticmethod
+    def again(table: Table, charge: Charge) -> Wanted:
+        """What was charged and never answered."""
+        request = json.loads(charge.request)
+        question = question_from_json(request["question"])
+        by = charge.by or ""
+        return Wanted(table, question, charge.epsilon, charge.key, request["where"], by)
+
+    def make(self) -> None:
+        """Charge, draw, store: the owner's work, all of it."""
+        self.table.owner.measure(
+            self.question,
+            self.epsilon,
+            self.key,
+            where=self.where,
+            neighbours=self.table.dataset.neighbours,
+            by=self.by,
+        )
+
+
+def ledger_key(holder: Holder, key: str) -> str:
+    """A key that no two holders share, short enough for the ledger."""
+    return f"{holder.name}/{hashlib.sha256(key.encode()).hexdigest()}"
+
+
+class Runs:
+    """The measurements that this process makes, and what is known of those of others."""
+
+    def __init__(self, first_deadline: float, most: int) -> None:
+        self.first_deadline = first_deadline
+        self.most = most
+        self._pool = ThreadPoolExecutor(most, thread_name_prefix="measure")
+        self._lock = threading.Lock()
+        self._running: dict[tuple[str, str], Future[None]] = {}
+
+    def close(self) -> None:
+        """Wait for the measurements at work; begin no more."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def begin(self, wanted: Wanted) -> Future[None]:
+        """The run of a measurement: a new one, unless this process is at it already."""
+        at = (wanted.table.name, wanted.key)
+        with self._lock:
+            running = self._running.get(at)
+            if running is not None:
+                return running
+            if len(self._running) >= self.most:
+                raise errors.BusyError(
+                    "Too many measurements are being made. Nothing was charged: ask again shortly, "
+                    "under the same key."
+                )
+            future = self._pool.submit(_run, wanted)
+            self._running[at] = future
+            future.add_done_callback(lambda _: self._running.pop(at, None))
+            return future
+
+    def status(self, table: Table, charge: Charge) -> Status:
+        """What may be told of a charge, and when. Abandoned ones are running until taken up."""
+        file = run_file(table, charge.key)
+        began = _began(file)
+        if charge.answer is not None:
+            ready = table.ledger.answered_at(charge)
+            if began is None:  # made by the owner herself, or restored from a copy
+                return Status("done", ready)
+            return Status("done", leaves_at(began, ready, self.first_deadline))
+        failed = _failure(file)
+        if failed is not None and began is not None and not _held(file):
+            at = leaves_at(began, failed["at"], self.first_deadline)
+            return Status("failed", at, failed["body"])
+        return Status("running", 0.0)
+
+    def resume(self, table: Table, charge: Charge) -> None:
+        """Take up a charge whose process died; leave alone one that is being worked on."""
+        if charge.answer is None and not _held(run_file(table, charge.key)):
+            with contextlib.suppress(errors.BusyError):
+                self.begin(Wanted.again(table, charge))
+
+
+def _run(wanted: Wanted) -> None:
+    """Makes a measurement, holding its lock; a run that another process is at is left to it."""
+    file = run_file(wanted.table, wanted.key)
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if not _taken(handle):
+            return
+        charge = wanted.table.ledger.find(wanted.key)
+        if charge is None or charge.answer is None:
+            os.ftruncate(handle, 0)
+            os.utime(handle)
+        try:
+            wanted.make()
+        except TrueupError as error:
+            charge = wanted.table.ledger.find(wanted.key)
+            if charge is None or charge.answer is not None:
+                raise  # refused before it was charged
+            _fail(handle, error)
+        except BaseException as error:
+            _fail(handle, error)
+            raise
+    finally:
+        os.close(handle)
+
+
+def _taken(handle: int) -> bool:
+    """Whether the lock is ours now. Whoever only looks whether it is held lets go at once."""
+    for _ in range(10):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.01)
+        else:
+            return True
+    return False
+
+
+def _fail(handle: int, error: BaseException) -> None:
+    """Writes down why a run failed after it was charged, keeping the time at which it began."""
+    if isinstance(error, SourceError):
+        said = errors.body("source", UNREAD)
+    else:
+        said = errors.facts(error if isinstance(error, Exception) else RuntimeError())[1]
+    began = os.fstat(handle).st_mtime
+    os.pwrite(handle, errors.encode({"at": time.time(), "body": said}), 0)
+    os.utime(handle, (began, began))
+
+
+def run_file(table: Table, key: str) -> Path:
+    """The file that a run of this key holds."""
+    return table.runs / hashlib.sha256(key.encode()).hexdigest()
+
+
+def _began(file: Path) -> float | None:
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return None
+
+
+def _failure(file: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads(file.read_bytes() or b"null")
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _held(file: Path) -> bool:
+    """Whether some process is at work on the run."""
+    try:
+        handle = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False

@@ -1,0 +1,82 @@
+"""Routes of the owner: tokens, the ledger's soundness, numbers about requests."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from trueup.errors import InputError
+from trueup.server.asking_routes import NOT_FOUND, Name, Parts, reply
+from trueup.server.auth import Holder, create
+from trueup.server.bodies import NewToken
+from trueup.server.errors import NotFoundError
+from trueup.server.limits import Guard
+from trueup.server.served import Served, owner
+
+router = APIRouter(tags=["owner"])
+Owner = Annotated[Holder, Depends(owner)]
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+def metrics(who: Owner, request: Request) -> PlainTextResponse:
+    """Requests by route and status, for Prometheus. Nothing about the data."""
+    guard: Guard = request.app.state.guard
+    return PlainTextResponse(guard.metrics())
+
+
+@router.get("/api/v1/tokens")
+def tokens(parts: Parts, who: Owner) -> Response:
+    """Every token that was ever made: its name, role, limits, expiry; never the token."""
+    return reply({"tokens": [_told(parts, one) for one in parts.tokens.list()]})
+
+
+def _told(parts: Served, one: Holder) -> dict[str, Any]:
+    limits = {}
+    if one.role == "analyst":
+        for name, table in parts.tables.items():
+            limit, spent = table.ledger.allowed(one.name)
+            if limit is not None:
+                limits[name] = {"limit": str(limit), "spent": str(spent)}
+    return {
+        "number": one.number,
+        "name": one.name,
+        "role": one.role,
+        "created": one.created,
+        "expires": one.expires,
+        "revoked": one.revoked,
+        "limits": limits,
+    }
+
+
+@router.post("/api/v1/tokens")
+def new_token(parts: Parts, who: Owner, body: NewToken) -> Response:
+    """A new token, told this once. An analyst's limit goes into the ledgers."""
+    given = (body.name, body.role, body.limit, body.datasets, body.expires)
+    datasets = {name: table.dataset for name, table in parts.tables.items()}
+    secret = create(parts.tokens, datasets, *given)
+    made = [one for one in parts.tokens.list() if one.name == body.name][-1]
+    return reply({**_told(parts, made), "token": secret})
+
+
+@router.delete("/api/v1/tokens", responses=NOT_FOUND)
+def old_token(
+    parts: Parts, who: Owner, name: Annotated[str, Query(min_length=1, max_length=64)]
+) -> Response:
+    """Revokes every token of a name, at once and in every process."""
+    if name == who.name:
+        raise InputError("This would revoke the token that asks for it. Use another, or the shell.")
+    number = parts.tokens.revoke(name)
+    if not number:
+        raise NotFoundError("There is no token of this name that was not revoked already.")
+    return reply({"revoked": number})
+
+
+@router.post("/api/v1/datasets/{dataset}/verify", responses=NOT_FOUND)
+def verify(parts: Parts, who: Owner, dataset: Name) -> Response:
+    """Checks every entry of a ledger, its anchor and every stored answer."""
+    entries = parts.table(dataset).ledger.verify()
+    words = f"{entries} entries verified: nothing lost, nothing changed."
+    return reply({"entries": entries, "sentence": words})

@@ -1,0 +1,174 @@
+"""From what an analyst asks for, in public words, to a question over a part of a declared axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from trueup.ask import Question, SortedCounts
+from trueup.axis import Axis
+from trueup.axis.dates import DateCells
+from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
+from trueup.config import Dataset
+from trueup.errors import InputError
+from trueup.plan.offers import Offer, offers, sorted_error
+from trueup.plan.workload import Workload, as_workload, default_workload
+
+Strategy = Literal["best", "flat", "tree", "binary", "hats", "sorted"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an analyst asks of a dataset; `ends` and `cells` choose a part of the axis."""
+
+    column: str | None
+    ends: tuple[Any, Any] | None
+    cells: int | None
+    epsilon: Fraction
+    strategy: Strategy
+    where: str | None
+    workload: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """A question that may be asked, and the other ways there were to ask it."""
+
+    question: Question
+    axis: Axis | None
+    offers: tuple[Offer, ...]
+    chosen: str
+    mean: float
+    typical: float
+
+    @property
+    def cells(self) -> int:
+        """How many cells, or groups, it is about."""
+        return self.question.size
+
+    @property
+    def sentence(self) -> str:
+        """What to expect, in words."""
+        what = "a count before inference" if self.axis is None else "a typical range"
+        return f"±{_rounded(self.typical)} on {what} at 95 %"
+
+
+def asking(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
+    """The question that is asked of a dataset, with the expected errors of all ways to ask it."""
+    if dataset.edges is not None or asked.strategy == "sorted":
+        return _sorted(dataset, asked, most_cells)
+    axis = part_of(dataset.axis(asked.column), asked.ends, asked.cells)
+    if axis.size > most_cells:
+        raise InputError(
+            f"{axis.size:,} cells are more than the {most_cells:,} that this server answers. "
+            f"Choose a narrower range or fewer cells."
+        )
+    workload = default_workload(axis) if asked.workload is None else as_workload(asked.workload)
+    found = _offers(dataset, axis, asked.epsilon, workload)
+    wanted = found[0].way if asked.strategy == "best" else asked.strategy
+    for offer in found:
+        if offer.way == wanted:
+            return Asking(offer.question, axis, found, wanted, offer.mean, offer.typical)
+    known = ", ".join(offer.way for offer in found)
+    raise InputError(
+        f"'{axis.name}' cannot be asked by {wanted!r}. Strategies: best, {known}, sorted."
+    )
+
+
+def _offers(
+    dataset: Dataset, axis: Axis, epsilon: Fraction, workload: Workload
+) -> tuple[Offer, ...]:
+    return offers(
+        axis,
+        epsilon,
+        workload,
+        neighbours=dataset.neighbours,
+        rows_per_unit=dataset.rows_per_unit,
+    )
+
+
+def _sorted(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
+    """The counts in rising order: a graph's degrees, or the sizes of a column's groups."""
+    if asked.ends is not None or asked.cells is not None:
+        raise InputError("Sorted counts are about all groups: leave range and cells out.")
+    if asked.workload is not None:
+        raise InputError("Sorted counts answer no ranges: leave workload out.")
+    if dataset.edges is not None:
+        if asked.strategy not in ("best", "sorted"):
+            raise InputError("A graph answers its sorted degrees only: strategy 'sorted'.")
+        if asked.column is not None:
+            raise InputError("A graph's groups are its nodes: leave column out.")
+        ends = 2 if dataset.graph == "undirected" else 1
+        assert dataset.nodes is not None
+        question = SortedCounts(dataset.nodes, ends=ends)
+    else:
+        axis = dataset.axis(asked.column)
+        question = SortedCounts(axis.size, by=axis.name)
+    if question.size > most_cells:
+        raise InputError(f"{question.size:,} groups are more than this server answers.")
+    mean, typical = sorted_error(question, asked.epsilon, dataset.neighbours, dataset.rows_per_unit)
+    return Asking(question, None, (), "sorted", mean, typical)
+
+
+def part_of(axis: Axis, ends: tuple[Any, Any] | None, cells: int | None) -> Axis:
+    """The part of a declared axis between two of its edges, in so many cells.
+
+    Never beyond the axis, never finer than it, and every edge an edge of it.
+
+    >>> fare = Axis.regular("fare", 0, 128, bins=1024)
+    >>> part_of(fare, (0, 64), 128).cells
+    RegularCells(name='fare', low=0.0, high=64.0, bins=128)
+    """
+    start, stop = (0, axis.size) if ends is None else axis.span(*ends)
+    size = stop - start
+    if size < 1:
+        raise InputError(f"The range from {ends[0]!r} to {ends[1]!r} has no cell.")  # type: ignore[index]
+    if (start, stop) == (0, axis.size) and cells in (None, size):
+        return axis
+    inside = axis.cells
+    wide = size if cells is None else cells
+    if isinstance(inside, (IntegerCells, RegularCells)):
+        if not 1 <= wide <= size or size % wide:
+            raise InputError(
+                f"The range has {size:,} cells of '{axis.name}', which cannot be put together "
+                f"as {wide:,} equal ones. Choose a number that divides {size:,}."
+            )
+        low, high = inside.edge(start), inside.edge(stop)
+        if isinstance(inside, IntegerCells) and wide == size:
+            return Axis.integers(axis.name, int(low), int(high) - 1)
+        return Axis.regular(axis.name, low, high, wide)
+    if isinstance(inside, EdgeCells) and wide == size:
+        return Axis.edges(axis.name, inside.edges[start : stop + 1])
+    if isinstance(inside, DateCells):
+        axis = _dates(axis.name, inside, start, stop)
+    elif size != axis.size:
+        raise InputError(f"'{axis.name}' is asked as a whole: leave range out.")
+    return _coarser(axis, wide)
+
+
+def _dates(name: str, inside: DateCells, start: int, stop: int) -> Axis:
+    edges = inside.edges.view("datetime64[us]")
+    first, end = edges[start], edges[stop]
+    return Axis(name, DateCells(name, str(first), str(end - np.timedelta64(1, "us")), inside.unit))
+
+
+def _coarser(axis: Axis, cells: int) -> Axis:
+    """The axis in the unit, prefix or level that has so many cells."""
+    if cells == axis.size:
+        return axis
+    levels = {level: len(starts) for level, starts in axis.levels().items()}
+    for level, number in levels.items():
+        if number == cells:
+            return axis.coarsen(level)
+    known = ", ".join(f"{number:,} ({level})" for level, number in levels.items())
+    raise InputError(
+        f"'{axis.name}' cannot be put into {cells:,} cells. Possible here: "
+        f"{known or f'{axis.size:,}'}."
+    )
+
+
+def _rounded(error: float) -> str:
+    return f"{error:,.0f}" if error >= 10 else f"{error:.2g}"

@@ -1,0 +1,250 @@
+"""Routes of anybody who reads: what was published, asked in every way that costs nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Depends, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from trueup.errors import InputError
+from trueup.release import QueryRelease, SortedRelease
+from trueup.server import answers, errors
+from trueup.server.answers import Answering, Version
+from trueup.server.asking_routes import NOT_FOUND, Identifier, Parts, reply
+from trueup.server.bodies import Difference, Quantiles, Ranges
+from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
+from trueup.server.served import Served, holder
+
+router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(holder)])
+Which = Annotated[Version, Query(description="Unbiased, or non-negative whole numbers.")]
+Level = Annotated[float, Query(gt=0, lt=1)]
+Place = Annotated[str | None, Query(max_length=500)]
+Cell = Annotated[int | None, Query(ge=0, le=1 << 40)]
+Points = Annotated[int, Query(ge=1, le=2_000)]
+
+
+class Kept:
+    """Answers given before, by what was asked: releases never change."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
+
+    def get(self, asked: tuple[str, bytes]) -> bytes | None:
+        """The answer to the same question, if it is still kept."""
+        return self._answers.get(asked)
+
+    def put(self, asked: tuple[str, bytes], answer: bytes) -> None:
+        """Keeps an answer, in place of the oldest."""
+        with self._lock:
+            self._answers[asked] = answer
+            while len(self._answers) > self.most:
+                self._answers.popitem(last=False)
+
+
+_RANGE = {
+    "parameters": [
+        {"name": name, "in": "query", "required": False, "schema": schema, "description": words}
+        for name, schema, words in (
+            ("low", {"type": "string", "maxLength": 500}, "The low end, in axis units."),
+            ("high", {"type": "string", "maxLength": 500}, "The high end, not included."),
+            (
+                "level",
+                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95},
+                "Of the interval.",
+            ),
+            (
+                "version",
+                {"type": "string", "enum": ["unbiased", "whole"], "default": "unbiased"},
+                "Unbiased, or non-negative whole numbers.",
+            ),
+        )
+    ]
+}
+
+
+@router.get("/releases/{release}/range", responses=NOT_FOUND, openapi_extra=_RANGE)
+async def one_range(request: Request) -> Response:
+    """The count of one range [low, high), with its exact interval.
+
+    The quickest of all routes: it reads its few parameters itself, and keeps its answers.
+    """
+    kept: Kept = request.app.state.kept
+    asked = (request.path_params["release"], request.scope["query_string"])
+    answer = kept.get(asked)
+    if answer is None:
+        answer = await run_in_threadpool(_one_range, request.app.state.served, *asked)
+        kept.put(asked, answer)
+    return Response(answer, media_type="application/json")
+
+
+def _one_range(parts: Served, release: str, query: bytes) -> bytes:
+    given = {"low": "", "high": "", "level": "0.95", "version": "unbiased"}
+    if len(query) > 4_000:
+        raise InputError("The query is too long.")
+    for name, value in parse_qsl(query.decode("latin-1"), max_num_fields=20):
+        if name not in given:
+            raise InputError(f"{name[:100]!r} is not known. Known: {', '.join(given)}.")
+        given[name] = value
+    if given["version"] not in ("unbiased", "whole"):
+        raise InputError(f"version must be unbiased or whole, got {given['version'][:100]!r}.")
+    try:
+        level = float(given["level"])
+    except ValueError:
+        raise InputError(f"level must be a number, got {given['level'][:100]!r}.") from None
+    version: Version = "whole" if given["version"] == "whole" else "unbiased"
+    asked = parts.releases.open(release).answering(version)
+    span = _span(asked, given["low"], given["high"])
+    return errors.encode(asked.one(*span, level))
+
+
+def _span(asked: Answering, low: Any, high: Any) -> tuple[int, int]:
+    axis = asked.axis
+    return axis.span(answers.end(axis, low), answers.end(axis, high))
+
+
+@router.get("/releases")
+def releases(parts: Parts) -> Response:
+    """Every release, oldest first."""
+    return reply({"releases": parts.releases.list()})
+
+
+@router.get("/releases/{release}", responses=NOT_FOUND)
+def release(parts: Parts, release: Identifier) -> Response:
+    """One release: what it is about, whom it protects."""
+    opened = parts.releases.open(release)
+    return reply({**parts.releases.entry(*parts.releases.find(release)), **opened.describe()})
+
+
+@router.get("/releases/{release}/measurement", responses=NOT_FOUND)
+def measurement(
+    parts: Parts,
+    release: Identifier,
+    format: Literal["parquet", "json", "arrow", "csv"] = "parquet",
+) -> Response:
+    """The noisy answers, self-describing: all that inference needs."""
+    opened = parts.releases.open(release)
+    return _file(measurement_file(opened, format), f"{release}.measurement", format)
+
+
+@router.get("/releases/{release}/file", responses=NOT_FOUND)
+def file(
+    parts: Parts,
+    release: Identifier,
+    version: Which = "unbiased",
+    format: Literal["parquet", "json", "arrow", "csv"] = "parquet",
+) -> Response:
+    """The release itself: a count for every cell."""
+    opened = parts.releases.open(release)
+    return _file(release_file(opened, version, format), f"{release}.{version}", format)
+
+
+def _file(data: bytes, name: str, kind: Literal["parquet", "json", "arrow", "csv"]) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
+    return Response(data, headers=headers, media_type=MEDIA[kind])
+
+
+@router.post("/releases/{release}/ranges", responses=NOT_FOUND)
+def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
+    """The counts of many ranges, each with an interval of its own."""
+    most = parts.settings.most_ranges
+    if len(body.ranges) > most:
+        raise InputError(f"At most {most:,} ranges at once, got {len(body.ranges):,}.")
+    asked = parts.releases.open(release).answering(body.version)
+    spans = [_span(asked, low, high) for low, high in body.ranges]
+    return reply({"answers": asked.many(spans, body.level)})
+
+
+@router.post("/releases/{release}/difference", responses=NOT_FOUND)
+def difference(parts: Parts, release: Identifier, body: Difference) -> Response:
+    """The count of one range less that of another, with the error of the difference."""
+    asked = parts.releases.open(release).answering(body.version)
+    first, second = _span(asked, *body.first), _span(asked, *body.second)
+    return reply(asked.difference(first, second, body.level))
+
+
+@router.post("/releases/{release}/quantiles", responses=NOT_FOUND)
+def quantiles(parts: Parts, release: Identifier, body: Quantiles) -> Response:
+    """The values below which shares of the total lie."""
+    asked = parts.releases.open(release).answering(body.version)
+    return reply({"answers": asked.quantiles(body.quantiles, body.level)})
+
+
+@router.get("/releases/{release}/view", responses=NOT_FOUND)
+def view(
+    parts: Parts,
+    release: Identifier,
+    low: Place = None,
+    high: Place = None,
+    start: Cell = None,
+    stop: Cell = None,
+    points: Points = 600,
+    version: Which = "unbiased",
+    level: Level = 0.95,
+    raw: bool = False,
+) -> Response:
+    """A picture's worth of a release: at most so many bars, at any zoom.
+
+    The part shown goes from `low` to `high` in axis units, or from cell `start` to cell `stop`.
+    """
+    opened = parts.releases.open(release)
+    found = opened.version(version)
+    if isinstance(found, SortedRelease):
+        shown = {"kind": "sorted", **answers.sorted_view(found, points, level)}
+        if raw:
+            order = opened.measurement.noisy[::-1]
+            shown["raw"] = order[answers.ranks(len(order), points) - 1].tolist()
+        return reply(shown)
+    if isinstance(found, QueryRelease):
+        return reply({"kind": "queries", "answers": answers.queries_view(found, level)})
+    asked = opened.answering(version)
+    span = _shown(asked, (low, high), (start, stop))
+    shown = {"kind": "histogram", **asked.view(*span, points, level)}
+    if raw:
+        shown["raw"] = _raw(opened, shown["cells"])
+    return reply(shown)
+
+
+def _raw(opened: Opened, edges: list[int]) -> list[Any] | None:
+    import numpy as np
+
+    cells = opened.raw_cells
+    return None if cells is None else answers.raw_counts(cells, np.array(edges, np.int64))
+
+
+@router.get("/releases/{release}/cdf", responses=NOT_FOUND)
+def cdf(
+    parts: Parts,
+    release: Identifier,
+    low: Place = None,
+    high: Place = None,
+    start: Cell = None,
+    stop: Cell = None,
+    points: Points = 600,
+    version: Which = "unbiased",
+    level: Level = 0.95,
+) -> Response:
+    """The share of the total below each edge, with a band."""
+    asked = parts.releases.open(release).answering(version)
+    span = _shown(asked, (low, high), (start, stop))
+    return reply(asked.cdf(*span, points, level))
+
+
+def _shown(
+    asked: Answering, ends: tuple[str | None, str | None], cells: tuple[int | None, int | None]
+) -> tuple[int, int]:
+    if cells == (None, None):
+        return answers.around(asked.axis, *ends)
+    if ends != (None, None):
+        raise InputError("Give low and high, or start and stop, not both.")
+    size = asked.axis.size
+    start = 0 if cells[0] is None else min(cells[0], size - 1)
+    stop = size if cells[1] is None else min(cells[1], size)
+    return start, max(stop, start + 1)

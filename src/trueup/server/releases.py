@@ -1,0 +1,254 @@
+"""The releases that the ledgers hold: listed, opened, kept open, and handed out as files."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import HaarCounts, HatCounts, StrategyCounts, TreeCounts
+from trueup.errors import InputError
+from trueup.files import arrow_table, encode
+from trueup.infer import AnyRelease, infer
+from trueup.measurement import Measurement
+from trueup.owner.account import Charge
+from trueup.plan.offers import NAMES
+from trueup.release import QueryRelease, Release, SortedRelease
+from trueup.server.answers import Answering, Version
+from trueup.server.datasets import Table, describe_axis
+from trueup.server.errors import NotFoundError
+from trueup.server.measuring import Runs, Status
+
+Format = Literal["parquet", "json", "arrow", "csv"]
+MEDIA: dict[Format, str] = {
+    "parquet": "application/vnd.apache.parquet",
+    "json": "application/json",
+    "arrow": "application/vnd.apache.arrow.stream",
+    "csv": "text/csv; charset=utf-8",
+}
+_KINDS = {"unit": "flat", "tree": "tree", "hats": "hats", "haar": "haar", "sorted": "sorted"}
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A release ready to be asked, in both versions; each is made when first wanted."""
+
+    id: str
+    stored: bytes
+
+    @cached_property
+    def measurement(self) -> Measurement:
+        """The noisy answers, as stored."""
+        return Measurement.from_bytes(self.stored)
+
+    @cached_property
+    def _unbiased(self) -> AnyRelease:
+        return infer(self.measurement)
+
+    @cached_property
+    def _whole(self) -> AnyRelease:
+        return infer(self.measurement, nonnegative=True, integers=True)
+
+    def version(self, version: Version) -> AnyRelease:
+        """The unbiased release, or the one of non-negative whole numbers."""
+        return self._whole if version == "whole" else self._unbiased
+
+    def answering(self, version: Version) -> Answering:
+        """The version for questions about ranges, refused if it has none."""
+        release = self.version(version)
+        if not isinstance(release, Release):
+            raise InputError("This release has no ranges: its counts are sorted, or named.")
+        return Answering(release, version)
+
+    @cached_property
+    def raw_cells(self) -> npt.NDArray[Any] | None:
+        """The noisy count of every cell itself, None where cells were not asked."""
+        question, noisy = self.measurement.question, self.measurement.noisy
+        if isinstance(question, (HaarCounts, StrategyCounts)):
+            return None
+        if isinstance(question, HatCounts):
+            return noisy[: question.size]
+        if isinstance(question, TreeCounts):
+            return noisy[len(noisy) - question.shape.size :]
+        return np.asarray(noisy)
+
+    def describe(self) -> dict[str, Any]:
+        """What is said of it beside the list."""
+        release, about = self._unbiased, self.measurement.about()
+        scales = about.pop("scales")
+        axis = release.axis if isinstance(release, Release) else None
+        return {
+            "axis": None if axis is None else axis.to_json(),
+            "describes": None if axis is None else describe_axis(axis),
+            "caption": caption(about),
+            "versions": ["unbiased", "whole"],
+            "noise_scales": scales,
+            "neighbours": about["neighbours"],
+            "unit": about["unit"],
+            "rows_per_unit": about["rows_per_unit"],
+            "answers": len(self.measurement.noisy),
+        }
+
+
+def caption(about: Mapping[str, Any]) -> str:
+    """Whom a release protects, and how much, in words."""
+    rows = about["rows_per_unit"]
+    many = "" if rows == 1 else f", {rows} rows of which count"
+    price = f"epsilon = {about['epsilon']}, {about['neighbours']}"
+    return f"Protects one {about['unit']}{many}: {price}."
+
+
+class Releases:
+    """Every release that may be seen, in all ledgers; those last asked for are kept open."""
+
+    def __init__(self, tables: Mapping[str, Table], runs: Runs, keep: int) -> None:
+        self.tables, self.runs, self.keep = tables, runs, keep
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, Opened] = OrderedDict()
+        self._seen: dict[str, Charge] = {}
+
+    def list(self) -> list[dict[str, Any]]:
+        """Every release that may be seen by now, oldest first."""
+        return [
+            self.entry(table, charge)
+            for table in self.tables.values()
+            for charge in self._visible(table)
+        ]
+
+    def count(self, table: Table) -> int:
+        """How many releases a dataset has that may be seen."""
+        return sum(1 for _ in self._visible(table))
+
+    def _visible(self, table: Table) -> Iterator[Charge]:
+        for charge in table.ledger.history():
+            if charge.answer is not None and self._may_be_seen(table, charge):
+                yield charge
+
+    def _may_be_seen(self, table: Table, charge: Charge) -> bool:
+        if release_id(table, charge) in self._seen:
+            return True
+        if self.runs.status(table, charge).at > time.time():
+            return False
+        self._seen[release_id(table, charge)] = charge
+        return True
+
+    def entry(self, table: Table, charge: Charge) -> dict[str, Any]:
+        """The line that a release has in the list."""
+        request = json.loads(charge.request)
+        question = request["question"]
+        axis = question.get("axis")
+        kind = question["kind"]
+        strategy = _KINDS.get(kind, kind)
+        if kind == "tree" and question.get("shares") and set(question.get("radices", [])) == {2}:
+            strategy = "binary"
+        groups = question.get("groups")
+        cells = groups if axis is None else self._cells(table, charge)
+        column = question.get("by") if axis is None else axis["name"]
+        return {
+            "id": release_id(table, charge),
+            "dataset": table.name,
+            "column": column,
+            "strategy": strategy,
+            "name": NAMES.get(strategy, strategy),
+            "epsilon": str(charge.epsilon),
+            "cells": cells,
+            "where": request.get("where"),
+            "created": charge.time,
+            "by": charge.by,
+            "kind": {"sorted": "sorted", "queries": "queries"}.get(kind, "histogram"),
+        }
+
+    def _cells(self, table: Table, charge: Charge) -> int:
+        from trueup.axis import Axis
+
+        return Axis.from_json(json.loads(charge.request)["question"]["axis"]).size
+
+    def find(self, release: str) -> tuple[Table, Charge]:
+        """The table and the charge of an identifier, whether answered yet or not."""
+        name, _, number = release.rpartition(".")
+        table = self.tables.get(name)
+        if table is not None and number.isascii() and number.isdigit() and len(number) < 12:
+            seen = self._seen.get(release)
+            if seen is not None:
+                return table, seen
+            for charge in table.ledger.history():
+                if charge.entry == int(number) and release == release_id(table, charge):
+                    return table, charge
+        raise NotFoundError("There is no such release, or not yet.")
+
+    def open(self, release: str) -> Opened:
+        """A release that may be seen, ready to be asked."""
+        found = self._open.get(release)
+        if found is not None:
+            with self._lock:
+                if release in self._open:
+                    self._open.move_to_end(release)
+            return found
+        table, charge = self.find(release)
+        if charge.answer is None or not self._may_be_seen(table, charge):
+            raise NotFoundError("There is no such release, or not yet.")
+        opened = Opened(release, table.ledger.stored(charge))
+        with self._lock:
+            opened = self._open.setdefault(release, opened)
+            self._open.move_to_end(release)
+            while len(self._open) > self.keep:
+                self._open.popitem(last=False)
+        return opened
+
+    def status(self, table: Table, charge: Charge) -> Status:
+        """What may be told of a charge at this moment."""
+        status = self.runs.status(table, charge)
+        return status if status.at <= time.time() else Status("running", 0.0)
+
+
+def release_id(table: Table, charge: Charge) -> str:
+    """The name of the release that a charge paid for."""
+    return f"{table.name}.{charge.entry}"
+
+
+def measurement_file(opened: Opened, kind: Format) -> bytes:
+    """The noisy answers as a file; as Parquet, the very bytes that were stored."""
+    measured = opened.measurement
+    if kind == "parquet":
+        return opened.stored
+    if kind == "json":
+        return encode("measurement", measured.columns(), measured.about(), ".json")
+    return _table(measured.columns(), measured.about(), kind)
+
+
+def release_file(opened: Opened, version: Version, kind: Format) -> bytes:
+    """A version of the release as a file."""
+    release = opened.version(version)
+    if isinstance(release, QueryRelease):
+        raise InputError("Named counts are fetched as a measurement.")
+    if not isinstance(release, (Release, SortedRelease)):
+        raise InputError("This release has no file of its own.")
+    name = "release" if isinstance(release, Release) else "sorted release"
+    if kind in ("parquet", "json"):
+        return encode(name, release.columns(), release.about, f".{kind}")
+    return _table(release.columns(), release.about, kind)
+
+
+def _table(columns: Mapping[str, Any], about: Mapping[str, Any], kind: Format) -> bytes:
+    import pyarrow as pa
+
+    table = arrow_table(columns)
+    sink = pa.BufferOutputStream()
+    if kind == "csv":
+        from pyarrow import csv
+
+        csv.write_csv(table, sink)
+    else:
+        said = {b"trueup": json.dumps(about).encode()}
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), **said})
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+    return bytes(sink.getvalue())

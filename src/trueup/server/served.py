@@ -1,0 +1,87 @@
+"""What a server process holds: its datasets, releases, tokens and measurements at work."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from starlette.requests import Request
+
+from trueup.axis import Axis
+from trueup.config import Config
+from trueup.errors import TrueupError
+from trueup.plan.offers import offers
+from trueup.plan.workload import Workload
+from trueup.server.auth import Holder, NotAllowedError, Role, Tokens
+from trueup.server.datasets import Table, open_tables
+from trueup.server.errors import NotFoundError
+from trueup.server.measuring import Runs
+from trueup.server.releases import Releases
+from trueup.server.settings import Settings, read_settings
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """Everything that routes need."""
+
+    settings: Settings
+    tables: Mapping[str, Table]
+    tokens: Tokens
+    runs: Runs
+    releases: Releases
+
+    def table(self, name: str) -> Table:
+        """The dataset of this name."""
+        if name not in self.tables:
+            raise NotFoundError("There is no such dataset.")
+        return self.tables[name]
+
+    def warm(self) -> None:
+        """Compiles what the first analyst would otherwise wait for."""
+        with contextlib.suppress(TrueupError):
+            from trueup.infer import infer
+            from trueup.measure import measure
+
+            axis = Axis.integers("warm", 0, 63)
+            for offer in offers(axis, Fraction(1), Workload.all_ranges()):
+                infer(measure([0] * 64, offer.question, 1), nonnegative=True, integers=True)
+
+
+def open_served(config: Config) -> Served:
+    """A server's parts, opened as the configuration says."""
+    settings = read_settings(config)
+    tables = open_tables(config)
+    runs = Runs(settings.deadline, settings.most_measurements)
+    releases = Releases(tables, runs, settings.open_releases)
+    return Served(settings, tables, Tokens(settings.tokens), runs, releases)
+
+
+def served(request: Request) -> Served:
+    """The parts of the server that a request came to."""
+    found: Served = request.app.state.served
+    return found
+
+
+def holder(request: Request) -> Holder:
+    """Whoever asks, with a good token."""
+    found: Holder = request.scope["holder"]
+    return found
+
+
+def analyst(request: Request) -> Holder:
+    """Whoever asks, if they may spend."""
+    return _in(request, "analyst", "owner")
+
+
+def owner(request: Request) -> Holder:
+    """Whoever asks, if it is the owner."""
+    return _in(request, "owner")
+
+
+def _in(request: Request, *roles: Role) -> Holder:
+    found = holder(request)
+    if found.role not in roles:
+        raise NotAllowedError
+    return found

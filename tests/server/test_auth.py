@@ -1,0 +1,170 @@
+"""Tokens: hashed at rest, revoked at once, refused all alike."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trueup as tu
+from trueup.server.auth import Tokens, expiry
+
+OWNERS = [
+    ("GET", "/api/v1/tokens"),
+    ("POST", "/api/v1/tokens"),
+    ("DELETE", "/api/v1/tokens?name=x"),
+    ("POST", "/api/v1/datasets/trips/verify"),
+    ("GET", "/metrics"),
+]
+SPENDERS = [
+    ("POST", "/api/v1/datasets/trips/quote"),
+    ("POST", "/api/v1/datasets/trips/measure"),
+    ("GET", "/api/v1/datasets/trips/history"),
+    ("GET", "/api/v1/jobs/trips.1"),
+]
+ALL = [("GET", "/api/v1/me"), ("GET", "/api/v1/datasets"), ("GET", "/api/v1/releases")]
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Tokens:
+    return Tokens(tmp_path / "trueup.tokens")
+
+
+def test_a_token_is_not_kept(tokens: Tokens) -> None:
+    secret = tokens.create("ana", "analyst")
+    assert secret.encode() not in tokens.path.read_bytes()
+    assert secret.removeprefix("trueup_").encode() not in tokens.path.read_bytes()
+    assert tokens.path.stat().st_mode & 0o077 == 0
+
+
+def test_tokens_are_long_and_never_alike(tokens: Tokens) -> None:
+    made = {tokens.create("ana", "analyst") for _ in range(50)}
+    assert len(made) == 50
+    assert min(len(secret) for secret in made) >= 43
+
+
+def test_another_process_sees_a_revocation_at_once(tokens: Tokens) -> None:
+    other = Tokens(tokens.path)
+    secret = tokens.create("ana", "analyst")
+    assert other.holder(secret) is not None
+    assert tokens.revoke("ana") == 1
+    assert other.holder(secret) is None
+    assert tokens.revoke("ana") == 0
+
+
+def test_an_expired_token_holds_nothing(tokens: Tokens) -> None:
+    assert tokens.holder(tokens.create("ana", "analyst", "2020-01-01")) is None
+    assert tokens.holder(tokens.create("ana", "analyst", "1h")) is not None
+
+
+@pytest.mark.parametrize("text", ["soon", "3w", "-1d", "999999999d", ""])
+def test_an_expiry_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(tu.InputError, match="expires"):
+        expiry(text)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "ana\n", "é", "x" * 65])
+def test_a_name_is_plain(tokens: Tokens, name: str) -> None:
+    with pytest.raises(tu.InputError, match="name"):
+        tokens.create(name, "reader")
+
+
+def test_a_name_has_one_role(tokens: Tokens) -> None:
+    tokens.create("ana", "analyst")
+    with pytest.raises(tu.InputError, match="as analyst already"):
+        tokens.create("ana", "owner")
+    with pytest.raises(tu.InputError, match="role"):
+        tokens.create("bo", "king")
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"not a database, but long enough to be looked at by sqlite" * 20)
+    with pytest.raises(tu.FileError):
+        Tokens(path)
+
+
+@pytest.mark.parametrize(("method", "path"), [*OWNERS, *SPENDERS, *ALL])
+def test_every_refusal_is_the_same(server: Any, method: str, path: str) -> None:
+    kept = Tokens(server.config.path.parent / "trueup.tokens")
+    expired = kept.create("late", "owner", "2020-01-01")
+    revoked = kept.create("gone", "owner")
+    kept.revoke("gone")
+    wrong = ["-", "x", "trueup_" + "a" * 43, expired, revoked, revoked[:-1], "é" * 10]
+    clients = [server(None)] + [server(secret) for secret in wrong]
+    if (method, path) not in ALL:
+        clients.append(server("rea"))
+    if (method, path) in OWNERS:
+        clients.append(server("ana"))
+    answers = set()
+    for client in clients:
+        began = time.monotonic()
+        said = client.request(method, path)
+        assert time.monotonic() - began >= 0.02
+        headers = tuple((k, v) for k, v in said.headers.items() if k != "date")
+        answers.add((said.status_code, said.content, headers))
+    assert len(answers) == 1
+    assert answers.pop()[0] == 401
+
+
+@pytest.mark.parametrize(("method", "path"), [*SPENDERS, *ALL])
+def test_a_good_token_is_let_in(server: Any, method: str, path: str) -> None:
+    assert server("ana").request(method, path).status_code != 401
+
+
+@pytest.mark.parametrize(("method", "path"), OWNERS)
+def test_the_owner_is_let_in(server: Any, method: str, path: str) -> None:
+    assert server("boss").request(method, path).status_code != 401
+
+
+def test_tokens_are_made_listed_and_revoked_over_the_wire(server: Any) -> None:
+    boss = server("boss")
+    said = boss.post("/api/v1/tokens", json={"name": "eve", "role": "analyst", "limit": "1/3"})
+    secret = said.json()["token"]
+    assert said.json()["limits"]["trips"]["limit"] == "1/3"
+    assert secret not in boss.get("/api/v1/tokens").text
+    client = server(secret)
+    assert client.get("/api/v1/me").json()["limit"] == "2/3"
+    assert boss.delete("/api/v1/tokens?name=eve").json() == {"revoked": 1}
+    assert client.get("/api/v1/me").status_code == 401
+    assert boss.delete("/api/v1/tokens?name=eve").status_code == 404
+    assert boss.delete("/api/v1/tokens?name=boss").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "x", "role": "analyst"},
+        {"name": "x", "role": "reader", "limit": 1},
+        {"name": "x", "role": "king"},
+        {"name": "a b", "role": "reader"},
+        {"name": "x", "role": "analyst", "limit": "1/3", "datasets": ["none"]},
+        {"name": "x", "role": "analyst", "limit": "-1"},
+        {"name": "x", "role": "reader", "expires": "soon"},
+    ],
+)
+def test_a_token_that_makes_no_sense_is_not_made(server: Any, body: Any) -> None:
+    boss = server("boss")
+    before = boss.get("/api/v1/tokens").json()
+    said = boss.post("/api/v1/tokens", json=body)
+    assert said.status_code == 400
+    assert boss.get("/api/v1/tokens").json() == before
+
+
+def test_a_new_token_of_a_name_spends_from_the_same_limit(serving: Any) -> None:
+    server = serving({"boss": ("owner", None), "ana": ("analyst", "1/4")})
+    server.measured("spend-it-all", epsilon="1/4")
+    boss = server("boss")
+    boss.delete("/api/v1/tokens?name=ana")
+    made = boss.post("/api/v1/tokens", json={"name": "ana", "role": "analyst", "limit": "1/4"})
+    client = server(made.json()["token"])
+    said = client.post(
+        "/api/v1/datasets/trips/measure",
+        json={"column": "fare", "epsilon": "1/100"},
+        headers={"Idempotency-Key": "once-more"},
+    )
+    assert said.status_code == 409
+    assert re.search("0 of your own 1/4 is left", said.json()["error"]["message"])
