@@ -20,6 +20,7 @@ from trueup.errors import (
     InputError,
     LedgerError,
     NoiseError,
+    ServerError,
     SourceError,
     TrueupError,
 )
@@ -42,6 +43,7 @@ from trueup.store import load
 from trueup.streaming import release
 
 if TYPE_CHECKING:
+    from trueup.client import connect
     from trueup.owner import Ledger, Owner
 
 __version__ = "0.1.0"
@@ -68,6 +70,7 @@ __all__ = [
     "Plan",
     "QueryRelease",
     "Release",
+    "ServerError",
     "SortedCounts",
     "SortedRelease",
     "SourceError",
@@ -77,6 +80,7 @@ __all__ = [
     "UnitCounts",
     "Workload",
     "__version__",
+    "connect",
     "degree_sequence",
     "epsilon_for",
     "error_for",
@@ -92,7 +96,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The owner's names, imported when they are first used: analysts need no database."""
+    """The owner's and the wire's names, imported when first used: not everybody needs them."""
+    if name == "connect":
+        from trueup.client import connect
+
+        return connect
     if name in ("Ledger", "Owner"):
         from trueup import owner
 

@@ -21,6 +21,10 @@ class SourceError(TrueupError):
     """A table that cannot be opened or lacks a declared column. Never holds a value of the data."""
 
 
+class ServerError(TrueupError):
+    """A server that cannot be reached, does not know the token, or is not well."""
+
+
 class LedgerError(TrueupError):
     """A ledger that cannot be opened, trusted or written."""
 

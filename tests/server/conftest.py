@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import uvicorn
 
 from trueup.config import Config, read_config
 from trueup.server.app import create_app
-from trueup.server.auth import Tokens, create
+from trueup.server.auth import Tokens, create, open_ledger
 from trueup.server.run import configured
 from trueup.server.settings import read_settings
 
@@ -107,6 +108,10 @@ class Running:
                 base_url=self.url, headers=sent, timeout=60, verify=_PLAIN
             )
         return self.clients[who]
+
+    def spent(self, dataset: str) -> Fraction:
+        """What the ledger says."""
+        return open_ledger(self.config.datasets[dataset]).spent
 
     def measured(self, key: str, who: str = "ana", dataset: str = "trips", **asked: Any) -> str:
         """The name of a release that is there by now."""

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from trueup.errors import InputError
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -49,6 +51,13 @@ def table(headers: list[str], rows: list[list[str]], title: str | None = None) -
 def say(words: str) -> None:
     """A plain line on standard output."""
     print(words)
+
+
+def confirm(as_json: bool) -> None:
+    """Asks before anything is spent; refused where nobody is there to be asked."""
+    if as_json or not sys.stdin.isatty():
+        raise InputError("Nobody is there to be asked: give --yes to spend.")
+    typer.confirm("Spend it?", abort=True, err=True)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,8 +12,8 @@ import typer
 
 from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts, check_neighbours
 from trueup.axis import Axis
-from trueup.cli import axes
-from trueup.cli.output import AsJson, emit, number, say, table, waiting
+from trueup.cli import axes, remote
+from trueup.cli.output import AsJson, confirm, emit, number, say, table, waiting
 from trueup.config import Dataset, read_config
 from trueup.epsilon import positive
 from trueup.errors import InputError
@@ -126,7 +125,9 @@ def expected_errors(
 def measure_command(
     source: Annotated[
         str,
-        typer.Argument(help="A file, a glob, postgresql://…, or a dataset named in trueup.toml."),
+        typer.Argument(
+            help="A file, a glob, postgresql://…, http://…/DATASET, or a dataset of trueup.toml."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the measurement goes.")],
     epsilon: Epsilon = None,
@@ -188,6 +189,12 @@ def measure_command(
         str | None, typer.Option("--key", help="The same key gives the same answer, paid once.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,
+    strategy: Annotated[
+        str, typer.Option("--strategy", help="Of a server: best, flat, tree, binary, hats, sorted.")
+    ] = "best",
+    token: Annotated[
+        str | None, typer.Option("--token", envvar="TRUEUP_TOKEN", help="For a server.")
+    ] = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -195,6 +202,18 @@ def measure_command(
 
     Shows what it costs, what remains and what error to expect, and asks before it spends.
     """
+    if source.startswith(("http://", "https://")):
+        at_home = (ledger, limit, anchor, table, unit, branching, edges, categories, dates, ipv4)
+        if any(given is not None for given in (*at_home, hierarchy, by, groups, degrees, nodes)):
+            raise InputError(
+                "A server's owner declares its tables: give --column, --range and --bins, or "
+                "--integers, within a declared axis; --strategy, --where, --key and --token."
+            )
+        whole = None if integers is None else (integers[0], integers[1] + 1)
+        price = epsilon if epsilon is not None else _missing("--epsilon")
+        part = remote.Part(column, span or whole, bins, price, strategy, where)
+        remote.measure(source, token, part, output, key, yes, as_json)
+        return
     dataset = read_config(config).datasets.get(source)
     cost = positive(epsilon if epsilon is not None else _missing("--epsilon"))
     door = _door(
@@ -225,7 +244,7 @@ def measure_command(
         for what, error in expected:
             say(f"expect    ±{number(error)} on {what}, 95 times in 100")
     if cost <= before and not yes:
-        _confirm(as_json)
+        confirm(as_json)
     with waiting("counting, and drawing noise (the first run compiles for a while)"):
         measured = owner.measure(question, cost, key, where=where, neighbours=door.neighbours)
         measured.save(output)
@@ -246,12 +265,6 @@ def _missing(option: str) -> str:
 
 def _rows(rows: int) -> str:
     return "" if rows == 1 else f" (at most {rows} rows of it count)"
-
-
-def _confirm(as_json: bool) -> None:
-    if as_json or not sys.stdin.isatty():
-        raise InputError("Nobody is there to be asked: give --yes to spend.")
-    typer.confirm("Spend it?", abort=True, err=True)
 
 
 def _ends(degrees: str | None) -> tuple[str, str] | None:

@@ -1,0 +1,64 @@
+"""Measuring at somebody else's server: `trueup measure https://counts.example/trips`."""
+
+from __future__ import annotations
+
+import urllib.parse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueup.cli.output import confirm, emit, say, waiting
+from trueup.errors import InputError
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is asked: a column, or a part of its declared axis, at a price."""
+
+    column: str | None
+    range: tuple[Any, Any] | None
+    cells: int | None
+    epsilon: str
+    strategy: str
+    where: str | None
+
+
+def measure(
+    address: str,
+    token: str | None,
+    part: Part,
+    output: Path,
+    key: str | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Quotes, asks, spends and saves."""
+    from trueup.client import connect
+
+    server, _, dataset = address.rstrip("/").rpartition("/")
+    if not urllib.parse.urlsplit(server).netloc:
+        raise InputError(f"Name the dataset after the server: {address.rstrip('/')}/trips.")
+    if token is None:
+        raise InputError("A server needs a token: --token, or better $TRUEUP_TOKEN.")
+    if output.suffix not in (".parquet", ".json"):
+        raise InputError(f"A measurement must end in .parquet or .json, got {output.name!r}.")
+    client = connect(server, token)
+    asked = vars(part)
+    quote = client.quote(dataset, **asked)
+    if not as_json:
+        say(f"cost      epsilon {quote.cost}, of which {quote.remaining} is left for you")
+        say(f"expect    {quote.sentence}, asked by {quote.strategy}")
+    if quote.allowed and not yes:
+        confirm(as_json)
+    with waiting("the owner's server is counting, and drawing noise"):
+        measured = client.measure(dataset, **asked, key=key)
+        measured.save(output)
+    left = client.datasets()[dataset].yours
+    facts = {
+        "saved": str(output),
+        "epsilon": quote.cost,
+        "remaining": left,
+        "answers": len(measured.noisy),
+        "strategy": quote.strategy,
+    }
+    emit(as_json, facts, lambda: say(f"saved     {output}; {left} is left for you"))
