@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -84,35 +86,15 @@ class _Regular:
 def _regular(
     tree: TreeVariance, known: _Regular, cuts: Sequence[int], values: Sequence[float]
 ) -> Classes:
-    size, height, widths = tree.shape.size, tree.shape.height, tree.shape.widths
-    inner = [cut for cut in cuts if 0 < cut < size]
-    # Nodes cut by a change of value, and Cov(q, total) of each given what is below it, or its own.
-    path: list[dict[int, tuple[float, float]]] = [{} for _ in range(height)]
-    runs: dict[tuple[int, int], list[tuple[int, int, float]]] = {}
+    size, height = tree.shape.size, tree.shape.height
+    # Each cut, and the value that begins there.
+    turns = [(cut, values[i]) for i, cut in enumerate(cuts[:-1]) if 0 < cut < size]
+    # Nodes cut by a change of value, left to right: number, Cov(q, total) given what is below it
+    # and given its own answer too, the runs of its children that are of one value, and how many
+    # of its children are cut.
+    path: list[list[_Cut]] = [[] for _ in range(height)]
     for level in range(height - 2, -1, -1):
-        width, narrow, end = widths[level], widths[level + 1], known.lengths[level + 1]
-        full, last = known.V[level + 1]
-        for node in sorted({cut // width for cut in inner if cut % width}):
-            start, stop = node * width, min((node + 1) * width, size)
-            past = -(-stop // narrow)
-            mine = []
-            for low, high, value in zip(cuts, cuts[1:], values, strict=False):
-                if low >= stop or high <= start:
-                    continue
-                first = -(-max(low, start) // narrow)
-                after = past if high >= stop else high // narrow
-                if first < after:
-                    mine.append((first, after, value))
-            C = sum(
-                value * ((after - first) * full + (last - full if after == end else 0.0))
-                for first, after, value in mine
-            )
-            for child in path[level + 1]:
-                if child * narrow // width == node:
-                    C += path[level + 1][child][1]
-            kind = node == known.lengths[level] - 1
-            path[level][node] = (C, C * known.shrink[level][kind])
-            runs[level, node] = mine
+        path[level] = _cut_nodes(known, level, size, turns, values[0], path[level + 1])
     # Full nodes, all of one value below: level, factor, number. Single nodes: coefficient, level.
     parts: list[tuple[int, float, float]] = [(0, 0.0, 0.0)]
     alone: list[tuple[float, int]] = []
@@ -130,26 +112,78 @@ def _regular(
 
     if not path[0]:
         last_node(0, float(values[0]))
-    covariances = {0: path[0][0][1]} if path[0] else {}
+    covariances = [cut.own for cut in path[0]]
     for level in range(height - 1):
-        lower: dict[int, float] = {}
-        end = known.lengths[level + 1]
-        for node, covariance in covariances.items():
-            kind = node == known.lengths[level] - 1
-            alone.append((known.weight[level][kind] * covariance, level))
-            excess = (covariance - path[level][node][0]) / known.below[level][kind]
-            for first, after, value in runs[level, node]:
-                number = after - first
+        lower: list[float] = []
+        end, final = known.lengths[level + 1], known.lengths[level] - 1
+        weight, below, V = known.weight[level], known.below[level], known.V[level + 1]
+        children = iter(path[level + 1])
+        for cut, covariance in zip(path[level], covariances, strict=True):
+            kind = cut.node == final
+            alone.append((weight[kind] * covariance, level))
+            excess = (covariance - cut.below) / below[kind]
+            for first, after, value in cut.runs:
                 if after == end:
-                    number -= 1
+                    after -= 1
                     last_node(level + 1, value + excess)
-                parts.append((level + 1, value + excess, number))
-            for child, (_, C) in path[level + 1].items():
-                if child * widths[level + 1] // widths[level] == node:
-                    V = known.V[level + 1][child == end - 1]
-                    lower[child] = C + V * excess
+                parts.append((level + 1, value + excess, after - first))
+            for child in islice(children, cut.children):
+                lower.append(child.own + V[child.node == end - 1] * excess)
         covariances = lower
     return _gathered(known, parts, alone)
+
+
+class _Cut(NamedTuple):
+    """A node under which the value changes."""
+
+    node: int
+    below: float  # Cov(q, total), given what was asked below it
+    own: float  # and given its own answer too
+    runs: list[tuple[int, int, float]]  # children of one value: first, one past the last, value
+    children: int  # that are cut themselves
+
+
+def _cut_nodes(
+    known: _Regular,
+    level: int,
+    size: int,
+    turns: Sequence[tuple[int, float]],
+    value: float,
+    lower: Sequence[_Cut],
+) -> list[_Cut]:
+    """The cut nodes of a level; `value` is that of the first cell, `lower` the next level's."""
+    width, narrow, end = known.widths[level], known.widths[level + 1], known.lengths[level + 1]
+    full, last = known.V[level + 1]
+    shrink, final = known.shrink[level], known.lengths[level] - 1
+    found: list[_Cut] = []
+    at = below = 0  # turns and lower nodes passed
+    while at < len(turns):
+        node, offset = divmod(turns[at][0], width)
+        if not offset:  # the value changes between two nodes
+            value = turns[at][1]
+            at += 1
+            continue
+        stop = min((node + 1) * width, size)
+        child, past = node * width // narrow, -(-stop // narrow)
+        runs = []
+        C = 0.0
+        while at < len(turns) and turns[at][0] < stop:
+            place, offset = divmod(turns[at][0], narrow)
+            if child < place:
+                runs.append((child, place, value))
+                C += value * (place - child) * full
+            child = max(child, place + (offset > 0))
+            value = turns[at][1]
+            at += 1
+        if child < past:
+            runs.append((child, past, value))
+            C += value * ((past - child) * full + (last - full if past == end else 0.0))
+        number = below
+        while below < len(lower) and lower[below].node < past:
+            C += lower[below].own
+            below += 1
+        found.append(_Cut(node, C, C * shrink[node == final], runs, below - number))
+    return found
 
 
 def _gathered(
