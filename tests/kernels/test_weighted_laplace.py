@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import math
+
+import mpmath
 import numpy as np
 import pytest
 from scipy.signal import fftconvolve
 
+from trueup._kernels import weighted_laplace
 from trueup._kernels.weighted_laplace import half_width, half_widths
 
 LEVELS = (0.5, 0.9, 0.95, 0.99, 0.999)
@@ -96,3 +100,27 @@ def test_many_sums_at_once_are_the_same_as_one_by_one():
     together = half_widths(c, b, m, levels)
     alone = [half_width(*row) for row in zip(c, b, m, levels.tolist(), strict=True)]
     np.testing.assert_allclose(together, alone, rtol=1e-6)
+
+
+def test_weak_classes_taken_together_change_nothing():
+    generator = np.random.default_rng(1)
+    shape = (16, 300)
+    c = np.exp(generator.normal(-2, 2, shape))
+    b, m = np.exp(generator.normal(1, 1, shape)), generator.integers(1, 30, shape).astype(float)
+    levels = generator.choice([0.5, 0.95, 0.999, 1 - 1e-8], 16)
+    sums = weighted_laplace._sums(c, b, m)
+    assert sums.strong < 100
+    together = half_widths(c, b, m, levels)
+    alone = [half_width(*row) for row in zip(c, b, m, levels.tolist(), strict=True)]
+    np.testing.assert_allclose(together, alone, rtol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0, 40.0])
+def test_the_series_of_a_class_is_that_of_mpmath(scale):
+    order = weighted_laplace._ORDERS
+    s = 2 * math.exp(-1 / scale) / (1 - math.exp(-1 / scale)) ** 2
+    exact = mpmath.taylor(lambda x: -mpmath.log(1 + s * (1 - mpmath.cos(x))), 0, 2 * order + 4)
+    one = np.ones((1, 1))
+    found, beyond = weighted_laplace._series(one, scale * one, s * one, one)
+    np.testing.assert_allclose(found[0], [float(a) for a in exact[2 : 2 * order + 1 : 2]], 1e-9)
+    assert abs(float(exact[2 * order + 2])) <= beyond[0]

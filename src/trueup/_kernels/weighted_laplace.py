@@ -38,6 +38,9 @@ _MOST_TERMS = 1 << 16
 _LATTICE_POINTS = 4096
 _AT_ONCE = 1 << 17  # terms of all rows together
 _FEW = 1 << 13  # terms × classes left: all at once, without looking for more to leave out
+_WEAK = 0.03  # scale × coefficient, in deviations of S: the classes that are taken together
+_ORDERS = 6  # of their series
+_MANY = 8  # rows
 
 
 def half_width(
@@ -92,7 +95,12 @@ def half_widths(coefficients: Floats, scales: Floats, counts: Floats, levels: Fl
 
 @dataclass(frozen=True)
 class _Sums:
-    """Rows of classes, the strongest first: they leave the fewest terms to the others."""
+    """Rows of classes, the strongest first: they leave the fewest terms to the others.
+
+    The logarithm of a class's characteristic function, −log(1 + s(1 − cos x)), is a power series
+    in x² = (ct)² whose k-th coefficient is at most 2b^2k / k: its singularities nearest to 0 lie at
+    ±i/b. For the weak classes, from column `strong` on, the series are added up.
+    """
 
     c: Floats  # |coefficient|
     b: Floats  # scale of the noise
@@ -100,10 +108,14 @@ class _Sums:
     m: Floats  # how many
     variance: Floats
     log_still: Floats  # log P(every X is 0)
+    strong: int
+    series: Floats  # of the weak classes together, in powers t², t⁴, …
+    beyond: Floats  # times t^(2·_ORDERS + 2): at least what the series leaves out
 
     def rows(self, which: npt.NDArray[Any]) -> _Sums:
         c, b, s, m = self.c[which], self.b[which], self.s[which], self.m[which]
-        return _Sums(c, b, s, m, self.variance[which], self.log_still[which])
+        rest = self.strong, self.series[which], self.beyond[which]
+        return _Sums(c, b, s, m, self.variance[which], self.log_still[which], *rest)
 
     def smallest_step(self) -> Floats:
         return np.where(self.m > 0, self.c, np.inf).min(axis=1)
@@ -137,12 +149,45 @@ def _sums(coefficients: Floats, scales: Floats, counts: Floats) -> _Sums:
     strength = m * np.log1p(s * np.minimum(1.0, 16 * relative))
     far = np.argmax(m * np.log1p(s * np.minimum(1.0, 10_000 * relative)), axis=1)
     strength[np.arange(len(c)), far] = np.inf
+    # Series pay for themselves where there are many rows.
+    weak = (b >= 1) & (b * c <= _WEAK * np.sqrt(variance)[:, None]) & (len(c) >= _MANY)
+    strength = np.where(weak, strength - 1e300, strength)
     order = np.argsort(-strength, axis=1)
     at = np.arange(len(c))[:, None]
     c, b, s, m = c[at, order], b[at, order], s[at, order], m[at, order]
     used = max(1, int(np.count_nonzero(m.any(axis=0))))
     log_still = (m * np.log(np.tanh(0.5 / b))).sum(axis=1)
-    return _Sums(c[:, :used], b[:, :used], s[:, :used], m[:, :used], variance, log_still)
+    c, b, s, m = c[:, :used], b[:, :used], s[:, :used], m[:, :used]
+    strong = min(max(1, int(np.count_nonzero(~weak, axis=1).max(initial=0))), used)
+    rest = slice(strong, None)
+    series, beyond = _series(c[:, rest], b[:, rest], s[:, rest], m[:, rest])
+    return _Sums(c, b, s, m, variance, log_still, strong, series, beyond)
+
+
+def _series(c: Floats, b: Floats, s: Floats, m: Floats) -> tuple[Floats, Floats]:
+    """The coefficients of t², t⁴, … in Σ −m log(1 + s(1 − cos ct)), and of what is left out.
+
+    With 1 + s(1 − cos x) = 1 + Σ h_k x^2k, the logarithm's coefficients are
+    a_k = h_k − Σ_{j<k} (j/k) a_j h_{k−j}. Where bct ≤ 1/2, those from order K on add up to at
+    most 2(bct)^2K / K · 4/3.
+    """
+    found = np.zeros((len(c), _ORDERS))
+    if not c.shape[1]:
+        return found, np.zeros(len(c))
+    square = c * c
+    h = [s * ((-1) ** (k + 1) / math.factorial(2 * k)) for k in range(1, _ORDERS + 1)]
+    a: list[Floats] = []
+    power = m
+    for k in range(_ORDERS):
+        each = h[k].copy()
+        for j in range(k):
+            each -= (j + 1) / (k + 1) * a[j] * h[k - j - 1]
+        a.append(each)
+        power = power * square
+        found[:, k] = -np.einsum("ij,ij->i", power, each)
+    order = _ORDERS + 1
+    beyond = np.einsum("ij,ij->i", m, np.square(b * c) ** order) * (8 / 3 / order)
+    return found, beyond
 
 
 def _on_lattice(whole: Floats, s: Floats, m: Floats, level: float, span: float) -> float:
@@ -222,14 +267,35 @@ def _terms(
     log_phi *= -sums.m[:, :1]
     log_phi += bump
     row, column = np.nonzero(log_phi > cut)
-    t, log_phi, cut = grid[row, column], log_phi[row, column], cut[column]
-    classes = sums.c.shape[1]
-    for j in range(1, classes):
-        if len(t) * (classes - j) <= _FEW:
-            half = np.sin(0.5 * sums.c[row, j:] * t[:, None])
+    left = row, grid[row, column], log_phi[row, column], cut[column]
+    row, t, log_phi, cut = _further(sums, range(1, sums.strong), *left)
+    if sums.strong < sums.c.shape[1]:
+        # Near 0 the weak classes by their series: what that leaves out is far below the slack.
+        widest = (sums.b * sums.c)[:, sums.strong :].max(axis=1)
+        near = sums.beyond[row] * t ** (2 * _ORDERS + 2) <= slack / 1000
+        near &= widest[row] * t <= 0.5
+        rest, far = range(sums.strong, sums.c.shape[1]), ~near
+        others = _further(sums, rest, row[far], t[far], log_phi[far], cut[far])
+        row, t, log_phi = row[near], t[near], log_phi[near]
+        square, total = t * t, np.zeros(len(t))
+        for order in reversed(range(_ORDERS)):
+            total = (total + sums.series[row, order]) * square
+        row, t = np.concatenate([row, others[0]]), np.concatenate([t, others[1]])
+        log_phi = np.concatenate([log_phi + total, others[2]])
+    return row, t, np.exp(log_phi)
+
+
+def _further(
+    sums: _Sums, columns: range, row: Ints, t: Floats, log_phi: Floats, cut: Floats
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """The terms with these classes taken in too, without those that fall below their cut."""
+    for j in columns:
+        if len(t) * (columns.stop - j) <= _FEW:
+            some = slice(j, columns.stop)
+            half = np.sin(0.5 * sums.c[row, some] * t[:, None])
             half *= half
-            half *= 2 * sums.s[row, j:]
-            log_phi = log_phi - np.einsum("ij,ij->i", np.log1p(half), sums.m[row, j:])
+            half *= 2 * sums.s[row, some]
+            log_phi = log_phi - np.einsum("ij,ij->i", np.log1p(half), sums.m[row, some])
             break
         s_j = sums.s[row, j]
         one = 1 + s_j - s_j * np.cos(sums.c[row, j] * t)
@@ -237,7 +303,7 @@ def _terms(
         keep = log_phi > cut
         if np.count_nonzero(keep) < 0.9 * len(t):
             row, t, log_phi, cut = row[keep], t[keep], log_phi[keep], cut[keep]
-    return row, t, np.exp(log_phi)
+    return row, t, log_phi, cut
 
 
 def _solve(
