@@ -51,11 +51,16 @@ def error_curves(
             f'stroke="#dddddd"/><text x="{_LEFT - 6}" y="{height + 4:.1f}" '
             f'text-anchor="end">{label}</text>'
         )
-    for length in lengths[:: max(1, len(lengths) // 7)].tolist():
-        parts.append(
-            f'<text x="{x(length):.1f}" y="{_TOP + down + 16}" text-anchor="middle">'
-            f"{length:,}</text>"
-        )
+    taken = 0.0  # up to here there are labels
+    for length in lengths.tolist():
+        label = f"{length:,}"
+        half = 3.5 * len(label)
+        if x(length) - half > taken:
+            taken = x(length) + half + 8
+            parts.append(
+                f'<text x="{x(length):.1f}" y="{_TOP + down + 16}" text-anchor="middle">'
+                f"{label}</text>"
+            )
     parts.append(
         f'<text x="{_LEFT + across / 2:.0f}" y="{_HEIGHT - 8}" text-anchor="middle">'
         f"cells in the range</text>"
