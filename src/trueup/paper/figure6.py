@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import HaarCounts, Question, TreeCounts, UnitCounts
+from trueup.ask import HaarCounts, HatCounts, Question, TreeCounts, UnitCounts
 from trueup.axis import Axis
 from trueup.infer import infer
 from trueup.measurement import Measurement
@@ -31,6 +31,7 @@ QUESTIONS: dict[str, Callable[[int], Question]] = {
     "binary tree": lambda n: TreeCounts(n, branching=2),
     "best tree": lambda n: TreeCounts(n),
     "wavelet": lambda n: HaarCounts(n),
+    "hats": lambda n: HatCounts(n),
 }
 
 
@@ -79,6 +80,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
     Estimator("H̄ ≥ 0", "binary tree", nonnegative, ORANGE),
     Estimator("wavelet", "wavelet", released, BROWN, "", "6 3"),
     Estimator("best tree", "best tree", released, BLUE),
+    Estimator("hats", "hats", released, BLUE, "", "2 2"),
     Estimator("best tree ≥ 0", "best tree", nonnegative, GREEN),
     Estimator("L̃ ≥ 0", "unit counts", nonnegative, PINK),
 )
