@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from trueup.uncertainty import (
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from trueup._kernels.hats import HatTables
+    from trueup._kernels.hat_tables import HatTables
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def noise_law(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: s
     return NoiseLaw(roots, each, counts, law)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class HatErrors:
     """The error of ranges after least squares on leaves and hats.
 
@@ -80,15 +80,9 @@ class HatErrors:
     law: str = "discrete"
 
     @cached_property
-    def _logs(self) -> Floats:
-        """The logarithm of the noise variance of every answer."""
-        each = [log_noise_variance(scale, self.law) for scale in self.scales]
-        return np.repeat(each, self.lengths)
-
-    @cached_property
     def _unit(self) -> float:
-        """The same for an inner cell: all others are taken relative to it."""
-        return float(self._logs[min(self.strides[0], self.size - 1) if self.strides else 0])
+        """The logarithm of the noise variance of an inner cell: all others are relative to it."""
+        return _noise(self).unit
 
     @cached_property
     def _per_weight(self) -> Floats:
@@ -114,16 +108,7 @@ class HatErrors:
     @cached_property
     def tables(self) -> HatTables:
         """What least squares and variances need, whatever the answers."""
-        from trueup._kernels.hats import NOT_ASKED, hat_tables
-
-        relative = np.exp(np.clip(self._logs - self._unit, -300.0, 300.0))
-        variances = self._all(relative[self.size :], NOT_ASKED) * self._per_weight**2
-        variances = np.clip(variances, 1e-9, NOT_ASKED)
-        if not self.strides:
-            return hat_tables(self.size, (), ())
-        last = (self.size - 1) // self.strides[0] * self.strides[0]
-        first, final = relative[: self.strides[0]], relative[last : self.size]
-        return hat_tables(self.size, self.strides, variances, first, final)
+        return _noise(self).tables
 
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The least-squares cells, from the noisy answers."""
@@ -165,7 +150,7 @@ class HatErrors:
         Noisy cells that read value · variance, and hats that read 0, are fitted to (A'WA)⁻¹ times
         the values; the multipliers of the hats are minus W A times that.
         """
-        from trueup._kernels.hats import cell_variances
+        from trueup._kernels.hat_tables import cell_variances
         from trueup._kernels.lines import hat_lines
 
         variances = cell_variances(self.tables)
@@ -178,6 +163,52 @@ class HatErrors:
         """The law of the error of a combination of ranges; O(cells)."""
         each = self.coefficients(cell_values(combination, self.size)[None])[0]
         return noise_law(np.split(each, np.cumsum(self.lengths)[:-1]), self.scales, self.law)
+
+
+@dataclass(frozen=True)
+class _HatNoise:
+    """The tables of hats of this noise, and the logarithm of an inner cell's variance."""
+
+    tables: HatTables
+    unit: float
+
+
+@lru_cache(maxsize=32)
+def _noise(hats: HatErrors) -> _HatNoise:
+    """Kept for some while: many releases of one question have the same tables."""
+    from trueup._kernels.hat_tables import NOT_ASKED, hat_tables
+
+    ends = np.concatenate([[0], np.cumsum(hats.lengths)])
+    logs = np.array([log_noise_variance(scale, hats.law) for scale in hats.scales])
+
+    def of(start: int, stop: int) -> Floats:
+        """The logarithm of the noise variance of these answers."""
+        return np.repeat(logs, np.diff(np.clip(ends, start, stop)))
+
+    if not hats.strides:
+        return _HatNoise(hat_tables(hats.size, (), ()), float(logs[0]))
+    inner = min(hats.strides[0], hats.size - 1)
+    unit = float(of(inner, inner + 1)[0])
+
+    def relative(start: int, stop: int) -> Floats:
+        return np.exp(np.clip(of(start, stop) - unit, -300.0, 300.0))
+
+    variances: list[Floats] = []
+    start = hats.size
+    for k in hats.strides:
+        left_out = 0 if hats.ends or k < hats.strides[-1] else 1
+        stop = start - (-hats.size // k) + 1 - 2 * left_out
+        if stop in ends and np.searchsorted(ends, stop) - np.searchsorted(ends, start) == 1:
+            each = relative(start, start + 1)  # one for all: nothing grows with the cells
+            each = np.repeat(each, stop - start) if left_out else each
+        else:
+            each = relative(start, stop)
+        each = np.pad(each / (2 * k) ** 2, left_out, constant_values=NOT_ASKED)
+        variances.append(np.clip(each, 1e-9, NOT_ASKED))
+        start = stop
+    last = (hats.size - 1) // hats.strides[0] * hats.strides[0]
+    first, final = relative(0, min(hats.strides[0], hats.size)), relative(last, hats.size)
+    return _HatNoise(hat_tables(hats.size, hats.strides, variances, first, final), unit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,11 +36,18 @@ def test_a_goal_says_what_epsilon_it_needs(run: Run) -> None:
     assert "needs epsilon = " in run("plan", "--integers", 0, 99, "--within", 50).out
 
 
-@pytest.mark.parametrize("workload", ["ranges", "prefixes", "cells"])
+@pytest.mark.parametrize("workload", ["ranges", "prefixes", "lengths", "cells"])
 def test_every_workload_has_a_best_question(run: Run, workload: str) -> None:
     found = run("plan", "--integers", 0, 99, "--workload", workload, "--json").json
     best = min(s["mean_squared_error"] for s in found["strategies"])
     assert best > 0
+
+
+def test_counts_that_are_shown_have_a_best_question_of_their_own(run: Run) -> None:
+    found = run("plan", "--integers", 0, 999, "--nonnegative", "--json").json
+    planned = tu.plan(tu.Axis.integers("value", 0, 999), 1, nonnegative=True)
+    assert found["best"] == planned.best.to_json()
+    assert found["best"]["kind"] == "tree"
 
 
 @pytest.mark.parametrize(

@@ -150,3 +150,28 @@ def test_bad_input_costs_nothing(
     assert says in ran.err
     assert ran.err.count("\n") == 1
     assert not (tmp_path / "a.ledger").exists() or left(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("strategy", "question"),
+    [
+        ("tree", tu.TreeCounts),
+        ("hats", tu.HatCounts),
+        ("cells", tu.UnitCounts),
+        ("best", tu.HatCounts),
+    ],
+)
+def test_a_strategy_is_asked_by_name(
+    run: Run, people: Path, tmp_path: Path, strategy: str, question: type
+) -> None:
+    ran = run("measure", people, *AXIS, *PAY, "--strategy", strategy, "-o", "m.parquet")
+    assert (ran.code, ran.err) == (0, "")
+    assert tu.load(tmp_path / "m.parquet").question == question(tu.Axis.integers("age", 0, 99))
+
+
+def test_unknown_strategies_cost_nothing(run: Run, people: Path, tmp_path: Path) -> None:
+    for words in (["--strategy", "wavelet"], ["--strategy", "tree", "--branching", 2]):
+        ran = run("measure", people, *AXIS, *PAY, *words, "-o", "m.parquet")
+        assert ran.code == 1
+        assert "--strategy" in ran.err
+    assert not (tmp_path / "a.ledger").exists()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup._kernels.hats import NOT_ASKED, HatTables, hat_tables
+from trueup._kernels.hat_tables import NOT_ASKED, HatTables, hat_tables
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,9 @@ class DenseHats:
     def tables(self) -> HatTables:
         k = self.strides[0]
         last = (self.size - 1) // k * k
-        return hat_tables(self.size, self.strides, self.noise, self.cells[:k], self.cells[last:])
+        cuts = np.cumsum([-(-self.size // stride) + 1 for stride in self.strides])[:-1]
+        noise = np.split(self.noise, cuts)
+        return hat_tables(self.size, self.strides, noise, self.cells[:k], self.cells[last:])
 
 
 def random_hats(seed: int, most: int) -> DenseHats:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from trueup._kernels.hat_tables import hat_tables
 from trueup._kernels.hat_variance import mean_variances, range_variances
-from trueup._kernels.hats import hat_tables
 
 from .hats_written_out import random_hats
 

@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse import csc_array, diags_array, eye_array, vstack
 from scipy.sparse.linalg import spsolve
 
-from trueup._kernels.hats import cell_variances, hat_tables, solve
+from trueup._kernels.hat_tables import cell_variances, hat_tables
+from trueup._kernels.hats import solve
 
 from .hats_written_out import random_hats
 

@@ -23,6 +23,9 @@ QUESTIONS = {
     "skipping": tu.TreeCounts(101, radices=(4, 3, 9), shares=(0, "0.5", 0, "0.5")),
     "haar": tu.HaarCounts(128),
     "haar of 77": tu.HaarCounts(77),
+    "hats": tu.HatCounts(100),
+    "two strides of hats": tu.HatCounts(90, (4, 12), ends=False),
+    "hats with ends": tu.HatCounts(70, (4, 20), ("0.2", "0.5", "0.3"), ends=True),
     "hierarchy": tu.TreeCounts(PLACES, shares=("0.2", "0.3", "0.5")),
 }
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,13 +15,26 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    ("size", "goal"), [(365, 95), (1024, 155), (4096, 262), (65536, 615), (86_400, 666)]
+    ("size", "tree", "hats"),
+    [
+        (365, 95, 80),
+        (1024, 155, 131),
+        (4096, 262, 212),
+        (65536, 615, 490),
+        (86_400, 666, 530),
+        (1 << 20, 1200, 940),
+    ],
 )
-def test_the_best_question_reaches_its_goal(size, goal):
+def test_tree_and_hats_reach_their_goals(size, tree, hats):
     found = tu.plan(size, epsilon=1)
-    assert found.best_strategy.continuous <= goal
-    assert found.best_strategy.mean <= goal
-    assert found.best == tu.TreeCounts(size)
+    for name, goal, question in (
+        ("best tree", tree, tu.TreeCounts(size)),
+        ("hats", hats, tu.HatCounts(size)),
+    ):
+        assert found[name].continuous <= goal
+        assert found[name].mean <= goal
+        assert found[name].question == question
+    assert found.best == tu.HatCounts(size)
 
 
 SIZES = [1, 2, 3, 5, 7, 11, 13, 23, 41, 67, 101, 997, 7919, 123_457, 999_983]
@@ -40,7 +54,9 @@ def test_known_figures_of_the_papers_strategies():
     assert [round(s.continuous) for s in found.strategies[:4]] == [2732, 3381, 778, 685]
 
 
-@pytest.mark.parametrize("which", ["best tree", "Haar wavelet", "the paper's tree, inferred (H̄)"])
+@pytest.mark.parametrize(
+    "which", ["hats", "best tree", "Haar wavelet", "the paper's tree, inferred (H̄)"]
+)
 def test_the_mean_error_is_what_experiments_show(which):
     strategy = tu.plan(4096, epsilon=1)[which]
     seen = []
@@ -67,12 +83,13 @@ def test_errors_of_given_ranges_are_those_of_the_release():
 @pytest.mark.parametrize(
     ("workload", "goal"),
     [
-        ("prefixes", 193),
+        ("prefixes", 160),
         ("unit counts", 2),
-        (tu.Workload.lengths(range(1, 65)), 48),
-        (tu.Workload.mix({"unit counts": 1, "all ranges": 1}), 140),
+        ("log-uniform lengths", 125),
+        (tu.Workload.lengths(range(1, 65)), 42),
+        (tu.Workload.mix({"unit counts": 1, "all ranges": 1}), 112),
     ],
-    ids=["prefixes", "unit counts", "short", "mix"],
+    ids=["prefixes", "unit counts", "log-uniform", "short", "mix"],
 )
 def test_other_workloads_get_their_own_best(workload, goal):
     found = tu.plan(4096, 1, workload)
@@ -90,7 +107,37 @@ def test_a_hierarchy_is_planned_by_its_own_levels():
 
 def test_at_a_large_epsilon_another_question_may_be_best():
     assert isinstance(tu.plan(64, 20).best, tu.UnitCounts)
-    assert isinstance(tu.plan(64, 1).best, tu.TreeCounts)
+    assert isinstance(tu.plan(64, 1).best, tu.HatCounts)
+
+
+@pytest.mark.parametrize("size", [1, 2, 20, 33, 34, 50, 101, 1000])
+@pytest.mark.parametrize("workload", ["all ranges", "prefixes", "log-uniform lengths"])
+def test_the_best_has_the_least_error_of_all(size, workload):
+    found = tu.plan(size, 1, workload)
+    assert found.best_strategy.mean <= min(s.mean for s in found.strategies) * (1 + 1e-12)
+    assert found.best_strategy.question.price() == 1
+
+
+@pytest.mark.parametrize("workload", ["all ranges", "prefixes", "log-uniform lengths"])
+def test_counts_that_are_shown_are_asked_of_a_tree_that_knows_its_total(workload):
+    found = tu.plan(4096, 1, workload, nonnegative=True)
+    assert found.best.shares[0] == Fraction(1, 10)
+    assert found.best.radices == tu.TreeCounts(4096).radices
+    assert "before counts are made non-negative" in str(found)
+
+
+def test_short_ranges_that_are_shown_are_asked_of_their_own_tree():
+    short = tu.Workload.lengths(range(1, 65))
+    found = tu.plan(4096, 1, short, nonnegative=True)
+    assert found.best_strategy.mean <= 1.5 * found["best tree"].mean
+    assert isinstance(tu.plan(4096, 1, "unit counts", nonnegative=True).best, tu.UnitCounts)
+
+
+def test_a_hierarchy_that_is_shown_keeps_its_levels():
+    place = tu.Axis.hierarchy("place", {f"s{i}": [f"c{i}{j}" for j in range(9)] for i in range(7)})
+    found = tu.plan(place, 1, nonnegative=True)
+    assert found.best.levels == tuple(place.levels())
+    assert found.best.shares[0] == Fraction(1, 10)
 
 
 def test_errors_by_length_agree_with_single_ranges():
@@ -108,7 +155,7 @@ def test_the_table_names_the_best_and_the_picture_is_a_picture():
     found = tu.plan(tu.Axis.integers("age", 0, 199), 1)
     lines = found.table().splitlines()
     assert len(lines) == 2 + len(found.strategies)
-    assert [line for line in lines if "**best tree**" in line]
+    assert [line for line in lines if "**hats**" in line]
     assert str(found).startswith("Expected squared error over all ranges of 'age'")
     svg = ElementTree.fromstring(found.picture())
     curves = svg.findall("{http://www.w3.org/2000/svg}polyline")
@@ -143,6 +190,7 @@ def test_the_page_shows_what_the_code_prints():
         ({"workload": "all"}, "A workload is one of"),
         ({"workload": tu.Workload.lengths([1000])}, "do not fit"),
         ({"neighbours": "both"}, "neighbours must be"),
+        ({"nonnegative": "yes"}, "True or False"),
         ({"rows_per_unit": 0}, "at least 1"),
     ],
 )

@@ -15,6 +15,7 @@ WORKLOADS = [
     tu.Workload.prefixes(),
     tu.Workload.unit_counts(),
     tu.Workload.lengths([3, 40]),
+    tu.Workload.log_uniform(),
     tu.Workload.given([(0, 18), (18, 65)]),
     tu.Workload.mix({"prefixes": 1, "unit counts": 1}),
 ]
@@ -58,7 +59,7 @@ def test_given_ranges_are_in_axis_units():
     assert (starts[0], stops[0]) == (152, 244)
 
 
-@pytest.mark.parametrize("made", ["all ranges", "prefixes", "unit counts"])
+@pytest.mark.parametrize("made", ["all ranges", "prefixes", "unit counts", "log-uniform lengths"])
 def test_names_stand_for_workloads(made):
     assert as_workload(made).words == made
 

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
-from trueup._kernels.hats import HatTables, solve_into, state_starts
+from trueup._kernels.hat_tables import HatTables, state_starts
+from trueup._kernels.hats import solve_into
 from trueup._kernels.tree import down, up
 
 Floats = npt.NDArray[np.float64]

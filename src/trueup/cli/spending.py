@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts, check_neighbours
+from trueup.ask import (
+    HatCounts,
+    Neighbours,
+    Question,
+    SortedCounts,
+    TreeCounts,
+    UnitCounts,
+    check_neighbours,
+)
 from trueup.axis import Axis
 from trueup.cli import axes, remote
 from trueup.cli.output import AsJson, confirm, emit, number, say, table, waiting
@@ -158,6 +166,10 @@ def measure_command(
     branching: Annotated[
         int | None, typer.Option("--branching", help="The paper's tree of this fan-out.")
     ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option("--strategy", help="tree (the best one), hats, cells, or best, the plan's."),
+    ] = None,
     by: Annotated[
         str | None, typer.Option("--by", help="Sorted counts of a column's values, with --groups.")
     ] = None,
@@ -232,7 +244,8 @@ def measure_command(
     options = axes.AxisOptions(
         column, span, bins, integers, edges, categories, dates, every, ipv4, prefix, hierarchy
     )
-    question = _question(options, dataset, branching, (by, groups), (degrees, nodes, graph))
+    asked = Asked(branching, strategy, cost)
+    question = _question(options, dataset, asked, (by, groups), (degrees, nodes, graph))
     if output.suffix not in (".parquet", ".json"):
         raise InputError(f"A measurement must end in .parquet or .json, got {output.name!r}.")
     owner = door.open(_ends(degrees), graph)
@@ -276,10 +289,38 @@ def _ends(degrees: str | None) -> tuple[str, str] | None:
     return parts[0], parts[1]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is to be asked of an axis, as the options say."""
+
+    branching: int | None
+    strategy: str | None
+    epsilon: Fraction
+
+    def of(self, axis: Axis) -> Question:
+        """The question; the paper's tree if a branching is given, else the best tree."""
+        if self.branching is not None and self.strategy is not None:
+            raise InputError("Give --branching or --strategy, not both.")
+        match self.strategy:
+            case None | "tree":
+                return TreeCounts(axis, branching=self.branching)
+            case "hats":
+                return HatCounts(axis)
+            case "cells":
+                return UnitCounts(axis)
+            case "best":
+                from trueup.plan import plan
+
+                return plan(axis, self.epsilon).best
+        raise InputError(
+            f"--strategy must be one of tree, hats, cells, best, got {self.strategy!r}."
+        )
+
+
 def _question(
     options: axes.AxisOptions,
     dataset: Dataset | None,
-    branching: int | None,
+    asked: Asked,
     sorted_by: tuple[str | None, int | None],
     edges: tuple[str | None, int | None, str],
 ) -> Question:
@@ -303,7 +344,7 @@ def _question(
         axis = dataset.axis(options.column)
     elif options.column is None:
         raise InputError("Name the column to count: --column.")
-    return TreeCounts(axis, branching=branching)
+    return asked.of(axis)
 
 
 def plan_command(
@@ -320,8 +361,12 @@ def plan_command(
     hierarchy: axes.Hierarchy = None,
     epsilon: Epsilon = None,
     workload: Annotated[
-        str, typer.Option("--workload", help="What will be asked: ranges, prefixes or cells.")
+        str,
+        typer.Option("--workload", help="What will be asked: ranges, prefixes, lengths or cells."),
     ] = "ranges",
+    nonnegative: Annotated[
+        bool, typer.Option("--nonnegative", help="The best if counts are shown non-negative.")
+    ] = False,
     within: Annotated[
         float | None, typer.Option("--within", help="A goal: errors within this many counts …")
     ] = None,
@@ -340,13 +385,18 @@ def plan_command(
             "Declare the axis: --integers, --range and --bins, --edges, --dates, --categories, "
             "--ipv4 or --hierarchy."
         )
-    known = {"ranges": "all ranges", "prefixes": "prefixes", "cells": "unit counts"}
+    known = {
+        "ranges": "all ranges",
+        "prefixes": "prefixes",
+        "lengths": "log-uniform lengths",
+        "cells": "unit counts",
+    }
     if workload not in known:
         raise InputError(f"--workload must be one of {', '.join(known)}, got {workload!r}.")
     asked = known[workload]
     needed = None if within is None else epsilon_for(axis, within, level, asked)
     cost = positive(epsilon) if epsilon is not None else (needed or Fraction(1))
-    found = plan(axis, cost, asked)
+    found = plan(axis, cost, asked, nonnegative=nonnegative)
     typical = error_for(axis, cost, level, asked)
     facts = {
         "axis": axis.to_json(),

@@ -19,8 +19,9 @@ from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.plan.figures import Planned, figures_of
 from trueup.plan.goals import epsilon_for, error_for
+from trueup.plan.hats import best_hats
 from trueup.plan.picture import error_curves
-from trueup.plan.search import best_branching, best_own_levels, best_question
+from trueup.plan.search import best_branching, best_own_levels, best_question, shown_question
 from trueup.plan.workload import Figures, Workload, as_workload, default_workload
 
 __all__ = ["Plan", "Strategy", "Workload", "epsilon_for", "error_for", "plan"]
@@ -49,23 +50,30 @@ class Plan:
     the real line, which tables elsewhere give. None of it looks at data.
 
     >>> found = plan(365, epsilon=1)
-    >>> found.best.radices, round(found[-1].mean, 1)
-    ((18, 21), 92.8)
+    >>> found.best.strides, round(found["hats"].mean, 1), round(found["best tree"].mean, 1)
+    ((25,), 78.9, 92.8)
     """
 
     axis: Axis
     epsilon: Fraction
     workload: Workload
     strategies: tuple[Strategy, ...]
+    nonnegative: bool = False
 
     @property
     def best(self) -> Planned:
-        """The question whose answers have the least mean error."""
+        """The question to ask: of the least mean error, or best for non-negative counts."""
         return self.best_strategy.question
 
     @cached_property
     def best_strategy(self) -> Strategy:
-        """The strategy of least mean error; of equal ones, the simplest."""
+        """The strategy of least mean error; of equal ones, the simplest.
+
+        For counts that are to be shown non-negative the errors of least squares do not decide:
+        it is the last one, which a rule from measurements names.
+        """
+        if self.nonnegative:
+            return self.strategies[-1]
         least = min(strategy.mean for strategy in self.strategies)
         return next(s for s in self.strategies if s.mean <= least * (1 + 1e-12))
 
@@ -107,6 +115,7 @@ class Plan:
         return (
             f"Expected squared error over {self.workload.words} of '{self.axis.name}' "
             f"({self.axis.size:,} cells) at epsilon = {self.epsilon}"
+            + (", before counts are made non-negative" if self.nonnegative else "")
         )
 
     def picture(self) -> str:
@@ -128,28 +137,34 @@ def plan(
     epsilon: object = 1,
     workload: object = None,
     *,
+    nonnegative: bool = False,
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
 ) -> Plan:
     """The expected error of each way to ask, for an axis (or a number of cells) and ε.
 
     The workload is all ranges unless said otherwise; for a hierarchy of labels, whose order means
-    nothing, all its levels alike. The best tree is searched for the workload, with noise on the
-    real line; at an ε so large that noise is mostly 0 another strategy may beat it, and then that
-    one is `best`.
+    nothing, all its levels alike. Tree and hats are searched for the workload, with noise on the
+    real line; at an ε so large that noise is mostly 0 another strategy may beat them, and then
+    that one is `best`. With `nonnegative` the best is the question for counts that are shown
+    non-negative, where many cells may be empty. It all follows from public facts.
 
-    >>> print(plan(1024, epsilon=1).best.radices)
+    >>> plan(1024, epsilon=1).best.strides
+    (12, 132)
+    >>> plan(1024, epsilon=1, nonnegative=True).best.radices
     (9, 10, 12)
     """
     axis = as_axis(axis)
     epsilon = positive(epsilon)
     check_neighbours(neighbours)
+    if nonnegative not in (True, False):
+        raise InputError(f"nonnegative must be True or False, got {nonnegative!r}.")
     if whole_number(rows_per_unit, "rows_per_unit") < 1:
         raise InputError(f"rows_per_unit must be at least 1, got {rows_per_unit}.")
     chosen = default_workload(axis) if workload is None else as_workload(workload)
     chosen.check(axis)
     found = []
-    for name, question, inferred in _questions(axis, chosen):
+    for name, question, inferred in _questions(axis, chosen, nonnegative):
         figures, continuous = (
             figures_of(
                 question,
@@ -163,10 +178,12 @@ def plan(
         )
         means = chosen.mean(figures, axis), chosen.mean(continuous, axis)
         found.append(Strategy(name, question, figures, *means, chosen.worst(figures, axis)))
-    return Plan(axis, epsilon, chosen, tuple(found))
+    return Plan(axis, epsilon, chosen, tuple(found), nonnegative)
 
 
-def _questions(axis: Axis, workload: Workload) -> list[tuple[str, Planned, bool]]:
+def _questions(
+    axis: Axis, workload: Workload, nonnegative: bool
+) -> list[tuple[str, Planned, bool]]:
     """Each strategy's name, its question, and whether answers are inferred; simplest first."""
     found: list[tuple[str, Planned, bool]] = [("cells alone (L̃)", UnitCounts(axis), True)]
     if axis.size > 1:
@@ -182,6 +199,11 @@ def _questions(axis: Axis, workload: Workload) -> list[tuple[str, Planned, bool]
             own = best_own_levels(axis, workload)
             found.append(("the axis's own levels, best shares", own, True))
     found.append(("best tree", best_question(axis, workload), True))
+    hats = None if isinstance(axis.cells, HierarchyCells) else best_hats(axis, workload)
+    if hats is not None:
+        found.append(("hats", hats, True))
+    if nonnegative:
+        found.append(("for non-negative counts", shown_question(axis, workload), True))
     return found
 
 

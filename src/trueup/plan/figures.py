@@ -12,13 +12,15 @@ import numpy.typing as npt
 from trueup._kernels import haar, irregular_error, length_error, tree_error, worst_range
 from trueup._kernels.fewest_nodes import FewestNodes
 from trueup._kernels.tree_variance import TreeVariance
-from trueup.ask import HaarCounts, Neighbours, TreeCounts, UnitCounts
+from trueup.ask import HaarCounts, HatCounts, Neighbours, TreeCounts, UnitCounts
 from trueup.errors import InputError
+from trueup.linear_errors import HatErrors
+from trueup.plan.hats import HatFigures
 from trueup.plan.workload import Figures
 from trueup.uncertainty import log_noise_variance
 
 Floats = npt.NDArray[np.float64]
-Planned = UnitCounts | TreeCounts | HaarCounts
+Planned = UnitCounts | TreeCounts | HaarCounts | HatCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,11 @@ def figures_of(
 ) -> Figures:
     """The expected errors of a question: after inference, or (H̃) by the fewest noisy nodes."""
     unit = question.price(neighbours) * rows_per_unit / epsilon
+    if isinstance(question, HatCounts):
+        lengths = tuple(length for length, _ in question.blocks)
+        scales = tuple(unit / weight for _, weight in question.blocks)
+        size, strides, ends = question.size, question.strides, question.ends
+        return HatFigures(HatErrors(size, strides, ends, lengths, scales, law))
     logs = [log_noise_variance(unit / weight, law) for _, weight in question.blocks]
     if isinstance(question, UnitCounts):
         return TreeFigures(TreeVariance(question.shape, (0.0, 1.0)), math.exp(logs[0]))

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
-from trueup.ask import Neighbours, TreeCounts, UnitCounts, check_neighbours
+from trueup.ask import HatCounts, Neighbours, TreeCounts, UnitCounts, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
+from trueup.axis.labels import HierarchyCells
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.infer import errors_of
+from trueup.linear_errors import HatErrors
 from trueup.plan.figures import figures_of
+from trueup.plan.hats import best_hats
 from trueup.plan.search import best_question
 from trueup.plan.workload import as_workload, default_workload
 from trueup.release.estimate import check_level
+from trueup.uncertainty import Law, NoiseLaw
 
 _SAMPLED = 2000
 
@@ -41,7 +46,7 @@ def error_for(
     `Estimate.interval` will give for such an answer.
 
     >>> round(error_for(4096, epsilon=1), 1)
-    31.7
+    28.4
     """
     check_level(level)
     goal = _Goal.of(axis, workload, worst, neighbours, rows_per_unit)
@@ -61,7 +66,7 @@ def epsilon_for(
     """The least ε, to three figures, at which `error_for` is no more than `within` counts.
 
     >>> epsilon_for(4096, within=50)
-    Fraction(637, 1000)
+    Fraction(569, 1000)
     """
     check_level(level)
     real = isinstance(within, (int, float, np.number)) and not isinstance(within, bool)
@@ -91,7 +96,7 @@ def epsilon_for(
 class _Goal:
     """The questions that may be best, each with the range that stands for its answers."""
 
-    candidates: tuple[tuple[UnitCounts | TreeCounts, int, int, float], ...]
+    candidates: tuple[_Candidate, ...]
     neighbours: Neighbours
     rows_per_unit: int
 
@@ -107,24 +112,58 @@ class _Goal:
         chosen.check(axis)
         starts, stops, _ = chosen.sample(axis, _SAMPLED)
         candidates = []
-        for question in (UnitCounts(axis), best_question(axis, chosen)):
+        hats = None if isinstance(axis.cells, HierarchyCells) else best_hats(axis, chosen)
+        for question in (UnitCounts(axis), best_question(axis, chosen), hats):
+            if question is None:
+                continue
             figures = figures_of(question, Fraction(1), law="continuous")
             goal = chosen.worst(figures, axis) if worst else chosen.mean(figures, axis)
             errors = figures.range_variances(starts, stops)
             nearest = int(np.argmin(np.abs(errors - goal)))
             times = math.sqrt(goal / errors[nearest])  # the rest of the way to the goal
-            candidates.append((question, int(starts[nearest]), int(stops[nearest]), times))
+            candidates.append(
+                _Candidate(question, int(starts[nearest]), int(stops[nearest]), times)
+            )
         return _Goal(tuple(candidates), neighbours, rows)
 
     def reach(self, epsilon: Fraction, level: float) -> float:
         """The half-width of the interval of the range that stands for all, of the best question."""
         found = []
-        for question, start, stop, times in self.candidates:
-            unit = question.price(self.neighbours) * self.rows_per_unit / epsilon
-            scales = [unit / weight for _, weight in question.blocks]
-            law = errors_of(question, scales, "discrete").noise_law((((start, stop), 1.0),))
-            found.append(times * law.half_width(level))
+        for each in self.candidates:
+            unit = each.question.price(self.neighbours) * self.rows_per_unit / epsilon
+            found.append(each.times * each.noise_law(unit).half_width(level))
         return min(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A question, a range whose error is near the goal, and how many times it is the goal."""
+
+    question: UnitCounts | TreeCounts | HatCounts
+    start: int
+    stop: int
+    times: float
+
+    def noise_law(self, unit: Fraction) -> Law:
+        """The law of the range's error, with noise of scale unit/weight."""
+        if isinstance(self.question, HatCounts):
+            return replace(self._hat_law, scales=float(unit) * self._hat_law.scales)
+        scales = [unit / weight for _, weight in self.question.blocks]
+        combination = (((self.start, self.stop), 1.0),)
+        return errors_of(self.question, scales, "discrete").noise_law(combination)
+
+    @cached_property
+    def _hat_law(self) -> NoiseLaw:
+        """The same for a unit of 1.
+
+        What each answer counts for takes time in the number of cells, and hardly depends on ε: it
+        is taken once, as of noise on the real line.
+        """
+        blocks = self.question.blocks
+        scales = [1 / weight for _, weight in blocks]
+        errors = errors_of(self.question, scales, "continuous")
+        assert isinstance(errors, HatErrors)
+        return replace(errors.noise_law((((self.start, self.stop), 1.0),)), law="discrete")
 
 
 def _three_figures(epsilon: Fraction) -> Fraction:

@@ -17,13 +17,15 @@ from trueup._kernels.radices import (
 from trueup._kernels.shape import Shape
 from trueup._kernels.tree_error import mean_over_prefixes, mean_over_ranges
 from trueup._kernels.tree_variance import TreeVariance
-from trueup.ask import TreeCounts
+from trueup.ask import TreeCounts, UnitCounts
 from trueup.axis import Axis
 from trueup.axis.labels import HierarchyCells
 from trueup.plan.workload import Workload
 
 _SAMPLED = 400  # ranges looked at while searching, where there is no closed form quick enough
 _BRANCHINGS = range(2, 65)
+ROOT_SHARE = Fraction(1, 10)
+_NEAR = 1.5
 
 
 def tree_error(axis: Axis, workload: Workload) -> Error:
@@ -48,6 +50,38 @@ def best_question(axis: Axis, workload: Workload) -> TreeCounts:
         return TreeCounts(axis)
     radices, shares = best_tree(tree_error(axis, workload), axis.size)
     return TreeCounts(axis, radices=radices, shares=shares)
+
+
+def shown_question(axis: Axis, workload: Workload) -> UnitCounts | TreeCounts:
+    """The question whose non-negative counts are best where many cells may be empty.
+
+    The tree that is best for all ranges, with a tenth of ε for its root: a total that is known
+    well keeps the noise of empty cells from adding up. Where that tree is far from the best for
+    the workload, the workload's own tree likewise; where the cells alone are best, the cells. A
+    rule, from measurements (docs/plan.md): the error of non-negative counts depends on the data,
+    so that nothing public can tell it exactly.
+    """
+    if isinstance(axis.cells, HierarchyCells) or workload.by_level:
+        return _rooted(best_own_levels(axis, workload))
+    own = best_question(axis, workload)
+    if len(own.shares) < 3 or len(own.asked) == 1:
+        return UnitCounts(axis)
+    tree = _rooted(TreeCounts(axis))
+    error = tree_error(axis, workload)
+    usual, best = (
+        error(each.shape.widths, weights_of([float(share) for share in each.shares]))
+        for each in (tree, own)
+    )
+    return tree if usual <= _NEAR * best else _rooted(own)
+
+
+def _rooted(tree: TreeCounts) -> TreeCounts:
+    """The tree with a tenth of ε for its root."""
+    left = (1 - ROOT_SHARE) / (1 - tree.shares[0])
+    shares = (ROOT_SHARE, *(share * left for share in tree.shares[1:]))
+    if tree.levels:
+        return TreeCounts(tree.axis, levels=tree.levels, shares=shares)
+    return TreeCounts(tree.axis, radices=tree.radices, shares=shares)
 
 
 def best_branching(axis: Axis, workload: Workload) -> TreeCounts:

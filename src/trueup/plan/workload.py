@@ -15,7 +15,7 @@ from trueup.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Kind = Literal["ranges", "prefixes", "lengths", "given", "level", "mix"]
+Kind = Literal["ranges", "prefixes", "lengths", "log-uniform", "given", "level", "mix"]
 
 
 class Figures(Protocol):
@@ -41,8 +41,9 @@ class Figures(Protocol):
 class Workload:
     """A set of ranges, all equally likely, or a mix of such sets.
 
-    Made by `all_ranges`, `prefixes`, `unit_counts`, `lengths`, `given`, `level` and `mix`; where a
-    workload is wanted, the names "all ranges", "prefixes" and "unit counts" will do.
+    Made by `all_ranges`, `prefixes`, `unit_counts`, `log_uniform`, `lengths`, `given`, `level` and
+    `mix`; where a workload is wanted, the names "all ranges", "prefixes", "unit counts" and
+    "log-uniform lengths" will do.
 
     >>> Workload.mix({"unit counts": 3, Workload.lengths([7, 30]): 1}).words
     '75 % unit counts, 25 % ranges of 7 or 30 cells'
@@ -69,6 +70,11 @@ class Workload:
     def unit_counts() -> Workload:
         """Every single cell."""
         return Workload("lengths", "unit counts", sizes=(1,))
+
+    @staticmethod
+    def log_uniform() -> Workload:
+        """Ranges of 1, 2, 4, … cells up to the whole axis, each length equally likely."""
+        return Workload("log-uniform", "log-uniform lengths")
 
     @staticmethod
     def lengths(cells: Iterable[int]) -> Workload:
@@ -151,6 +157,25 @@ class Workload:
         starts = np.asarray(levels[self.named], np.int64)
         return starts, np.append(starts[1:], axis.size)
 
+    def cells(self, axis: Axis) -> Ints:
+        """The lengths that its ranges have, where they are a list."""
+        if self.kind == "lengths":
+            return np.array(self.sizes, np.int64)
+        doubling = 1 << np.arange(axis.size.bit_length())
+        return np.unique(np.append(doubling, axis.size)).astype(np.int64)
+
+    def longest(self, axis: Axis) -> int:
+        """How many cells its longest range has."""
+        match self.kind:
+            case "lengths":
+                return max(self.sizes)
+            case "mix":
+                return max(part.longest(axis) for part, _ in self.parts)
+            case "given" | "level":
+                starts, stops = self.spans(axis)
+                return int((stops - starts).max())
+        return axis.size
+
     def mean(self, figures: Figures, axis: Axis) -> float:
         """The expected squared error of an answer of this workload."""
         match self.kind:
@@ -158,8 +183,8 @@ class Workload:
                 return figures.mean_over_ranges()
             case "prefixes":
                 return figures.mean_over_prefixes()
-            case "lengths":
-                return float(figures.mean_by_length(self.sizes).mean())
+            case "lengths" | "log-uniform":
+                return float(figures.mean_by_length(self.cells(axis)).mean())
             case "mix":
                 return sum(share * part.mean(figures, axis) for part, share in self.parts)
         return float(figures.range_variances(*self.spans(axis)).mean())
@@ -185,8 +210,9 @@ class Workload:
                 stops = starts + 1 + ((n - starts) * v).astype(np.int64)
             case "prefixes":
                 starts, stops = np.zeros(number, np.int64), 1 + (n * u).astype(np.int64)
-            case "lengths":
-                sizes = np.array(self.sizes)[(len(self.sizes) * v).astype(np.int64)]
+            case "lengths" | "log-uniform":
+                known = self.cells(axis)
+                sizes = known[(len(known) * v).astype(np.int64)]
                 starts = ((n - sizes + 1) * u).astype(np.int64)
                 stops = starts + sizes
             case "mix":
@@ -209,6 +235,7 @@ def as_workload(workload: object) -> Workload:
         "all ranges": Workload.all_ranges,
         "prefixes": Workload.prefixes,
         "unit counts": Workload.unit_counts,
+        "log-uniform lengths": Workload.log_uniform,
     }
     if isinstance(workload, str) and workload in named:
         return named[workload]()
