@@ -157,7 +157,7 @@ def test_bad_input_costs_nothing(
     [
         ("tree", tu.TreeCounts),
         ("hats", tu.HatCounts),
-        ("cells", tu.UnitCounts),
+        ("flat", tu.UnitCounts),
         ("best", tu.HatCounts),
     ],
 )

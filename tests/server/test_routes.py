@@ -64,13 +64,14 @@ def test_a_quote_is_free_and_agrees_with_the_plan(server: Any) -> None:
     figures = {row["strategy"]: row for row in said["strategies"]}
     assert figures["flat"]["mean_error"] == pytest.approx(plan["cells alone (L̃)"].mean)
     assert figures["tree"]["mean_error"] == pytest.approx(plan["best tree"].mean)
+    assert figures["hats"]["mean_error"] == pytest.approx(plan["hats"].mean)
     paper = "the paper's tree, inferred (H̄)"
     assert figures["binary"]["mean_error"] == pytest.approx(plan[paper].mean)
     assert said["strategies"][0]["best"]
     assert said["strategy"] == said["strategies"][0]["strategy"]
     assert said["sentence"].startswith("±")
     least = tu.error_for(256, "1/10")
-    assert figures["tree"]["typical_95"] == pytest.approx(least, rel=0.02)
+    assert figures["hats"]["typical_95"] == pytest.approx(least, rel=0.02)
 
 
 def test_a_quote_says_when_there_is_not_enough_left(server: Any) -> None:

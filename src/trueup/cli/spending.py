@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from trueup.ask import (
-    HatCounts,
-    Neighbours,
-    Question,
-    SortedCounts,
-    TreeCounts,
-    UnitCounts,
-    check_neighbours,
-)
+from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts, check_neighbours
 from trueup.axis import Axis
 from trueup.cli import axes, remote
 from trueup.cli.output import AsJson, confirm, emit, number, say, table, waiting
@@ -168,7 +160,7 @@ def measure_command(
     ] = None,
     strategy: Annotated[
         str | None,
-        typer.Option("--strategy", help="tree (the best one), hats, cells, or best, the plan's."),
+        typer.Option("--strategy", help="tree, hats, flat, binary or best; of a server, sorted."),
     ] = None,
     by: Annotated[
         str | None, typer.Option("--by", help="Sorted counts of a column's values, with --groups.")
@@ -201,9 +193,6 @@ def measure_command(
         str | None, typer.Option("--key", help="The same key gives the same answer, paid once.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,
-    strategy: Annotated[
-        str, typer.Option("--strategy", help="Of a server: best, flat, tree, binary, hats, sorted.")
-    ] = "best",
     token: Annotated[
         str | None, typer.Option("--token", envvar="TRUEUP_TOKEN", help="For a server.")
     ] = None,
@@ -223,7 +212,7 @@ def measure_command(
             )
         whole = None if integers is None else (integers[0], integers[1] + 1)
         price = epsilon if epsilon is not None else _missing("--epsilon")
-        part = remote.Part(column, span or whole, bins, price, strategy, where)
+        part = remote.Part(column, span or whole, bins, price, strategy or "best", where)
         remote.measure(source, token, part, output, key, yes, as_json)
         return
     dataset = read_config(config).datasets.get(source)
@@ -301,20 +290,19 @@ class Asked:
         """The question; the paper's tree if a branching is given, else the best tree."""
         if self.branching is not None and self.strategy is not None:
             raise InputError("Give --branching or --strategy, not both.")
-        match self.strategy:
-            case None | "tree":
-                return TreeCounts(axis, branching=self.branching)
-            case "hats":
-                return HatCounts(axis)
-            case "cells":
-                return UnitCounts(axis)
-            case "best":
-                from trueup.plan import plan
+        if self.strategy in (None, "tree"):
+            return TreeCounts(axis, branching=self.branching)
+        from trueup.plan import plan
+        from trueup.plan.offers import question, ways
+        from trueup.plan.workload import default_workload
 
-                return plan(axis, self.epsilon).best
-        raise InputError(
-            f"--strategy must be one of tree, hats, cells, best, got {self.strategy!r}."
-        )
+        if self.strategy == "best":
+            return plan(axis, self.epsilon).best
+        for way in ways(axis):
+            if way == self.strategy:
+                return question(axis, way, default_workload(axis))
+        known = ", ".join(("best", *ways(axis)))
+        raise InputError(f"--strategy must be one of {known} here, got {self.strategy!r}.")
 
 
 def _question(

@@ -25,6 +25,7 @@ from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors
 from trueup.measurement import block_scales
 from trueup.plan.figures import figures_of
+from trueup.plan.hats import best_hats
 from trueup.plan.search import best_question
 from trueup.plan.workload import Floats, Ints, Workload
 from trueup.release.estimate import check_level
@@ -76,7 +77,7 @@ def question(axis: Axis, way: Way, workload: Workload) -> Histogram:
         case "binary":
             return TreeCounts(axis, branching=2)
         case "hats":
-            return HatCounts(axis)
+            return best_hats(axis, workload) or HatCounts(axis)
     return best_question(axis, workload)
 
 
@@ -93,7 +94,7 @@ def offers(
 
     >>> from trueup.plan.workload import Workload
     >>> [offer.way for offer in offers(Axis.integers("x", 0, 99), Fraction(1), Workload.prefixes())]
-    ['tree', 'hats', 'flat', 'binary']
+    ['hats', 'tree', 'flat', 'binary']
     """
     check_level(level)
     workload.check(axis)
