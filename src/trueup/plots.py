@@ -19,6 +19,7 @@ from trueup.axis.dates import DateCells
 from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
 from trueup.errors import FileError, InputError
 from trueup.release import QueryRelease, Release, SortedRelease
+from trueup.release.intervals import reaches, share_band
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -100,10 +101,8 @@ def plot_cdf(release: Release, level: float = 0.95) -> Figure:
     edges = bars(release)
     x = _edge_values(release, edges)
     share = release.cdf()[edges]
-    spread = np.sqrt(release.errors.range_variances(np.zeros_like(edges), edges))
-    reach = 1.96 * spread / max(float(release.prefix[-1]), 1.0)
-    low = np.clip(np.maximum.accumulate(share - reach), 0, 1)
-    high = np.clip(np.minimum.accumulate((share + reach)[::-1])[::-1], 0, 1)
+    own = release.unbiased
+    low, high = share_band(own.errors, own.prefix, edges, share, level)
     _band(figure, x, low, high)
     figure.add_scatter(x=x, y=share, mode="lines", line={"color": BLUE}, name="share")
     figure.update_layout(
@@ -139,14 +138,21 @@ def plot_sorted(release: SortedRelease, level: float = 0.95) -> Figure:
 
 def _plot_queries(release: QueryRelease) -> Figure:
     figure = _figure(release.about, "query", "count")
-    columns = release.columns()
+    own = release.unbiased
+    low, high = np.array([own[name].interval(0.95) for name in release.names]).T
+    values = np.asarray(release.answers, np.float64)
     figure.add_bar(
-        x=columns["query"],
-        y=columns["count"],
-        error_y={"array": 1.96 * columns["std_error"], "color": ORANGE, "thickness": 1.5},
+        x=list(release.names),
+        y=values,
+        error_y={
+            "array": np.maximum(high - values, 0),
+            "arrayminus": np.maximum(values - low, 0),
+            "color": ORANGE,
+            "thickness": 1.5,
+        },
         marker={"color": BLUE},
     )
-    figure.update_layout(title=_headline("Counts by name", "orange: 95 % intervals"))
+    figure.update_layout(title=_headline("Counts by name", f"orange: {_whose(release)}"))
     return figure
 
 
@@ -219,8 +225,8 @@ def zoom_script(release: Release) -> str:
 
 
 def _reach(release: Release, edges: Ints) -> Floats:
-    """How far a bar's 95 % interval reaches: a normal interval, near enough for a picture."""
-    return 1.96 * np.sqrt(release.errors.range_variances(edges[:-1], edges[1:]))
+    """How far a bar's 95 % interval reaches."""
+    return reaches(release.errors, edges[:-1], edges[1:], 0.95)
 
 
 def _intervals(release: Release, edges: Ints) -> tuple[Floats, Floats]:
@@ -230,7 +236,7 @@ def _intervals(release: Release, edges: Ints) -> tuple[Floats, Floats]:
     return middle - reach, middle + reach
 
 
-def _whose(release: Release) -> str:
+def _whose(release: Release | QueryRelease) -> str:
     own = release.unbiased is release
     return "95 % intervals" if own else "95 % intervals of the unbiased counts"
 

@@ -52,6 +52,23 @@ def test_cdf_and_degree_sequence_open_without_errors(opened: Opened, tmp_path: P
         assert "ε = 1" in opened(tmp_path / f"{name}.html").inner_text("body")
 
 
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_named_counts_open_with_the_intervals_of_unbiased_ones(
+    nonnegative: bool, opened: Opened, tmp_path: Path
+) -> None:
+    question = tu.CountQueries(2, {"both": slice(None), "a": [0], "b": [1]})
+    measured = measure_for_experiment(np.array([3, 40]), question, 1, seed=3)
+    release = tu.infer(measured, nonnegative=nonnegative)
+    figure = plot(release)
+    save_plot(figure, tmp_path / "x.html")
+    assert "95 % intervals" in opened(tmp_path / "x.html").inner_text("body")
+    bar = figure.data[0]
+    low, high = release.unbiased["a"].interval(0.95)
+    at = list(bar.x).index("a")
+    assert bar.y[at] + bar.error_y.array[at] == pytest.approx(max(high, bar.y[at]))
+    assert bar.y[at] - bar.error_y.arrayminus[at] == pytest.approx(min(low, bar.y[at]))
+
+
 def test_zooming_in_splits_bars_and_keeps_their_sum(opened: Opened, tmp_path: Path) -> None:
     release = release_over(FARE)
     save_plot(plot(release), tmp_path / "x.html", release)

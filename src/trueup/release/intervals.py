@@ -20,6 +20,7 @@ Ints = npt.NDArray[np.int64]
 
 _BATCH = 64
 _MOST_BATCHES = 40
+_CHOSEN = 8
 
 
 def range_intervals(
@@ -36,6 +37,46 @@ def range_intervals(
     reach = half_widths([errors.noise_law(((range_, 1.0),)) for range_ in ends], each)
     reach = allowing_for_rounding(reach, values)
     return values - reach, values + reach
+
+
+def reaches(errors: RangeErrors, starts: Ints, stops: Ints, level: float) -> Floats:
+    """How far the interval of each range reaches, for a picture of many.
+
+    The standard error of each, times the most of them that the exact interval of any of a few
+    reaches, chosen from the least to the most certain: laws of noise differ little in shape.
+    """
+    spread = np.sqrt(errors.range_variances(starts, stops))
+    order = np.argsort(spread)[np.count_nonzero(spread <= 0) :]
+    if not len(order):
+        return spread
+    some = np.unique(order[np.linspace(0, len(order) - 1, _CHOSEN).astype(np.int64)])
+    ends = [(int(starts[i]), int(stops[i])) for i in some]
+    exact = half_widths([errors.noise_law(((range_, 1.0),)) for range_ in ends], level)
+    return spread * float((exact / spread[some]).max())
+
+
+def share_band(
+    errors: RangeErrors, prefix: npt.NDArray[Any], edges: Ints, shares: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """A band around the shares of the total below some edges, for a picture: 0 to 1, rising.
+
+    `prefix` is that of the unbiased counts. Each share alone is held at the level, its reach as in
+    `reaches`, by the noise of count[0, edge) − share · total.
+    """
+    size = len(prefix) - 1
+    start, end = np.zeros_like(edges), np.full_like(edges, size)
+    whole = errors.range_variances([0], [size])[0]
+    below, above = errors.range_variances(start, edges), errors.range_variances(edges, end)
+    variance = (1 - shares) * below + shares * above - shares * (1 - shares) * whole
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    at = int(np.argmax(spread))
+    reach = np.zeros(len(edges))
+    if spread[at] > 0:
+        law = errors.noise_law(_share_combination(int(edges[at]), size, float(shares[at])))
+        total = max(float(prefix[-1]), 1.0)
+        reach = spread * (half_widths([law], level)[0] / spread[at]) / total
+    low = np.clip(np.maximum.accumulate(shares - reach), 0, 1)
+    return low, np.clip(np.minimum.accumulate((shares + reach)[::-1])[::-1], 0, 1)
 
 
 def allowing_for_rounding(reach: Any, value: Any) -> Any:

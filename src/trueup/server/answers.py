@@ -22,7 +22,7 @@ from trueup.errors import InputError
 from trueup.linear_errors import HatErrors
 from trueup.release import Estimate, QueryRelease, Release, SortedRelease
 from trueup.release.estimate import check_level
-from trueup.release.intervals import allowing_for_rounding
+from trueup.release.intervals import allowing_for_rounding, reaches, share_band
 from trueup.uncertainty import half_widths
 
 Version = Literal["unbiased", "whole"]
@@ -69,7 +69,7 @@ class Answering:
             laws = [own.errors.noise_law(((span, 1.0),)) for span in spans]
             reach = half_widths(laws, level)
         else:
-            reach = spread * _times(own, starts, stops, spread, level)
+            reach = reaches(own.errors, starts, stops, level)
         reach = allowing_for_rounding(reach, values)
         counts = (shown.prefix[stops] - shown.prefix[starts]).tolist()
         kind = EXACT if exact else NEARLY
@@ -119,8 +119,7 @@ class Answering:
         starts, stops = edges[:-1], edges[1:]
         counts = np.diff(self.release.prefix[edges])
         values = np.diff(own.prefix[edges]).astype(np.float64)
-        spread = np.sqrt(own.errors.range_variances(starts, stops))
-        reach = spread * _times(own, starts, stops, spread, level)
+        reach = reaches(own.errors, starts, stops, level)
         return {
             "edges": [self.axis.cells.edge(edge) for edge in edges.tolist()],
             "cells": edges.tolist(),
@@ -136,15 +135,7 @@ class Answering:
         edges = bars(self.axis.size, start, stop, points)
         share = self.release.cdf()[edges]
         own = self.release.unbiased
-        spread = np.sqrt(own.errors.range_variances(np.zeros_like(edges), edges))
-        at = int(np.argmax(spread))
-        reach = np.zeros(len(edges))
-        if spread[at] > 0:
-            law = own.errors.noise_law((((0, int(edges[at])), 1.0),))
-            total = max(float(self.release.prefix[-1]), 1.0)
-            reach = spread * (law.half_width(level) / spread[at]) / total
-        low = np.clip(np.maximum.accumulate(share - reach), 0, 1)
-        high = np.clip(np.minimum.accumulate((share + reach)[::-1])[::-1], 0, 1)
+        low, high = share_band(own.errors, own.prefix, edges, share, level)
         return {
             "edges": [self.axis.cells.edge(edge) for edge in edges.tolist()],
             "cells": edges.tolist(),
@@ -152,18 +143,6 @@ class Answering:
             "low": low.tolist(),
             "high": high.tolist(),
         }
-
-
-def _times(own: Release, starts: Ints, stops: Ints, spread: Floats, level: float) -> float:
-    """How many standard errors an interval reaches: of the most and the least certain range.
-
-    The law of a sum of noises is near to a normal curve, and differs little from range to range.
-    """
-    if not len(spread) or not spread.max() > 0:
-        return 0.0
-    some = {int(np.argmax(spread)), int(np.argmin(np.where(spread > 0, spread, np.inf)))}
-    laws = [own.errors.noise_law((((int(starts[i]), int(stops[i])), 1.0),)) for i in sorted(some)]
-    return float((half_widths(laws, level) / spread[sorted(some)]).max())
 
 
 def _told(estimate: Estimate, ends: list[Any], level: float) -> dict[str, Any]:

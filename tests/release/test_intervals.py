@@ -1,0 +1,60 @@
+"""Bands of pictures reach as far as exact intervals do, and hardly further."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup.paper.noise import measure_for_experiment
+from trueup.release.intervals import reaches, share_band
+
+QUESTIONS = {
+    "cells alone": tu.UnitCounts(64),
+    "the paper's tree": tu.TreeCounts(64, branching=2),
+    "best tree, ragged": tu.TreeCounts(77),
+    "hats": tu.HatCounts(64),
+}
+
+
+def release_of(question: Any, epsilon: str = "1/4", seed: int = 1) -> tu.Release:
+    counts = np.random.default_rng(0).poisson(30, question.size)
+    return tu.infer(measure_for_experiment(counts, question, epsilon, seed=seed))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
+def test_reaches_are_those_of_exact_intervals(name: str, width: int, level: float) -> None:
+    release = release_of(QUESTIONS[name])
+    edges = np.append(np.arange(0, release.axis.size, width), release.axis.size)
+    found = reaches(release.errors, edges[:-1], edges[1:], level)
+    low, high = release.intervals(edges[:-1], edges[1:], level, simultaneous=False)
+    exact = (high - low) / 2
+    assert (found >= 0.99 * exact).all()
+    assert (found <= 1.12 * exact).all()
+
+
+def test_no_noise_reaches_nowhere() -> None:
+    release = release_of(tu.UnitCounts(4))
+    nothing = np.zeros(3, np.int64)
+    assert reaches(release.errors, nothing, nothing, 0.95).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_band_of_shares_holds_each_share_as_often_as_claimed(name: str) -> None:
+    question = QUESTIONS[name]
+    counts = np.random.default_rng(0).poisson(30, question.size)
+    edges = np.arange(0, question.size + 1, 4)
+    truth = np.concatenate([[0], np.cumsum(counts)])[edges] / counts.sum()
+    held = np.zeros(len(edges))
+    for seed in range(200):
+        release = release_of(question, seed=seed)
+        low, high = share_band(release.errors, release.prefix, edges, release.cdf()[edges], 0.95)
+        assert (np.diff(low) >= 0).all()
+        assert (np.diff(high) >= 0).all()
+        held += (low - 1e-12 <= truth) & (truth <= high + 1e-12)
+    # 200 draws at 95 %: fewer than 177 would come about once in 10,000 times.
+    assert held.min() >= 177
