@@ -57,8 +57,9 @@ def test_cost_remainder_and_expected_error_come_first(run: Run, people: Path) ->
 
 def test_expected_error_is_what_the_release_reports(run: Run, people: Path, tmp_path: Path) -> None:
     expected = run("measure", people, *AXIS, *PAY, "-o", "m.parquet", "--json").json["expected"]
-    total = tu.infer(tu.load(tmp_path / "m.parquet")).total().std_error
-    assert expected[-1]["within"] == pytest.approx(1.96 * total)
+    total = tu.infer(tu.load(tmp_path / "m.parquet")).total()
+    low, high = total.interval(0.95)
+    assert expected[-1]["within"] == pytest.approx((high - low) / 2)
 
 
 def test_nothing_is_spent_without_a_yes(run: Run, people: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 import typer
 
 from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts, check_neighbours
@@ -103,22 +104,27 @@ def expected_errors(
     """What 95 % of answers will be within, before anything is spent: (of what, counts)."""
     from trueup.infer import release_errors
     from trueup.measurement import block_scales
-    from trueup.uncertainty import noise_variance
+    from trueup.release.intervals import reaches
+    from trueup.uncertainty import NoiseLaw
 
     scales = block_scales(question, epsilon, neighbours, rows)
     if isinstance(question, SortedCounts):
-        return [("a count before inference", 1.96 * noise_variance(scales[0]) ** 0.5)]
+        alone = NoiseLaw(np.ones(1), np.array([float(scales[0])]), np.ones(1), "discrete")
+        return [("a count before inference", alone.half_width(0.95))]
     errors = release_errors(question, scales, "discrete")
     n: int = question.answer_axis.size  # type: ignore[attr-defined]
     quarter = max(n // 4, 1)
-    starts = np.unique(np.linspace(0, n - quarter, 50).astype(np.int64))
-    typical = np.sqrt(errors.range_variances(starts, starts + quarter).mean())
-    one = np.sqrt(errors.range_variances([n // 2], [n // 2 + 1])[0])
-    total = np.sqrt(errors.range_variances([0], [n])[0])
+    some = np.unique(np.linspace(0, n - quarter, 50).astype(np.int64))
+    middle = np.array([n // 2])
+
+    def within(starts: npt.NDArray[np.int64], cells: int) -> float:
+        reach = reaches(errors, starts, starts + cells, 0.95)
+        return float(np.sqrt(np.mean(reach**2)))
+
     return [
-        ("one cell", float(1.96 * one)),
-        ("a quarter of the axis", float(1.96 * typical)),
-        ("the total", float(1.96 * total)),
+        ("one cell", within(middle, 1)),
+        ("a quarter of the axis", within(some, quarter)),
+        ("the total", within(middle * 0, n)),
     ]
 
 
