@@ -124,3 +124,11 @@ def test_the_series_of_a_class_is_that_of_mpmath(scale):
     found, beyond = weighted_laplace._series(one, scale * one, s * one, one)
     np.testing.assert_allclose(found[0], [float(a) for a in exact[2 : 2 * order + 1 : 2]], 1e-9)
     assert abs(float(exact[2 * order + 2])) <= beyond[0]
+
+
+@pytest.mark.parametrize("scale", [1e8, 1e11])
+def test_noise_of_a_large_scale_is_that_of_a_small_one_stretched(scale):
+    # The variance of such noise is past 2^53, where 1 + s − s·cos t would lose its 1.
+    c, counts = [1.0, 0.5, 0.25], [3.0, 7.0, 40.0]
+    small = half_width(c, [1e4] * 3, counts, 0.95) / 1e4
+    assert half_width(c, [scale] * 3, counts, 0.95) / scale == pytest.approx(small, rel=1e-6)

@@ -258,11 +258,12 @@ def _terms(
     bump = taper * (root - 1) + np.log((1 - np.exp(-2 * taper * root)) / root)
     cut = np.log(np.maximum(share, 1 / math.log(terms + 2)) * (slack / 4))
     # The first class for all terms of all rows; the others where something is left.
-    s = sums.s[:, :1]
+    # 1 − cos t as 2 sin²(t/2): with noise of a large scale the difference would cancel.
     grid = k * step[:, None]
-    log_phi = np.cos(grid * sums.c[:, :1])
-    log_phi *= -s
-    log_phi += 1 + s
+    log_phi = np.sin(grid * (0.5 * sums.c[:, :1]))
+    log_phi *= log_phi
+    log_phi *= 2 * sums.s[:, :1]
+    log_phi += 1
     np.log(log_phi, out=log_phi)
     log_phi *= -sums.m[:, :1]
     log_phi += bump
@@ -297,9 +298,8 @@ def _further(
             half *= 2 * sums.s[row, some]
             log_phi = log_phi - np.einsum("ij,ij->i", np.log1p(half), sums.m[row, some])
             break
-        s_j = sums.s[row, j]
-        one = 1 + s_j - s_j * np.cos(sums.c[row, j] * t)
-        log_phi = log_phi - sums.m[row, j] * np.log(one)
+        half = np.sin(0.5 * sums.c[row, j] * t)
+        log_phi = log_phi - sums.m[row, j] * np.log(1 + 2 * sums.s[row, j] * half * half)
         keep = log_phi > cut
         if np.count_nonzero(keep) < 0.9 * len(t):
             row, t, log_phi, cut = row[keep], t[keep], log_phi[keep], cut[keep]
