@@ -64,6 +64,13 @@ def test_a_typical_error_holds_a_typical_range() -> None:
     assert 0.91 <= held <= 0.99
 
 
+def test_what_noise_cannot_pay_is_not_offered() -> None:
+    some = offers(AXIS, Fraction(1, 10**8), tu.Workload.all_ranges())
+    assert {offer.way for offer in some} < set(ways(AXIS))
+    with pytest.raises(tu.InputError, match="noise scale"):
+        offers(AXIS, Fraction(1, 10**12), tu.Workload.all_ranges())
+
+
 def test_labels_have_no_windows() -> None:
     place = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"]})
     assert "hats" not in ways(place)

@@ -82,7 +82,9 @@ def write_config(folder: Path, limit: object = 100, server: str = "", rows: Any 
     pq.write_table(pa.table({"src": ends[:, 0], "dst": ends[:, 1]}), folder / "edges.parquet")
     path = folder / "trueup.toml"
     text = DATASETS.format(limit=limit)
-    path.write_text(f"[server]\nport = 0\ndeadline = 0.15\npatience = 1.0\n{server}\n{text}")
+    path.write_text(
+        f"[server]\nport = 0\ndeadline = 0.15\npatience = 1.0\nwarm = false\n{server}\n{text}"
+    )
     return path
 
 
@@ -167,6 +169,28 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One server for the tests of a module."""
     with running(write_config(tmp_path_factory.mktemp("served"))) as found:
         yield found
+
+
+@pytest.fixture
+def config_of() -> Callable[..., Path]:
+    """A configuration in a folder, with its tables."""
+    return write_config
+
+
+@pytest.fixture
+def serving_in() -> Callable[..., Any]:
+    """Servers in folders of a test's own choice, with rows of its own."""
+
+    def start(folder: Path, **given: Any) -> contextlib.AbstractContextManager[Running]:
+        return running(write_config(folder, **given))
+
+    return start
+
+
+@pytest.fixture
+def rows_of_trips() -> pa.Table:
+    """The rows behind the trips."""
+    return trips()
 
 
 Serving = Callable[..., Running]

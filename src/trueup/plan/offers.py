@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from trueup._kernels.laplace_tables import checked_scale
 from trueup.ask import (
     HatCounts,
     Histogram,
@@ -21,6 +22,7 @@ from trueup.ask import (
 )
 from trueup.axis import Axis
 from trueup.axis.labels import CategoryCells, HierarchyCells
+from trueup.errors import InputError
 from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors
 from trueup.measurement import block_scales
@@ -90,7 +92,7 @@ def offers(
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
 ) -> tuple[Offer, ...]:
-    """The ways to ask, the best for the workload first.
+    """The ways to ask, the best for the workload first; those that noise cannot pay are left out.
 
     >>> from trueup.plan.workload import Workload
     >>> [offer.way for offer in offers(Axis.integers("x", 0, 99), Fraction(1), Workload.prefixes())]
@@ -98,9 +100,18 @@ def offers(
     """
     check_level(level)
     workload.check(axis)
-    found = [
-        _offer(axis, way, epsilon, workload, level, neighbours, rows_per_unit) for way in ways(axis)
-    ]
+    found, refused = [], None
+    for way in ways(axis):
+        asked = question(axis, way, workload)
+        try:
+            for scale in block_scales(asked, epsilon, neighbours, rows_per_unit):
+                checked_scale(scale)
+        except InputError as wrong:
+            refused = wrong
+            continue
+        found.append(_offer(axis, way, epsilon, workload, level, neighbours, rows_per_unit))
+    if refused is not None and not found:
+        raise refused
     return tuple(sorted(found, key=lambda offer: offer.mean))
 
 

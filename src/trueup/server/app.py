@@ -36,7 +36,8 @@ def create_app(config: Config | None = None) -> Guard:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        threading.Thread(target=served.warm, daemon=True).start()
+        if served.settings.warm:
+            threading.Thread(target=served.warm, daemon=True).start()
         yield
         await asyncio.to_thread(served.runs.close)
 

@@ -19,7 +19,7 @@ from trueup.server.bodies import Ask, Failed
 from trueup.server.datasets import Table
 from trueup.server.errors import NotFoundError
 from trueup.server.measuring import Wanted
-from trueup.server.questions import Asking, asking
+from trueup.server.questions import Asking, asking, question_asked
 from trueup.server.releases import release_id
 from trueup.server.served import Served, analyst, holder, served
 
@@ -158,10 +158,10 @@ async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask
 
 def _wanted(parts: Served, table: Table, who: Holder, key: str, body: Ask) -> Wanted:
     asked = body.asked()
-    found = asking(table.dataset, asked, parts.settings.most_cells)
+    question = question_asked(table.dataset, asked, parts.settings.most_cells)
     if who.role != "owner" and table.ledger.allowed(who.name)[0] is None:
         raise BudgetError(f"You have no allowance on '{table.name}'. Ask its owner for one.")
-    return Wanted.of(table, found.question, asked, key, who)
+    return Wanted.of(table, question, asked, key, who)
 
 
 async def _at_its_deadline(parts: Served, table: Table, charge: Charge, limit: float) -> Response:

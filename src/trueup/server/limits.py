@@ -27,6 +27,7 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+_MOST_HEADERS = 16 << 10
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
 
 
@@ -70,6 +71,7 @@ class Guard:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            _check_headers(scope)
             if scope["path"].startswith("/api/") or scope["path"] == "/metrics":
                 scope["holder"] = self._holder(scope)
             whole = await self._body(scope, receive)
@@ -140,6 +142,14 @@ class Guard:
             labels = f'method="{method}",route="{route}",status="{status}"'
             lines.append(f"trueup_requests_total{{{labels}}} {number}")
         return "\n".join(lines) + "\n"
+
+
+def _check_headers(scope: Scope) -> None:
+    size = len(scope["query_string"]) + len(scope.get("raw_path") or b"")
+    for name, value in scope["headers"]:
+        size += len(name) + len(value) + 4
+    if size > _MOST_HEADERS:
+        raise errors.TooLargeError(f"A request's headers may have {_MOST_HEADERS:,} bytes.")
 
 
 def _once(body: bytes, receive: Receive) -> Receive:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
+from trueup._kernels.laplace_tables import checked_scale
 from trueup.ask import Question, SortedCounts
 from trueup.axis import Axis
 from trueup.axis.dates import DateCells
 from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
 from trueup.config import Dataset
 from trueup.errors import InputError
-from trueup.plan.offers import Offer, offers, sorted_error
+from trueup.measurement import block_scales
+from trueup.plan.offers import Offer, offers, question, sorted_error, ways
 from trueup.plan.workload import Workload, as_workload, default_workload
 
 Strategy = Literal["best", "flat", "tree", "binary", "hats", "sorted"]
@@ -60,6 +63,27 @@ def asking(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
     """The question that is asked of a dataset, with the expected errors of all ways to ask it."""
     if dataset.edges is not None or asked.strategy == "sorted":
         return _sorted(dataset, asked, most_cells)
+    axis, workload = _over(dataset, asked, most_cells)
+    found = _offers(dataset, axis, asked.epsilon, workload)
+    wanted = found[0].way if asked.strategy == "best" else asked.strategy
+    for offer in found:
+        if offer.way == wanted:
+            return Asking(offer.question, axis, found, wanted, offer.mean, offer.typical)
+    raise _unknown(axis, wanted, [offer.way for offer in found])
+
+
+def question_asked(dataset: Dataset, asked: Asked, most_cells: int) -> Question:
+    """The same question, its errors worked out only where the best way must be found."""
+    if dataset.edges is not None or asked.strategy in ("best", "sorted"):
+        return asking(dataset, asked, most_cells).question
+    axis, workload = _over(dataset, asked, most_cells)
+    for way in ways(axis):
+        if way == asked.strategy:
+            return question(axis, way, workload)
+    raise _unknown(axis, asked.strategy, ways(axis))
+
+
+def _over(dataset: Dataset, asked: Asked, most_cells: int) -> tuple[Axis, Workload]:
     axis = part_of(dataset.axis(asked.column), asked.ends, asked.cells)
     if axis.size > most_cells:
         raise InputError(
@@ -67,14 +91,15 @@ def asking(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
             f"Choose a narrower range or fewer cells."
         )
     workload = default_workload(axis) if asked.workload is None else as_workload(asked.workload)
-    found = _offers(dataset, axis, asked.epsilon, workload)
-    wanted = found[0].way if asked.strategy == "best" else asked.strategy
-    for offer in found:
-        if offer.way == wanted:
-            return Asking(offer.question, axis, found, wanted, offer.mean, offer.typical)
-    known = ", ".join(offer.way for offer in found)
-    raise InputError(
-        f"'{axis.name}' cannot be asked by {wanted!r}. Strategies: best, {known}, sorted."
+    workload.check(axis)
+    return axis, workload
+
+
+def _unknown(axis: Axis, wanted: str, known: Sequence[str]) -> InputError:
+    listed = ", ".join(known)
+    return InputError(
+        f"'{axis.name}' cannot be asked by {wanted!r} at this price. "
+        f"Strategies: best, {listed}, sorted."
     )
 
 
@@ -103,14 +128,16 @@ def _sorted(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
             raise InputError("A graph's groups are its nodes: leave column out.")
         ends = 2 if dataset.graph == "undirected" else 1
         assert dataset.nodes is not None
-        question = SortedCounts(dataset.nodes, ends=ends)
+        counts = SortedCounts(dataset.nodes, ends=ends)
     else:
         axis = dataset.axis(asked.column)
-        question = SortedCounts(axis.size, by=axis.name)
-    if question.size > most_cells:
-        raise InputError(f"{question.size:,} groups are more than this server answers.")
-    mean, typical = sorted_error(question, asked.epsilon, dataset.neighbours, dataset.rows_per_unit)
-    return Asking(question, None, (), "sorted", mean, typical)
+        counts = SortedCounts(axis.size, by=axis.name)
+    if counts.size > most_cells:
+        raise InputError(f"{counts.size:,} groups are more than this server answers.")
+    for scale in block_scales(counts, asked.epsilon, dataset.neighbours, dataset.rows_per_unit):
+        checked_scale(scale)
+    mean, typical = sorted_error(counts, asked.epsilon, dataset.neighbours, dataset.rows_per_unit)
+    return Asking(counts, None, (), "sorted", mean, typical)
 
 
 def part_of(axis: Axis, ends: tuple[Any, Any] | None, cells: int | None) -> Axis:

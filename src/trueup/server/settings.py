@@ -30,6 +30,7 @@ class Settings:
     most_measurements: int = 16  # at work in one process
     patience: float = 10.0  # for a slow client to send a request, or to take its answer
     open_releases: int = 32  # kept in memory, in one process
+    warm: bool = True  # compile on starting what the first analyst would otherwise wait for
 
     def __post_init__(self) -> None:
         if not isinstance(self.host, str) or not self.host:
@@ -42,6 +43,8 @@ class Settings:
                 if field.name == "port" and value == 0:
                     continue  # any free one
                 raise InputError(f"{field.name} must be a whole number above 0, got {value!r}.")
+            if field.type == "bool" and not isinstance(value, bool):
+                raise InputError(f"{field.name} must be true or false, got {value!r}.")
             if field.type == "float":
                 real = isinstance(value, (int, float)) and not isinstance(value, bool)
                 if not real or not 0 < value < math.inf:

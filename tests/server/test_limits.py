@@ -1,0 +1,248 @@
+"""What is too large, too slow, too much or out of place is refused, and the server lives on."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def raw(server: Any, data: bytes, wait: float = 5.0) -> bytes:
+    """What comes back for bytes sent as they are."""
+    port = int(server.url.rsplit(":", 1)[1])
+    with socket.create_connection(("127.0.0.1", port), timeout=wait) as wire:
+        wire.sendall(data)
+        got = b""
+        try:
+            while part := wire.recv(65536):
+                got += part
+        except (TimeoutError, ConnectionResetError):
+            pass
+    return got
+
+
+def alive(server: Any) -> bool:
+    return bool(server(None).get("/health").json()["status"] == "ok")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../../../etc/passwd",
+        "/static/../app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e/%2e%2e/settings.py",
+        "/static//etc/passwd",
+        "/api/v1/releases/..%2f..%2ftrips.ledger",
+        "/api/v1/releases/../trips.ledger",
+        "/api/v1/releases/trips.%2e%2e/measurement",
+        "/api/v1/datasets/..%2ftrips",
+        "/api/v1/releases/trips.1%00/measurement",
+        "/api/v1/jobs/....//trips.1",
+        "/%c0%ae%c0%ae/etc/passwd",
+        "/static/%00",
+        "/static/" + "a" * 3000,
+    ],
+)
+def test_no_path_leads_out(server: Any, path: str) -> None:
+    token = server.secrets["boss"]
+    said = raw(
+        server,
+        f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        f"Connection: close\r\n\r\n".encode(),
+    )
+    status = int(said.split()[1])
+    assert status in (400, 404)
+    assert b"root:" not in said
+    assert b"import " not in said
+    assert alive(server)
+
+
+def test_a_body_too_large_is_refused_before_it_is_sent(server: Any) -> None:
+    token = server.secrets["ana"]
+    said = raw(
+        server,
+        f"POST /api/v1/datasets/trips/quote HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}"
+        f"\r\nContent-Length: 100000000\r\n\r\n".encode(),
+    )
+    assert said.startswith(b"HTTP/1.1 413")
+    assert b'"too_large"' in said
+    assert alive(server)
+
+
+def test_a_body_too_large_is_refused_as_it_comes(server: Any) -> None:
+    chunk = b"a" * 65536
+
+    def endless() -> Any:
+        for _ in range(40):
+            yield chunk
+
+    said = server().post("/api/v1/datasets/trips/quote", content=endless())
+    assert said.status_code == 413
+    assert alive(server)
+
+
+def test_without_a_token_no_body_is_read(server: Any) -> None:
+    said = raw(
+        server,
+        b"POST /api/v1/datasets/trips/quote HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n",
+    )
+    assert said.startswith(b"HTTP/1.1 401")
+
+
+@pytest.mark.parametrize("header", [b"X-Long: " + b"a" * 40_000, b"X: 1\r\n" * 5_000])
+def test_headers_too_large_are_refused(server: Any, header: bytes) -> None:
+    said = raw(server, b"GET /health HTTP/1.1\r\nHost: x\r\n" + header + b"\r\n\r\n")
+    assert not said or said.startswith((b"HTTP/1.1 400", b"HTTP/1.1 413"))
+    assert alive(server)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /health HT",
+        b"GET /health HTTP/1.1\r\nHost: x\r\n",
+        b"POST /api/v1/datasets/trips/quote HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer TOKEN\r\n"
+        b"Content-Length: 50\r\n\r\n{",
+    ],
+    ids=["nothing", "half a line", "half the headers", "half a body"],
+)
+def test_a_slow_client_is_cut(server: Any, sent: bytes) -> None:
+    began = time.monotonic()
+    raw(server, sent.replace(b"TOKEN", server.secrets["ana"].encode()), wait=20)
+    assert time.monotonic() - began < 6  # its patience is one second here
+    assert alive(server)
+
+
+def cut(server: Any, parts: Iterable[bytes], pause: float) -> bool:
+    """Whether the server ends a connection over which these parts are sent, and nothing is read."""
+    port = int(server.url.rsplit(":", 1)[1])
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as wire:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        try:
+            for part in parts:
+                wire.sendall(part)
+                time.sleep(pause)
+        except ConnectionError:
+            return True
+    return False
+
+
+def test_a_client_that_drips_is_cut(server: Any) -> None:
+    slowly = (bytes([letter]) for letter in b"GET /health HTTP/1.1\r\nHost: " + b"x" * 100)
+    assert cut(server, slowly, 0.05)
+    assert alive(server)
+
+
+def test_a_client_that_does_not_read_is_cut(server: Any) -> None:
+    request = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+    assert cut(server, (request for _ in range(20_000)), 0.001)
+    assert alive(server)
+
+
+def test_many_connections_are_let_go(serving: Any) -> None:
+    server = serving(server="most_connections = 50\nmost_requests = 20")
+    port = int(server.url.rsplit(":", 1)[1])
+    held = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(200)]
+    time.sleep(0.3)
+    closed = 0
+    for wire in held:
+        wire.settimeout(0.01)
+        try:
+            closed += wire.recv(1) == b""
+        except TimeoutError:
+            pass
+        except ConnectionResetError:
+            closed += 1
+    assert closed >= 140
+    for wire in held:
+        wire.close()
+    assert alive(server)
+
+
+def test_too_many_requests_at_once_are_told_so(serving: Any) -> None:
+    server = serving(server="most_requests = 1")
+    port = int(server.url.rsplit(":", 1)[1])
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
+        wire.sendall(
+            f"POST /api/v1/datasets/trips/quote HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n"
+            f"Authorization: Bearer {server.secrets['ana']}\r\n\r\n".encode()
+        )
+        time.sleep(0.2)
+        said = server().get("/api/v1/me")
+        assert said.status_code == 429
+        assert said.json()["error"]["code"] == "busy"
+        assert said.headers["Retry-After"] == "1"
+    time.sleep(0.3)
+    assert alive(server)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x00\x01\x02\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_what_is_not_http_is_refused(server: Any, data: bytes) -> None:
+    said = raw(server, data)
+    assert not said or said.startswith(b"HTTP/1.1 4")
+    assert alive(server)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("ranges", {"ranges": [[0, 1]] * 10_001}),
+        ("ranges", {"ranges": []}),
+        ("ranges", {"ranges": [[0]]}),
+        ("ranges", {"ranges": [[0, 1]], "level": 1}),
+        ("ranges", {"ranges": [[20, 10]]}),
+        ("ranges", {"ranges": [["\ud800", 10]]}),
+        ("ranges", {"ranges": [[float("nan"), 10]]}),
+        ("ranges", {"ranges": [[1e400, 10]]}),
+        ("ranges", {"ranges": [[0, True]]}),
+        ("quantiles", {"quantiles": [0.5] * 21}),
+        ("quantiles", {"quantiles": [-1]}),
+        ("difference", {"first": [0, 1]}),
+    ],
+)
+def test_answers_are_asked_for_within_bounds(server: Any, path: str, body: Any) -> None:
+    import json
+
+    name = server.measured("bounds-of-answers", column="fare", epsilon=1)
+    said = server().post(
+        f"/api/v1/releases/{name}/{path}",
+        content=json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    assert said.status_code == 400
+    assert said.json()["error"]["code"] == "bad_request"
+    assert len(said.content) < 1000
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[" * 100_000, b'{"epsilon":' + b"9" * 5_000 + b"}", b"\xff\xfe", b"null"]
+)
+def test_a_body_that_cannot_be_read_is_told_so(server: Any, body: bytes) -> None:
+    said = server().post(
+        "/api/v1/datasets/trips/quote", content=body, headers={"Content-Type": "application/json"}
+    )
+    assert said.status_code == 400
+    assert said.json()["error"]["code"] == "bad_request"
+
+
+def test_every_answer_carries_the_guards_of_a_browser(server: Any) -> None:
+    for path in ("/health", "/nothing", "/api/v1/me"):
+        said = server(None).get(path)
+        assert said.headers["X-Content-Type-Options"] == "nosniff"
+        assert "default-src 'self'" in said.headers["Content-Security-Policy"]
+        assert "server" not in said.headers

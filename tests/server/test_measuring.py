@@ -1,0 +1,319 @@
+"""Retries, races, kills: one charge, one answer, and never more spent than allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import trueup as tu
+from trueup.server import measuring
+from trueup.server.auth import Tokens, create, open_ledger
+from trueup.server.deadlines import leaves_at
+
+SOURCE = str(Path(tu.__file__).parents[1])
+SERVE = "from trueup.cli import main; main()"
+# Between the charge and the answer: says so, and waits to be killed.
+STUCK = """
+import pathlib, sys, time
+import trueup.owner.owner as owner
+drawn = owner.measure
+def stuck(*given, **more):
+    flag = pathlib.Path("stuck")
+    if not flag.exists():
+        flag.touch()
+        time.sleep(1000)
+    return drawn(*given, **more)
+owner.measure = stuck
+from trueup.cli import main
+main()
+"""
+
+
+@contextlib.contextmanager
+def process(config: Path, code: str = SERVE, workers: int = 1) -> Iterator[tuple[str, Any]]:
+    """A server in a process of its own, which may be killed."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [sys.executable, "-W", "ignore", "-c", code, "serve", "--config", str(config)]
+    words += ["--port", str(port), "--workers", str(workers)]
+    with (config.parent / "log").open("ab") as log:
+        running = subprocess.Popen(
+            words, cwd=config.parent, stdout=log, stderr=log,
+            env={**os.environ, "PYTHONPATH": SOURCE}, start_new_session=True,
+        )  # fmt: skip
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(1200):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            assert running.poll() is None, (config.parent / "log").read_text()
+            time.sleep(0.05)
+        yield url, running
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+
+
+def test_a_retry_gets_the_same_bytes_and_one_charge(server: Any) -> None:
+    body = {"column": "fare", "epsilon": "1/10"}
+    sent = {"json": body, "headers": {"Idempotency-Key": "again-and-again"}}
+    name = server.measured("again-and-again", **body)
+    spent = server.spent("trips")
+    answers = {server().post("/api/v1/datasets/trips/measure", **sent).content for _ in range(3)}
+    assert len(answers) == 1
+    files = {server().get(f"/api/v1/releases/{name}/measurement").content for _ in range(3)}
+    assert len(files) == 1
+    assert server.spent("trips") == spent
+
+
+def test_many_at_once_under_one_key_are_one(server: Any) -> None:
+    before = server.spent("trips")
+    clients = [server() for _ in range(12)]
+    with ThreadPoolExecutor(12) as pool:
+        sent = {"json": {"column": "age", "epsilon": "1/10"}}
+        key = {"Idempotency-Key": "all-at-once"}
+        path = "/api/v1/datasets/trips/measure"
+        said = list(pool.map(lambda c: c.post(path, headers=key, **sent), clients))
+    assert {answer.status_code for answer in said} <= {200, 202}
+    assert len({a.json().get("release") or a.json()["job"] for a in said}) == 1
+    assert server.spent("trips") == before + Fraction(1, 10)
+
+
+def test_a_key_is_for_one_request(server: Any) -> None:
+    server.measured("taken-already", epsilon="1/10")
+    before = server.spent("trips")
+    for change in ({"epsilon": "1/5"}, {"column": "age"}, {"where": "age = 3"}):
+        said = server().post(
+            "/api/v1/datasets/trips/measure",
+            json={"column": "fare", "epsilon": "1/10", **change},
+            headers={"Idempotency-Key": "taken-already"},
+        )
+        assert said.status_code == 400
+        assert "different request" in said.json()["error"]["message"]
+    assert server.spent("trips") == before
+
+
+def test_a_key_is_its_holder_s_own(server: Any) -> None:
+    first = server.measured("a-common-key", epsilon="1/10")
+    second = server.measured("a-common-key", who="boss", epsilon="1/10")
+    assert first != second
+
+
+@pytest.mark.parametrize("key", [None, "short", "x" * 201, "with space 12", "naïve-key-1"])
+def test_a_key_is_required(server: Any, key: str | None) -> None:
+    sent = {} if key is None else {"Idempotency-Key": key.encode()}
+    said = server().post(
+        "/api/v1/datasets/trips/measure", json={"column": "fare", "epsilon": 1}, headers=sent
+    )
+    assert said.status_code == 400
+
+
+def test_a_job_tells_steps_and_no_more(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serving()
+    make, go = measuring.Wanted.make, threading.Event()
+
+    def slowly(wanted: measuring.Wanted) -> None:
+        drawn = wanted.table.owner.ledger.spend
+
+        def spend(*given: Any, draw: Callable[[], bytes], **more: Any) -> bytes:
+            def waiting() -> bytes:
+                go.wait(60)
+                return draw()
+
+            return drawn(*given, draw=waiting, **more)
+
+        monkeypatch.setattr(wanted.table.owner.ledger, "spend", spend)
+        make(wanted)
+
+    monkeypatch.setattr(measuring.Wanted, "make", slowly)
+    said = server().post(
+        "/api/v1/datasets/trips/measure",
+        json={"column": "fare", "epsilon": "1/10"},
+        headers={"Idempotency-Key": "a-long-one"},
+    )
+    assert said.status_code == 202
+    job = said.json()["job"]
+    running = server().get(f"/api/v1/jobs/{job}").json()
+    assert (running["state"], running["step"], running["of"]) == ("running", 1, 2)
+    assert running["release"] is None
+    assert server("boss").get(f"/api/v1/jobs/{job}").json() == running
+    assert server().get(f"/api/v1/releases/{job}").status_code == 404
+    assert job not in server().get("/api/v1/releases").text
+    go.set()
+    for _ in range(200):
+        done = server().get(f"/api/v1/jobs/{job}").json()
+        if done["state"] == "done":
+            break
+        time.sleep(0.02)
+    assert done["release"] == job
+    assert server().get(f"/api/v1/releases/{job}").status_code == 200
+
+
+def test_another_analyst_s_job_is_not_there(server: Any) -> None:
+    name = server.measured("by-the-boss", who="boss", epsilon="1/100")
+    assert server().get(f"/api/v1/jobs/{name}").status_code == 404
+    assert server("boss").get(f"/api/v1/jobs/{name}").json()["state"] == "done"
+
+
+def test_an_answer_leaves_at_its_deadline(server: Any) -> None:
+    began = time.monotonic()
+    server.measured("not-before-its-time", column="age", epsilon="1/100")
+    assert time.monotonic() - began >= 0.15
+    at = [leaves_at(0.0, took, 0.15) for took in (0.0, 0.01, 0.149)]
+    assert len(set(at)) == 1  # whatever it took
+
+
+def test_a_table_that_is_gone_fails_as_a_job_and_can_be_asked_again(serving: Any) -> None:
+    server = serving()
+    table = server.config.path.parent / "trips.parquet"
+    hidden = table.rename(table.with_name("hidden"))
+    sent = {
+        "json": {"column": "fare", "epsilon": "1/10"},
+        "headers": {"Idempotency-Key": "nothing-there"},
+    }
+    said = server().post("/api/v1/datasets/trips/measure", **sent)
+    # Seen before the charge or after it, it is told in our words and costs at most once.
+    assert said.status_code in (400, 503)
+    assert "parquet" not in said.text.lower()
+    hidden.rename(table)
+    name = server.measured("nothing-there", epsilon="1/10")
+    assert server().get(f"/api/v1/jobs/{name}").json()["state"] == "done"
+    assert server.spent("trips") == Fraction(1, 10)
+
+
+def test_a_run_that_fails_after_its_charge_says_so_and_is_completed(
+    serving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serving()
+    broken = [True]
+
+    def measured(*given: Any, **more: Any) -> Any:
+        if broken[0]:
+            raise tu.SourceError("a path on the owner's machine")
+        return tu.measure(*given, **more)
+
+    monkeypatch.setattr("trueup.owner.owner.measure", measured)
+    sent = {
+        "json": {"column": "fare", "epsilon": "1/10"},
+        "headers": {"Idempotency-Key": "fails-at-first"},
+    }
+    for _ in range(2):
+        said = server().post("/api/v1/datasets/trips/measure", **sent)
+        assert said.status_code == 503
+        assert said.json()["error"]["code"] == "source"
+        assert "path" not in said.text
+    (charge,) = open_ledger(server.config.datasets["trips"]).history()
+    job = server().get(f"/api/v1/jobs/trips.{charge.entry}").json()
+    assert job["state"] == "failed"
+    assert "no further cost" in job["error"]["message"]
+    broken[0] = False
+    server.measured("fails-at-first", epsilon="1/10")
+    assert server.spent("trips") == Fraction(1, 10)
+
+
+def test_killed_between_charge_and_answer_then_restarted(
+    config_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = config_of(tmp_path)
+    tokens, datasets = Tokens(tmp_path / "trueup.tokens"), tu_config(path)
+    secret = create(tokens, datasets, "ana", "analyst", 1)
+    sent = {
+        "json": {"column": "fare", "epsilon": "1/4"},
+        "headers": {"Idempotency-Key": "killed-midway", "Authorization": f"Bearer {secret}"},
+    }
+    ledger = open_ledger(datasets["trips"])
+    with process(path, STUCK) as (url, running):
+        said = httpx.post(f"{url}/api/v1/datasets/trips/measure", timeout=60, **sent)
+        assert said.status_code == 202
+        assert (tmp_path / "stuck").exists()
+        running.kill()
+        running.wait()
+    (charge,) = ledger.history()
+    assert charge.answer is None
+    with process(path) as (url, _):
+        # Looking at the job is enough to have it taken up again.
+        job = said.json()["url"]
+        for _ in range(200):
+            state = httpx.get(url + job, headers=sent["headers"], timeout=60).json()["state"]
+            if state == "done":
+                break
+            time.sleep(0.05)
+        assert state == "done"
+        answer = httpx.post(f"{url}/api/v1/datasets/trips/measure", timeout=60, **sent)
+        assert answer.status_code == 200
+    (charge,) = ledger.history()
+    assert ledger.spent == Fraction(1, 4)
+    assert charge.answer is not None
+    assert ledger.verify() == 5  # opening, allowance, charge, taken up again, answer
+
+
+def test_two_hundred_clients_race_and_spend_exactly_the_limit(
+    config_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = config_of(tmp_path, limit=1, server="most_measurements = 8")
+    tokens, datasets = Tokens(tmp_path / "trueup.tokens"), tu_config(path)
+    people = {"ana": "1/4", "bo": "2", "cy": "1/2"}
+    secrets = {name: create(tokens, datasets, name, "analyst", own) for name, own in people.items()}
+
+    async def one(client: httpx.AsyncClient, url: str, number: int) -> Any:
+        who = list(people)[number % 3]
+        sent = {
+            "json": {"column": "borough", "epsilon": "1/40", "strategy": "flat"},
+            "headers": {
+                "Idempotency-Key": f"race-{number:04}",
+                "Authorization": f"Bearer {secrets[who]}",
+            },
+        }
+        while True:
+            try:
+                said = await client.post(f"{url}/api/v1/datasets/trips/measure", **sent)
+            except httpx.TransportError:
+                continue
+            if said.status_code not in (202, 429):
+                return who, said
+            await asyncio.sleep(0.2)
+
+    async def race(url: str) -> list[Any]:
+        limits = httpx.Limits(max_connections=200)
+        async with httpx.AsyncClient(timeout=120, limits=limits, verify=False) as client:
+            return await asyncio.gather(*(one(client, url, number) for number in range(200)))
+
+    with process(path, workers=2) as (url, _):
+        said = asyncio.run(race(url))
+        given = [answer.json()["release"] for _, answer in said if answer.status_code == 200]
+        refused = [answer for _, answer in said if answer.status_code != 200]
+        assert {answer.status_code for answer in refused} == {409}
+        assert {answer.json()["error"]["code"] for answer in refused} == {"budget"}
+        head = {"Authorization": f"Bearer {secrets['bo']}"}
+        listed = httpx.get(f"{url}/api/v1/releases", headers=head, timeout=60).json()["releases"]
+    ledger = open_ledger(datasets["trips"])
+    assert ledger.spent == ledger.limit == 1
+    charged = {f"trips.{charge.entry}" for charge in ledger.history() if charge.answer}
+    assert set(given) == charged == {line["id"] for line in listed}
+    assert len(given) == len(set(given)) == 40
+    limit, spent = ledger.allowed("ana")
+    assert spent <= Fraction(1, 4) == limit
+    ledger.verify()
+
+
+def tu_config(path: Path) -> Any:
+    from trueup.config import read_config
+
+    return read_config(path).datasets
