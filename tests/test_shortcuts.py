@@ -150,7 +150,7 @@ def test_a_degree_sequence_is_the_sorted_degrees():
         ({"edges": [("a", "b")]}, "edges must be pairs of whole node numbers"),
         ({"nodes": 0}, "nodes must be at least 1, got 0"),
         ({"nodes": 2.5}, r"nodes must be a whole number, got 2\.5"),
-        ({"nodes": None}, "nodes must be a whole number, got None"),
+        ({"nodes": "3"}, "nodes must be a whole number, got '3'"),
         ({"kind": "ring"}, "kind must be undirected, directed or bipartite, got 'ring'"),
         ({"epsilon": float("nan")}, "epsilon must be a finite number, got nan"),
     ],
@@ -158,4 +158,60 @@ def test_a_degree_sequence_is_the_sorted_degrees():
 def test_a_graph_that_makes_no_sense_is_refused_and_nothing_drawn(arguments, told, draws):
     with pytest.raises(tu.InputError, match=told):
         tu.degree_sequence(**{"edges": [(0, 1)], "nodes": 3, "epsilon": 1, **arguments})
+    assert draws == []
+
+
+# ---- lists of frequencies, and groups whose number is not public
+
+
+def test_a_frequency_list_is_the_sorted_counts_of_values():
+    words = ["the"] * 50 + ["a"] * 20 + ["of"] * 20
+    found = tu.frequency_list(words, groups=5, epsilon=HARDLY_NOISY)
+    assert found.counts().tolist() == [0, 0, 20, 20, 50]
+    assert found.how_many(20).value == 2
+
+
+def test_a_degree_sequence_is_asked_adaptively_and_whole():
+    graph = nx.barabasi_albert_graph(500, 3, seed=1)
+    found = tu.degree_sequence(list(graph.edges()), nodes=500, epsilon=1)
+    assert found.about["question"]["kind"] == "young"
+    assert found.counts().dtype == np.int64
+    directed = tu.degree_sequence(list(graph.edges()), nodes=500, epsilon=1, kind="directed")
+    assert directed.about["question"]["ends"] == 1
+
+
+@pytest.mark.parametrize("kind", ["undirected", "directed", "bipartite"])
+def test_groups_of_unknown_number_are_those_with_an_edge(kind):
+    edges = np.array([(10**12, 7), (10**12, 8), (5, 7), (7, 7), (5, 7)])
+    found = tu.degree_sequence(edges, nodes=None, epsilon=HARDLY_NOISY, kind=kind)
+    expected = {
+        "undirected": [1, 1, 2, 2],
+        "directed": [1, 2],
+        "bipartite": [1, 1, 2],
+    }[kind]
+    counts = found.counts()
+    assert counts[counts > 0].tolist() == expected
+    number = found.about["number_of_groups"]
+    assert Fraction(number["epsilon"]) == Fraction(HARDLY_NOISY, 10)
+    assert Fraction(found.about["epsilon"]) == Fraction(9 * HARDLY_NOISY, 10)
+    assert number["estimated"] == len(counts) >= len(expected)
+
+
+def test_the_number_of_groups_is_itself_noisy():
+    values = np.arange(1000)
+    sizes = {len(tu.frequency_list(values, None, epsilon=1).counts()) for _ in range(20)}
+    assert len(sizes) > 5
+    assert 1000 < np.mean(list(sizes)) < 1100
+
+
+def test_lists_that_make_no_sense_are_refused(draws):
+    for arguments in (
+        {"values": [[1, 2]]},
+        {"groups": 0},
+        {"groups": 1},
+        {"groups": 2.5},
+        {"epsilon": 0},
+    ):
+        with pytest.raises(tu.InputError):
+            tu.frequency_list(**{"values": [1, 2, 2], "groups": 3, "epsilon": 1, **arguments})
     assert draws == []

@@ -12,6 +12,7 @@ from trueup.ask import (
     StrategyCounts,
     TreeCounts,
     UnitCounts,
+    YoungCounts,
 )
 from trueup.axis import Axis
 from trueup.errors import (
@@ -38,7 +39,7 @@ from trueup.release import (
     Release,
     SortedRelease,
 )
-from trueup.shortcuts import degree_sequence, histogram
+from trueup.shortcuts import degree_sequence, frequency_list, histogram
 from trueup.store import load
 from trueup.streaming import release
 
@@ -79,11 +80,13 @@ __all__ = [
     "TrueupError",
     "UnitCounts",
     "Workload",
+    "YoungCounts",
     "__version__",
     "connect",
     "degree_sequence",
     "epsilon_for",
     "error_for",
+    "frequency_list",
     "histogram",
     "infer",
     "load",

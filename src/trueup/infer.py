@@ -25,6 +25,7 @@ from trueup.ask import (
     SortedCounts,
     TreeCounts,
     UnitCounts,
+    YoungCounts,
 )
 from trueup.errors import InputError
 from trueup.grid_errors import FlatLine, GridErrors, HatLine, TreeLine
@@ -49,7 +50,7 @@ def infer(
     measurement: Measurement,
     *,
     nonnegative: bool = False,
-    integers: bool = False,
+    integers: bool | None = None,
     graphical: bool = False,
     method: Method | None = None,
 ) -> Any:
@@ -64,7 +65,8 @@ def infer(
     by `method`: "large-first" (the default) goes from the root down, keeps what stands clearly
     above the noise and fits the rest to what remains; "top-down" moves all children of a parent
     alike; "exact" is nearest to all the noisy answers at once.
-    `graphical` gives sorted degrees that some undirected graph has.
+    `graphical` gives sorted degrees that some undirected graph has. Sorted counts asked adaptively
+    are never negative, and whole unless `integers=False`.
 
     >>> from trueup.ask import SortedCounts
     >>> infer(Measurement(SortedCounts(4), [1, 2, 0, 11], epsilon=1)).counts().tolist()
@@ -73,6 +75,8 @@ def infer(
     if not isinstance(measurement, Measurement):
         raise InputError(f"infer needs a Measurement, got {type(measurement).__name__}.")
     question = measurement.question
+    if integers is None:
+        integers = isinstance(question, YoungCounts)
     wish = _checked(question, _Wish(nonnegative, integers, graphical, method))
     about = {**measurement.about(), "inferred": "least squares"}
     if isinstance(question, Histogram):
@@ -86,6 +90,8 @@ def infer(
         return _grid(measurement, question, about, wish)
     if isinstance(question, SortedCounts):
         return _sorted(measurement, about, wish)
+    if isinstance(question, YoungCounts):
+        return _young(measurement, question, about, wish)
     if isinstance(question, CountQueries):
         return _queries(measurement, question, about, wish)
     raise InputError(f"infer does not know questions of type {type(question).__name__}.")
@@ -121,7 +127,8 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {wish.method!r}.")
     if wish.method and not wish.nonnegative:
         raise InputError("A method is for non-negative counts: give nonnegative=True with it.")
-    if wish.graphical and not (isinstance(question, SortedCounts) and question.ends == 2):
+    undirected = isinstance(question, (SortedCounts, YoungCounts)) and question.ends == 2
+    if wish.graphical and not undirected:
         raise InputError(
             "graphical is for the degrees of an undirected graph: SortedCounts(…, ends=2)."
         )
@@ -274,6 +281,26 @@ def _sorted(measurement: Measurement, about: dict[str, Any], wish: _Wish) -> Sor
     if wish.integers and not wish.graphical:
         shown = np.floor(shown + 0.5).astype(np.int64)
     return SortedRelease(shown, scale, {**about, "inferred": wish.words}, fit)
+
+
+def _young(
+    measurement: Measurement, question: YoungCounts, about: dict[str, Any], wish: _Wish
+) -> SortedRelease:
+    from trueup._kernels.young_fit import fit, whole_numbers
+
+    scale = measurement.block_scales[0]
+    transcript = question.transcript(measurement.noisy)
+    counts = fit(transcript, question.groups, float(scale))
+    if not (wish.integers or wish.graphical):
+        return SortedRelease(counts, scale, about, None, transcript)
+    if wish.graphical:
+        from trueup._kernels.graphical import nearest_graphical
+
+        shown = nearest_graphical(counts[::-1].copy())[::-1].copy()
+    else:
+        shown = whole_numbers(counts)
+    words = wish.words if wish.graphical else "non-negative whole numbers"
+    return SortedRelease(shown, scale, {**about, "inferred": words}, counts, transcript)
 
 
 def _regular_cells(measurement: Measurement, question: TreeCounts) -> Floats:

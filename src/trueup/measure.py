@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, check_neighbours, check_question
+from trueup.ask import Neighbours, Question, YoungCounts, check_neighbours, check_question
 from trueup.epsilon import positive
 from trueup.measurement import Measurement, block_scales, check_rows_per_unit, check_unit
 
@@ -28,7 +30,7 @@ def measure(
     >>> len(m.noisy), float(m.scales[0])
     (7, 3.0)
     """
-    from trueup._kernels.laplace import add_noise_blocks
+    from trueup._kernels.laplace import add_noise_blocks, draw
 
     # Whatever is wrong with the request is said before the noise is drawn.
     epsilon = positive(epsilon)
@@ -37,6 +39,11 @@ def measure(
     check_unit(unit)
     rows_per_unit = check_rows_per_unit(rows_per_unit)
     scales = block_scales(question, epsilon, neighbours, rows_per_unit)
+    if isinstance(question, YoungCounts) and not question.asked:
+        # What is asked follows from the noisy answers; the measurement's question is what was.
+        fresh = partial(draw, scale=scales[0])
+        question, noisy = question.measure_adaptively(counts, scales[0], fresh)
+        return Measurement(question, noisy, epsilon, neighbours, unit, rows_per_unit)
     answers = question.answers(counts)
     add_noise_blocks(answers, [length for length, _ in question.blocks], scales)
     return Measurement(question, answers, epsilon, neighbours, unit, rows_per_unit)

@@ -22,6 +22,7 @@ from trueup.ask import (
     StrategyCounts,
     TreeCounts,
     UnitCounts,
+    YoungCounts,
     check_neighbours,
     check_question,
 )
@@ -265,6 +266,8 @@ def _labels(question: Question) -> dict[str, Any]:
             "row": np.arange(question.length),
             "step": np.array([float(u) for u in question.units]),
         }
+    if isinstance(question, YoungCounts):
+        return question.labels()
     return {"rank": np.arange(1, question.length + 1)}
 
 

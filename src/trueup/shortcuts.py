@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import SortedCounts, TreeCounts
+from trueup.ask import TreeCounts, UnitCounts, YoungCounts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
+from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.infer import infer
 from trueup.measure import measure
 from trueup.release import SortedRelease
+
+FOR_THE_NUMBER = Fraction(1, 10)
+"""The part of ε that goes to the number of groups where that is not public."""
+
+_NUMBER = UnitCounts(Axis.categories("groups", ["number"]))
 
 
 def histogram(
@@ -51,7 +58,7 @@ def histogram(
 
 def degree_sequence(
     edges: npt.ArrayLike,
-    nodes: int,
+    nodes: int | None,
     *,
     epsilon: object,
     kind: str = "undirected",
@@ -62,8 +69,12 @@ def degree_sequence(
     `kind` is "undirected" (an edge counts for both its ends: sensitivity 2), "directed" (degrees
     out of the first column: sensitivity 1) or "bipartite" (degrees of the first column, whose
     nodes are numbered apart from the second's: sensitivity 1). Self-loops are not counted; an
-    edge given twice counts once (for undirected graphs, in either direction). `nodes` is public.
+    edge given twice counts once (for undirected graphs, in either direction). `nodes` is public;
+    if it is not, say nodes=None: a tenth of ε then estimates how many have an edge, on the large
+    side, and nodes may have any numbers.
     `graphical` gives the nearest sequence that is the degree sequence of some simple graph.
+
+    The degrees are whole numbers, asked adaptively (`YoungCounts`); of a few nodes one by one.
 
     >>> ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
     >>> len(degree_sequence(ring, nodes=4, epsilon=1).counts())
@@ -71,7 +82,7 @@ def degree_sequence(
     """
     if kind not in ("undirected", "directed", "bipartite"):
         raise InputError(f"kind must be undirected, directed or bipartite, got {kind!r}.")
-    if whole_number(nodes, "nodes") < 1:
+    if nodes is not None and whole_number(nodes, "nodes") < 1:
         raise InputError(f"nodes must be at least 1, got {nodes}.")
     try:
         pairs = np.asarray(edges)
@@ -82,11 +93,62 @@ def degree_sequence(
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise InputError("edges must be pairs of whole node numbers, an array of two columns.")
     ends = 2 if kind == "undirected" else 1
-    question = SortedCounts(nodes, ends=ends)
     if graphical and ends == 1:
         raise InputError(f"graphical=True is for undirected graphs; this one is {kind}.")
-    measurement = measure(degrees(pairs, nodes, kind), question, epsilon)
-    return infer(measurement, graphical=graphical)
+    if nodes is not None:
+        found = degrees(pairs, nodes, kind)
+        return infer(measure(found, YoungCounts(nodes, ends=ends), epsilon), graphical=graphical)
+    if kind == "undirected":
+        names, numbers = np.unique(pairs, return_inverse=True)
+        pairs = numbers.reshape(pairs.shape)
+    else:
+        names, first = np.unique(pairs[:, 0], return_inverse=True)
+        if kind == "directed":  # a loop is no edge, wherever the second column points
+            first, pairs = first[pairs[:, 0] != pairs[:, 1]], pairs[pairs[:, 0] != pairs[:, 1]]
+        pairs = np.stack([first, pairs[:, 1]], axis=1)
+    found = degrees(pairs, max(len(names), 1), "undirected" if ends == 2 else "bipartite")
+    return _of_unknown_number(found[found > 0], epsilon, ends, graphical)
+
+
+def frequency_list(values: npt.ArrayLike, groups: int | None, *, epsilon: object) -> SortedRelease:
+    """How often the different values occur, in rising order, whichever values they are.
+
+    `groups` is public: how many different values there could be. If it is not, say groups=None:
+    a tenth of ε then estimates how many occur, on the large side.
+
+    >>> words = ["the", "a", "the", "of", "the"]
+    >>> len(frequency_list(words, groups=4, epsilon=1).counts())
+    4
+    """
+    if groups is not None and whole_number(groups, "groups") < 1:
+        raise InputError(f"groups must be at least 1, got {groups}.")
+    try:
+        array = np.asarray(values)
+        _, found = np.unique(array, return_counts=True)
+    except (TypeError, ValueError):
+        raise InputError("values must be a flat array of one type that can be sorted.") from None
+    if array.ndim != 1:
+        raise InputError(f"values must be a flat array, got {array.ndim} dimensions.")
+    if groups is None:
+        return _of_unknown_number(found.astype(np.int64), epsilon, 1, False)
+    return infer(measure(found.astype(np.int64), YoungCounts(groups), epsilon))
+
+
+def _of_unknown_number(
+    counts: npt.NDArray[np.int64], epsilon: object, ends: int, graphical: bool
+) -> SortedRelease:
+    """The sorted counts of groups whose number is not public; all of them are above zero."""
+    whole = positive(epsilon)
+    part = whole * FOR_THE_NUMBER
+    number = measure([len(counts)], _NUMBER, part, rows_per_unit=ends)
+    # Three noise scales above: too few groups would cut off the smallest, in 1 of 40 cases.
+    groups = max(int(number.noisy[0]) + 3 * ends * -(-part.denominator // part.numerator), 1)
+    # A record moves one count by one, and so at most one of the largest `groups` by one.
+    largest = np.sort(counts)[max(len(counts) - groups, 0) :]
+    question = YoungCounts(groups, ends=ends)
+    release = infer(measure(largest, question, whole - part), graphical=graphical)
+    release.about["number_of_groups"] = {"estimated": groups, "epsilon": str(part)}
+    return release
 
 
 def degrees(pairs: npt.NDArray[Any], nodes: int, kind: str) -> npt.NDArray[np.int64]:

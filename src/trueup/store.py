@@ -18,6 +18,7 @@ from trueup.ask import (
     Histogram,
     LatticeCounts,
     SortedCounts,
+    YoungCounts,
     question_from_json,
 )
 from trueup.axis import Axis
@@ -81,12 +82,18 @@ def _release(columns: Columns, about: About) -> Release:
 
 def _sorted_release(columns: Columns, about: About) -> SortedRelease:
     asked = _asked(about)
-    if not isinstance(asked.question, SortedCounts):
+    question = asked.question
+    if not isinstance(question, (SortedCounts, YoungCounts)):
         raise FileError("The file's question is not about sorted counts.")
-    length = asked.question.length
+    transcript = None
+    if isinstance(question, YoungCounts):
+        answers = np.array(about["answers"], np.int64)
+        transcript = question.transcript(_numbers(answers, question.length))
+        about = {key: value for key, value in about.items() if key != "answers"}
     fit = columns.get("isotonic")
-    kept = None if fit is None else _numbers(fit, length)
-    return SortedRelease(_numbers(columns["count"], length), asked.block_scales[0], about, kept)
+    kept = None if fit is None else _numbers(fit, question.groups)
+    counts = _numbers(columns["count"], question.groups)
+    return SortedRelease(counts, asked.block_scales[0], about, kept, transcript)
 
 
 def _query_release(columns: Columns, about: About) -> QueryRelease:

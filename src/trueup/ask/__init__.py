@@ -1,8 +1,8 @@
 """Ask: sequences of counting queries whose true answers obey known constraints.
 
 The paper's L (`UnitCounts`), H (`TreeCounts`), S (`SortedCounts`) and any named set of linear
-counts (`CountQueries`); and `HatCounts`, which answer ranges better than any tree. A question is
-frozen and knows nothing of noise or of inference.
+counts (`CountQueries`); `HatCounts`, which answer ranges better than any tree; `YoungCounts`, S
+asked adaptively. A question is frozen and knows nothing of noise or of inference.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from trueup.ask.sorted import SortedCounts
 from trueup.ask.strategy import StrategyCounts
 from trueup.ask.tree import TreeCounts
 from trueup.ask.unit import UnitCounts
+from trueup.ask.young import YoungCounts
 from trueup.axis import Axis
 from trueup.errors import FileError
 
@@ -46,6 +47,7 @@ __all__ = [
     "StrategyCounts",
     "TreeCounts",
     "UnitCounts",
+    "YoungCounts",
     "check_neighbours",
     "check_question",
     "question_from_json",
@@ -73,6 +75,8 @@ def question_from_json(spec: dict[str, Any]) -> Question:
                 return HatCounts(axis, spec["strides"], spec["shares"], spec["ends"])
             case "sorted":
                 return SortedCounts(spec["groups"], spec["by"], spec["ends"])
+            case "young":
+                return YoungCounts.from_json(spec)
             case "strategy":
                 return StrategyCounts.from_json(spec)
             case "grid":

@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from trueup.ask import Neighbours, Question, SortedCounts, UnitCounts, check_neighbours
+from trueup.ask import (
+    Neighbours,
+    Question,
+    SortedCounts,
+    UnitCounts,
+    YoungCounts,
+    check_neighbours,
+)
 from trueup.axis import Axis
 from trueup.axis.numbers import Ints, whole_number
 from trueup.epsilon import positive
@@ -196,7 +203,7 @@ class Owner:
         axis = getattr(question, "axis", None)
         wanted = list(self._always)
         plan = None
-        if groups or isinstance(question, SortedCounts):
+        if groups or isinstance(question, (SortedCounts, YoungCounts)):
             by = axis.name if axis is not None else getattr(question, "by", None)
             if self.graph is None:
                 if by is None:

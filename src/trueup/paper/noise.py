@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, check_question
+from trueup.ask import Neighbours, Question, YoungCounts, check_question
 from trueup.epsilon import positive
 from trueup.errors import InputError
-from trueup.measurement import LAWS, Law, Measurement
+from trueup.measurement import LAWS, Law, Measurement, block_scales
 
 
 def measure_for_experiment(
@@ -30,6 +30,8 @@ def measure_for_experiment(
     if law not in LAWS:
         raise InputError(f"The noise law must be one of {', '.join(LAWS)}, got {law!r}.")
     generator = np.random.default_rng(seed)
+    if isinstance(question, YoungCounts) and not question.asked:
+        return _measure_adaptively(counts, question, epsilon, generator, law, neighbours)
     answers = check_question(question).answers(counts)
     blank = Measurement(question, answers, positive(epsilon), neighbours, private=False, law=law)
     noise = [
@@ -38,6 +40,25 @@ def measure_for_experiment(
     ]
     noisy = answers + np.concatenate(noise)
     return Measurement(question, noisy, blank.epsilon, neighbours, private=False, law=law)
+
+
+def _measure_adaptively(
+    counts: npt.ArrayLike,
+    question: YoungCounts,
+    epsilon: object,
+    generator: np.random.Generator,
+    law: Law,
+    neighbours: Neighbours,
+) -> Measurement:
+    if law != "discrete":
+        raise InputError("Adaptive questions are asked with discrete noise.")
+    scale = block_scales(question, positive(epsilon), neighbours, 1)[0]
+
+    def draw(size: int) -> npt.NDArray[np.int64]:
+        return draw_for_experiment(generator, float(scale), size).astype(np.int64)
+
+    asked, noisy = question.measure_adaptively(counts, scale, draw)
+    return Measurement(asked, noisy, positive(epsilon), neighbours, private=False)
 
 
 def draw_for_experiment(

@@ -49,10 +49,17 @@ def page(
     )
 
 
+def paid(about: dict[str, Any]) -> str:
+    """The ε of the answers, and what it cost besides to learn how many groups there are."""
+    number = about.get("number_of_groups")
+    extra = f" + {number['epsilon']} for the number of groups" if number else ""
+    return f"{about.get('epsilon')}{extra}"
+
+
 def caption(about: dict[str, Any]) -> str:
     """What was paid, whom it protects, what the marks are, and whether it is private at all."""
     stamp = "" if about.get("private", True) else " <b>NOT PRIVATE: an experiment.</b>"
     return (
-        f"<figcaption>ε = {escape(str(about.get('epsilon')))}, protects one "
+        f"<figcaption>ε = {escape(paid(about))}, protects one "
         f"{escape(str(about.get('unit')))}. {escape(_marks(about))}{stamp}</figcaption>"
     )

@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.sorted_band import sorted_band
+from trueup.axis.numbers import whole_number
+from trueup.errors import InputError
 from trueup.files import write
-from trueup.release.estimate import Estimate, check_level
+from trueup.release.estimate import Estimate, check_level, written
 from trueup.release.histogram import to_frame
-from trueup.release.html import page
+from trueup.release.html import page, paid
 from trueup.uncertainty import SumErrors
+
+if TYPE_CHECKING:
+    from trueup._kernels.transcript import Transcript
+
+
+@dataclass(frozen=True, eq=False)
+class FromBand:
+    """A number read from sorted counts, and between what the band says it lies.
+
+    All intervals of one release and level hold together: they follow from one band.
+    """
+
+    value: float | int
+    band: Callable[[float], tuple[npt.NDArray[Any], npt.NDArray[Any]]] = field(repr=False)
+    # The number is `rising`, less `less`, of the counts; neither falls if a count grows.
+    rising: Callable[[npt.NDArray[Any]], Any] = field(repr=False)
+    less: Callable[[npt.NDArray[Any]], Any] | None = field(default=None, repr=False)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Between what the true number lies, with at least this probability."""
+        low, high = self.band(level)
+        if self.less is None:
+            return self.rising(low), self.rising(high)
+        return max(self.rising(low) - self.less(high), 0), self.rising(high) - self.less(low)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        return f"{written(self.value)} ({written(low)} to {written(high)})"
+
+
+def _reaching(count: int, counts: npt.NDArray[Any]) -> int:
+    """How many of the counts, rounded, are at least this."""
+    return len(counts) - int(np.searchsorted(counts, count - 0.5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +65,14 @@ class SortedRelease:
 
     Where they were made non-negative, whole or graphical to be shown, the fit that they were
     made from is kept as `isotonic_fit`; the band and the total's error come from it.
+    Counts that were asked adaptively keep the `transcript`, from which theirs come.
     """
 
     fitted: npt.NDArray[Any]
     scale: Fraction
     about: dict[str, Any]
     isotonic_fit: npt.NDArray[Any] | None = None
+    transcript: Transcript | None = None
 
     def __post_init__(self) -> None:
         self.fitted.setflags(write=False)
@@ -43,7 +85,7 @@ class SortedRelease:
         if self.isotonic_fit is None:
             return self
         about = {**self.about, "inferred": "least squares"}
-        return SortedRelease(self.isotonic_fit, self.scale, about)
+        return SortedRelease(self.isotonic_fit, self.scale, about, None, self.transcript)
 
     @property
     def law(self) -> str:
@@ -55,14 +97,23 @@ class SortedRelease:
         return self.fitted
 
     def total(self) -> Estimate:
-        """The sum of all counts: isotonic regression leaves it as it was measured."""
+        """The sum of all counts: isotonic regression leaves it as it was measured.
+
+        Of adaptive counts it is the sum of what is shown; `unbiased` is the one measured.
+        """
+        whole = (("total", 1.0),)
         shown_for = None if self.unbiased is self else self.unbiased.total()
-        return Estimate(self.fitted.sum().item(), (("total", 1.0),), self._errors, shown_for)
+        if self.transcript is not None:
+            from trueup._kernels.transcript import measured_total
+
+            shown_for = Estimate(measured_total(self.transcript), whole, self._errors)
+        return Estimate(self.fitted.sum().item(), whole, self._errors, shown_for)
 
     @cached_property
     def _errors(self) -> SumErrors:
         """The error of the total: one object, by which estimates of one release know each other."""
-        return SumErrors(len(self.fitted), self.scale, self.law)
+        answers = self.fitted if self.transcript is None else self.transcript.noisy
+        return SumErrors(len(answers), self.scale, self.law)
 
     def band(self, level: float = 0.95) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Two sequences that hold all the true counts between them with that probability.
@@ -72,11 +123,53 @@ class SortedRelease:
         the largest single noise.
         """
         check_level(level)
+        if self.transcript is not None:
+            from trueup._kernels.young_band import young_band
+
+            return young_band(self.transcript, len(self.fitted), float(self.scale), level)
         # The band is that of discrete noise; continuous noise is as good as a very fine lattice.
         finer = 1024 if self.law == "continuous" else 1
         fit = self.unbiased.fitted.astype(np.float64) * finer
         low, high = sorted_band(fit, float(self.scale) * finer, level)
         return np.maximum(low / finer, 0), np.maximum(high / finer, 0)
+
+    def how_many(self, count: int | None = None, *, at_least: int | None = None) -> FromBand:
+        """How many groups have this count, or at least this count.
+
+        >>> from trueup import Measurement, SortedCounts, infer
+        >>> frequencies = infer(Measurement(SortedCounts(4), [1, 1, 1, 11], epsilon=40))
+        >>> frequencies.how_many(1).value, frequencies.how_many(at_least=2).value
+        (3, 1)
+        """
+        if (count is None) == (at_least is None):
+            raise InputError("Give either a count or at_least=count.")
+        if at_least is not None:
+            return self._read(partial(_reaching, whole_number(at_least, "at_least")))
+        wanted = whole_number(count, "count")
+        upper, lower = partial(_reaching, wanted), partial(_reaching, wanted + 1)
+        return FromBand(upper(self.fitted) - lower(self.fitted), self.band, upper, lower)
+
+    def counts_of_counts(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """Each count that occurs, rising, and how many groups have it."""
+        return np.unique(self.fitted, return_counts=True)
+
+    def largest(self) -> FromBand:
+        """The largest count of all groups."""
+        return self._read(lambda counts: counts[-1].item())
+
+    def mean(self) -> FromBand:
+        """The mean count of a group."""
+        return self._read(lambda counts: float(counts.mean()))
+
+    def quantile(self, share: float) -> FromBand:
+        """The smallest count that a share of the groups does not exceed; 0.5 is the median."""
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+            raise InputError(f"A share must lie between 0 and 1, got {share!r}.")
+        place = max(math.ceil(share * len(self.fitted)) - 1, 0)
+        return self._read(lambda counts: counts[place].item())
+
+    def _read(self, rising: Callable[[npt.NDArray[Any]], Any]) -> FromBand:
+        return FromBand(rising(self.fitted), self.band, rising)
 
     def columns(self) -> dict[str, Any]:
         """The counts as a table: rank, count, and the 95 % band around the whole sequence."""
@@ -94,13 +187,16 @@ class SortedRelease:
 
     def save(self, path: str | Path) -> None:
         """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
-        write(path, "sorted release", self.columns(), self.about)
+        about = self.about
+        if self.transcript is not None:  # the band of any level comes from the answers
+            about = {**about, "answers": self.transcript.noisy.tolist()}
+        write(path, "sorted release", self.columns(), about)
 
     def __repr__(self) -> str:
         stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
         return (
             f"<SortedRelease{stamp}: {len(self.fitted):,} groups, total {self.total()}, "
-            f"epsilon={self.about.get('epsilon')}>"
+            f"epsilon={paid(self.about)}>"
         )
 
     def _repr_html_(self) -> str:

@@ -1,0 +1,75 @@
+"""The same noisy answers on neighbouring inputs: the test that fits adaptive questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.audit.frozen import Replay
+
+Ints = npt.NDArray[np.int64]
+
+
+class Adaptive(Protocol):
+    """A question that is asked step by step, such as YoungCounts."""
+
+    def measure_adaptively(
+        self, counts: npt.ArrayLike, scale: Fraction, draw: Callable[[int], Ints]
+    ) -> tuple[Any, Ints]:
+        """The question that was asked, which knows its answers and their order; noisy answers."""
+
+    def sensitivity(self) -> int:
+        """The most that one record may move the answers."""
+
+
+def forced(
+    question: Adaptive,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    scale: Fraction | int | str,
+    noise: Ints,
+) -> Replay:
+    """Asks input a with this noise; then b with the noise that makes every answer the same.
+
+    A question whose every step follows from the noisy answers asks b the same, whatever b is:
+    `differences` says if it did not. The two noises then differ by how far the true answers lie
+    apart, which is how far the chances of this transcript can: `move`.
+
+    >>> from trueup import YoungCounts
+    >>> noise = np.random.default_rng(1).integers(-3, 4, 2000)
+    >>> print(forced(YoungCounts(150), [3, 4, 4], [3, 4, 5], 1, noise))
+    answers moved by 1, allowed 1
+    """
+    width = Fraction(scale)
+    asked, noisy = question.measure_adaptively(a, width, _tape(noise))
+    used = asked.in_order(noisy - asked.answers(a))
+    needed = asked.in_order(noisy - asked.answers(b))
+    move = Fraction(int(np.abs(needed - used).sum()))
+    differences = []
+    if not np.array_equal(used, noise[: len(used)]):
+        differences.append("the first answers are not the true ones with this noise")
+    again, same = question.measure_adaptively(b, width, _tape(needed))
+    if again != asked:
+        differences.append("another question was asked of the second input")
+    elif not np.array_equal(same, noisy):
+        differences.append("the second answers are not the true ones with their noise")
+    return Replay(move, Fraction(question.sensitivity()), tuple(differences))
+
+
+def _tape(noise: Ints) -> Callable[[int], Ints]:
+    """Plays the noise once, then zeros: what is drawn beyond what was used."""
+    at = 0
+
+    def draw(size: int) -> Ints:
+        nonlocal at
+        piece = np.zeros(size, np.int64)
+        here = noise[at : at + size]
+        piece[: len(here)] = here
+        at += size
+        return piece
+
+    return draw
