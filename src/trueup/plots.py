@@ -19,6 +19,7 @@ from trueup.axis.dates import DateCells
 from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
 from trueup.errors import FileError, InputError
 from trueup.release import QueryRelease, Release, SortedRelease
+from trueup.release.html import paid
 from trueup.release.intervals import reaches, share_band
 
 if TYPE_CHECKING:
@@ -37,12 +38,14 @@ _ZOOM = Path(__file__).with_name("zoom.js")
 
 
 def plot(release: Release | SortedRelease | QueryRelease, kind: str | None = None) -> Figure:
-    """The picture of a release: its histogram, its "cdf", or its degree sequence.
+    """The picture of a release: its histogram or its "cdf"; its sorted counts or their "tail".
 
     A plotly Figure: shows itself in a notebook; `save_plot` writes it to a file.
     """
     if isinstance(release, SortedRelease):
-        return plot_sorted(release)
+        if kind not in (None, "sorted", "tail"):
+            raise InputError(f'kind must be "sorted" or "tail", got {kind!r}.')
+        return plot_tail(release) if kind == "tail" else plot_sorted(release)
     if isinstance(release, QueryRelease):
         return _plot_queries(release)
     if isinstance(release, Release):
@@ -131,6 +134,34 @@ def plot_sorted(release: SortedRelease, level: float = 0.95) -> Figure:
     )
     note = "band: the whole true sequence, 95 times in 100"
     figure.update_layout(title=_headline(f"{n:,} groups by their counts", note))
+    figure.update_xaxes(type="log")
+    figure.update_yaxes(type="log")
+    return figure
+
+
+def plot_tail(release: SortedRelease, level: float = 0.95) -> Figure:
+    """How many groups have at least each count, on log-log axes: a power law is a straight line."""
+    figure = _figure(release.about, "count", "groups with at least that count")
+    counts = np.asarray(release.counts(), np.float64)
+    low, high = (np.asarray(side, np.float64) for side in release.band(level))
+    n, top = len(counts), max(float(high[-1]), 2.0)
+    x = np.unique(np.rint(np.geomspace(1, top, 600)))
+    floor = 0.5  # a logarithm has no zero
+    least, reaching, most = (
+        np.maximum(n - np.searchsorted(side, x - 0.5), floor) for side in (low, counts, high)
+    )
+    _band(figure, x, least, most)
+    shown = x <= max(counts[-1], 1.0)
+    figure.add_scatter(
+        x=x[shown],
+        y=reaching[shown],
+        mode="lines",
+        line={"color": BLUE, "shape": "vh"},
+        hovertemplate="at least %{x:,}: <b>%{y:,.0f}</b> groups<extra></extra>",
+        name="groups",
+    )
+    note = f"band: all true numbers at once, {100 * level:g} times in 100"
+    figure.update_layout(title=_headline(f"{n:,} groups: the tail of their counts", note))
     figure.update_xaxes(type="log")
     figure.update_yaxes(type="log")
     return figure
@@ -308,7 +339,7 @@ def caption(about: dict[str, Any]) -> str:
     whom = f"one {unit}" if rows == 1 else f"all of one {unit} (at most {rows} rows)"
     stamp = "" if about.get("private", True) else "<br><b>NOT PRIVATE: an experiment</b>"
     how = "added or removed" if about.get("neighbours") == "add-remove" else "replaced"
-    words = f"ε = {about.get('epsilon')} · protects {whom}, {how}"
+    words = f"ε = {paid(about)} · protects {whom}, {how}"
     return "<br>".join(wrap(words, 56)) + stamp
 
 

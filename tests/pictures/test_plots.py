@@ -48,7 +48,8 @@ def test_cdf_and_degree_sequence_open_without_errors(opened: Opened, tmp_path: P
     counts = np.random.default_rng(2).zipf(1.8, 2000).clip(0, 500)
     sequence = tu.infer(measure_for_experiment(counts, tu.SortedCounts(2000), 1, seed=2))
     save_plot(plot(sequence), tmp_path / "sorted.html")
-    for name in ("cdf", "sorted"):
+    save_plot(plot(sequence, "tail"), tmp_path / "tail.html")
+    for name in ("cdf", "sorted", "tail"):
         assert "ε = 1" in opened(tmp_path / f"{name}.html").inner_text("body")
 
 
@@ -67,6 +68,19 @@ def test_named_counts_open_with_the_intervals_of_unbiased_ones(
     at = list(bar.x).index("a")
     assert bar.y[at] + bar.error_y.array[at] == pytest.approx(max(high, bar.y[at]))
     assert bar.y[at] - bar.error_y.arrayminus[at] == pytest.approx(min(low, bar.y[at]))
+
+
+def test_the_tail_says_how_many_groups_have_at_least_a_count() -> None:
+    counts = np.minimum(np.random.default_rng(2).zipf(1.8, 2000), 5000)
+    release = tu.infer(measure_for_experiment(counts, tu.YoungCounts(2000), 1, seed=2))
+    low, high, line = plot(release, "tail").data
+    for k in (1, 2, 5, 100):
+        value = release.how_many(at_least=k)
+        assert line.y[list(line.x).index(k)] == max(value.value, 0.5)
+        ends = [max(end, 0.5) for end in value.interval(0.95)]
+        assert [side.y[list(side.x).index(k)] for side in (low, high)] == ends
+    with pytest.raises(tu.InputError, match="sorted"):
+        plot(release, "cdf")
 
 
 def test_zooming_in_splits_bars_and_keeps_their_sum(opened: Opened, tmp_path: Path) -> None:

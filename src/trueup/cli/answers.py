@@ -214,7 +214,8 @@ def plot_command(
     file: File,
     output: Annotated[Path, typer.Option("--output", "-o", help="A .html, .png or .svg file.")],
     kind: Annotated[
-        str | None, typer.Option("--kind", help="histogram or cdf, for a histogram.")
+        str | None,
+        typer.Option("--kind", help="histogram or cdf; sorted or tail."),
     ] = None,
     nonnegative: Shown = False,
     as_json: AsJson = False,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts, check_neighbours
+from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts, YoungCounts, check_neighbours
 from trueup.axis import Axis
 from trueup.cli import axes, remote
 from trueup.cli.output import AsJson, confirm, emit, number, say, table, waiting
@@ -108,7 +108,7 @@ def expected_errors(
     from trueup.uncertainty import NoiseLaw
 
     scales = block_scales(question, epsilon, neighbours, rows)
-    if isinstance(question, SortedCounts):
+    if isinstance(question, (SortedCounts, YoungCounts)):
         alone = NoiseLaw(np.ones(1), np.array([float(scales[0])]), np.ones(1), "discrete")
         return [("a count before inference", alone.half_width(0.95))]
     errors = release_errors(question, scales, "discrete")
@@ -326,9 +326,9 @@ def _question(
         raise InputError("Ask for one thing: an axis, --by, or --degrees.")
     if degrees is not None:
         count = nodes if nodes is not None else int(_missing("--nodes with --degrees"))
-        return SortedCounts(count, ends=2 if graph == "undirected" else 1)
+        return YoungCounts(count, ends=2 if graph == "undirected" else 1)
     if by is not None:
-        return SortedCounts(groups if groups is not None else int(_missing("--groups")), by=by)
+        return YoungCounts(groups if groups is not None else int(_missing("--groups")), by=by)
     if axis is None:
         if dataset is None:
             raise InputError(
