@@ -1,23 +1,13 @@
-"""A real browser: Debian's Chromium driven by Playwright."""
+"""Pages of ours, opened in a real browser."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
-
-_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+from playwright.sync_api import Browser, Page
 
 _CUT_OFF = """
 () => [...document.querySelectorAll("text, h1, h2, p, td, th, caption")].filter((e) => {
@@ -27,16 +17,6 @@ _CUT_OFF = """
     (!inScroll && box.right > innerWidth + 1));
 }).map((e) => e.textContent)
 """
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    assert chromium, "no Chromium on this machine: run make system"
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
-        yield found
-        found.close()
 
 
 @pytest.fixture
