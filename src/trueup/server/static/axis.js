@@ -1,0 +1,66 @@
+// An axis as the server describes it: where its edges lie in a picture and how they are called.
+
+const LABELS = new Set(["categories", "hierarchy"]);
+const NUMBERS = new Set(["integers", "regular", "edges"]);
+
+export const isNumeric = (axis) => NUMBERS.has(axis.kind);
+export const isDates = (axis) => axis.kind === "dates";
+export const hasLabels = (axis) => LABELS.has(axis.kind);
+
+/** Every label of an axis of labels, in order. */
+export const labels = (axis) => (axis.kind === "categories" ? axis.labels : axis.paths.map((path) => path.join("/")));
+
+/** An ISO date of any precision as milliseconds since 1970, in UTC. */
+export function milliseconds(text) {
+  const [year, month = 1, day = 1, hour = 0, minute = 0, second = 0] = text.split(/[-T:. ]/).map(Number);
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/** Where an edge lies in a picture: its value, its time, or its cell's number. */
+export function place(axis, edge, cell) {
+  if (isNumeric(axis)) return edge;
+  return isDates(axis) ? milliseconds(edge) : cell;
+}
+
+/** What an edge is called. */
+export function name(axis, edge) {
+  if (edge === null || edge === undefined) return "the end";
+  if (typeof edge === "number" && isNumeric(axis)) return Number(edge.toPrecision(9)).toLocaleString("en", { maximumFractionDigits: 9, useGrouping: Math.abs(edge) >= 10_000 });
+  return String(edge);
+}
+
+/** What lies between two edges, in words. For labels the last one included is named. */
+export function between(axis, low, high) {
+  if (hasLabels(axis)) {
+    const all = labels(axis).map(String);
+    const first = low === null ? 0 : all.indexOf(String(low));
+    const last = (high === null ? all.length : all.indexOf(String(high))) - 1;
+    return first >= last ? all[first] : `${all[first]} … ${all[last]}`;
+  }
+  return `${low === null ? "the start" : name(axis, low)} – ${name(axis, high)}`;
+}
+
+/** What was typed into a field, as the server takes it: nothing is the end of the axis. */
+export function typed(axis, text) {
+  const trimmed = text.trim();
+  if (!trimmed) return null;
+  const plain = trimmed.replaceAll(",", "");
+  return isNumeric(axis) && Number.isFinite(Number(plain)) ? Number(plain) : trimmed;
+}
+
+/** What a person may type, by example. */
+export function example(axis) {
+  if (isDates(axis)) return { hour: "2013-01-31T09", minute: "2013-01-31T09:30", month: "2013-01", year: "2013" }[axis.unit] ?? "2013-01-31";
+  return axis.kind === "ipv4" ? "10.1.0.0" : null;
+}
+
+/** The number of cells before an edge of an axis without numbers or dates. */
+function cellOf(axis, edge) {
+  if (hasLabels(axis)) return labels(axis).map(String).indexOf(String(edge));
+  const address = (text) => text.split(".").reduce((sum, part) => 256 * sum + Number(part), 0);
+  return (address(edge) - address(axis.network.split("/")[0])) / 2 ** (32 - axis.length);
+}
+
+/** Where a range lies in a picture; null is the end of the axis. */
+export const places = (axis, range) =>
+  range.map((edge) => (edge === null ? null : place(axis, edge, isNumeric(axis) || isDates(axis) ? 0 : cellOf(axis, edge))));

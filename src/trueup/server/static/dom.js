@@ -1,0 +1,66 @@
+// Elements made and filled. Text is always text: nothing that comes from the server is markup.
+
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "checked") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export const fill = (element, ...children) =>
+  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+
+let names = 0;
+export const newName = (stem) => `${stem}-${(names += 1)}`;
+
+/** A labelled field; the hint is read out with it. */
+export function field(label, input, hint = null) {
+  input.id ||= newName("field");
+  const note = hint && el("small", { id: `${input.id}-hint`, class: "hint" }, hint);
+  if (note) input.setAttribute("aria-describedby", note.id);
+  return el("div", { class: "field" }, el("label", { for: input.id }, label), input, note);
+}
+
+/** Radio buttons that look like one switch. */
+export function choice(legend, options, chosen, onchange) {
+  const name = newName("choice");
+  const buttons = Object.entries(options).map(([value, words]) => {
+    const input = el("input", { type: "radio", name, value, checked: value === chosen, onchange: () => onchange(value) });
+    return el("label", {}, input, el("span", {}, words));
+  });
+  return el("fieldset", { class: "choice" }, el("legend", {}, legend), el("div", {}, buttons));
+}
+
+/** A table in a box that scrolls by itself; columns whose name begins with "#" hold numbers. */
+export function table(caption, headers, rows) {
+  const side = (header) => (header.startsWith("#") ? "number" : null);
+  const head = headers.map((h) => el("th", { scope: "col", class: side(h) }, h.replace("#", "")));
+  const body = rows.map((row) => el("tr", {}, row.map((cell, i) => el(i ? "td" : "th", { scope: i ? null : "row", class: side(headers[i]) }, cell))));
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
+}
+
+/** A cell of a table with a quiet second line. */
+export const twoLines = (first, second) => el("span", {}, first, el("small", { class: "hint" }, second));
+
+/** What went wrong, in the words it came in. */
+export const trouble = (words, ...more) => el("div", { class: "trouble", role: "alert" }, el("p", {}, words), more);
+
+/** Says something to those who hear the page instead of seeing it. */
+export function announce(words) {
+  document.getElementById("announcer").textContent = words;
+}
+
+/** The function, run once its calls have paused. */
+export function paused(milliseconds, run) {
+  let timer = 0;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => run(...given), milliseconds);
+  };
+}

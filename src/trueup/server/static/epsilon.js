@@ -1,0 +1,39 @@
+// ε by slider or by number: steps of 1, 2, 5, and last of all what is left.
+
+import { el, field } from "./dom.js";
+import { exact, isLess, real, written } from "./numbers.js";
+
+const STEPS = [-3, -2, -1, 0, 1].flatMap((power) => [1, 2, 5].map((digit) => String(Number(`${digit}e${power}`))));
+
+/** The fields, and the ε they say as text. `changed` is called when it changes. */
+export function epsilonFields(left, changed) {
+  const steps = STEPS.filter((step) => isLess(exact(step), left));
+  if (left.top > 0n) steps.push(written(left));
+  const nearest = (text) => {
+    const wanted = exact(text);
+    return wanted ? Math.max(0, steps.findLastIndex((step) => !isLess(wanted, exact(step)))) : 0;
+  };
+  const start = steps[Math.min(nearest("0.1"), Math.max(0, steps.length - 2))] ?? "0.1";
+  const number = el("input", { value: start, autocomplete: "off", size: "8", class: "short" });
+  const slider = el("input", { type: "range", min: "0", max: String(Math.max(0, steps.length - 1)), step: "1", value: String(nearest(start)), disabled: steps.length < 2, list: null });
+
+  const spoken = () => slider.setAttribute("aria-valuetext", `ε = ${number.value}`);
+  slider.addEventListener("input", () => {
+    number.value = steps[Number(slider.value)];
+    spoken();
+    changed();
+  });
+  number.addEventListener("input", () => {
+    slider.value = String(nearest(number.value));
+    spoken();
+    changed();
+  });
+  spoken();
+
+  const scale = el("div", { class: "scale", "aria-hidden": "true" }, el("span", {}, "more privacy, less accuracy"), el("span", {}, steps.length ? `all that is left: ${steps.at(-1)}` : ""));
+  return {
+    parts: el("div", { class: "epsilon" }, field("ε, the price", slider), scale, field("ε exactly", number, "As 0.1 or 1/10.")),
+    value: () => number.value.trim(),
+    isValid: () => exact(number.value) !== null && real(exact(number.value)) > 0,
+  };
+}

@@ -1,0 +1,109 @@
+// Which view is shown: the address after # says so, and reopens the same view.
+
+import { get, token, Unreachable } from "./api.js";
+import { el, fill, trouble } from "./dom.js";
+import { pending } from "./pending.js";
+import { epsilon } from "./numbers.js";
+import { ask } from "./views/ask.js";
+import { charges } from "./views/charges.js";
+import { datasets } from "./views/datasets.js";
+import { explore } from "./views/explore.js";
+import { owner } from "./views/owner.js";
+import { signIn } from "./views/signin.js";
+
+const VIEWS = { "": datasets, ask, release: explore, charges, owner };
+const main = document.getElementById("main");
+let leaving = new AbortController();
+let me = null;
+
+/** The view, its subject and its parameters: #/release/ID?version=whole. */
+function address() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const [view, ...subject] = path.split("/");
+  return { view, subject: decodeURIComponent(subject.join("/")), query: new URLSearchParams(query) };
+}
+
+async function show() {
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  if (!token.get()) return showSignIn();
+  const { view, subject, query } = address();
+  const page = el("div", { class: `view view-${view || "datasets"}` }, el("p", { class: "waiting" }, "Loading …"));
+  fill(main, page);
+  try {
+    me = await get("/me", signal);
+    head(view);
+    await (VIEWS[view] ?? lost)(page, { subject, query, me, signal });
+  } catch (wrong) {
+    if (signal.aborted || wrong.status === 401) return undefined;
+    fill(page, el("h1", {}, "This did not work"), trouble(wrong.message, el("button", { type: "button", onclick: show }, "Try again"), " ", el("a", { href: "#/" }, "Datasets")));
+    if (!(wrong instanceof Unreachable) && !wrong.status) throw wrong;
+  }
+  return settled(page);
+}
+
+function settled(page) {
+  const heading = page.querySelector("h1");
+  if (!heading) return;
+  document.title = `${heading.textContent} · trueup`;
+  if (page.contains(document.activeElement)) return; // someone has begun to type
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+  scrollTo(0, 0);
+}
+
+function lost(page) {
+  fill(page, el("h1", {}, "There is no such view"), el("p", {}, "The address after # names none. ", el("a", { href: "#/" }, "Go to the datasets"), "."));
+}
+
+function showSignIn(why = null) {
+  me = null;
+  head("");
+  const page = el("div", { class: "view view-signin" });
+  fill(main, page);
+  signIn(page, why, show);
+  settled(page);
+  page.querySelector("input").focus();
+}
+
+function head(view) {
+  const own = { owner: [["owner", "Owner"]], analyst: [["charges", "My charges"]] };
+  const links = me ? [["", "Datasets"], ...(own[me.role] ?? [])] : [];
+  fill(document.getElementById("nav"), links.map(([name, words]) => el("a", { href: `#/${name}`, "aria-current": name === view ? "page" : null }, words)));
+  fill(document.getElementById("who"), me && el("span", { class: "quiet" }, `${me.name}, ${me.role}`), me && el("button", { type: "button", class: "plain", onclick: signOut }, "Sign out"));
+  banner();
+}
+
+/** What holds on every view: no connection, or a measurement that awaits its answer. */
+function banner() {
+  const waiting = pending();
+  const words = [];
+  if (!navigator.onLine) words.push(el("p", {}, "You are offline. What is on screen stays; new answers wait for the connection."));
+  if (me && waiting && !location.hash.startsWith(`#/ask/${encodeURIComponent(waiting.dataset)}`)) {
+    words.push(el("p", {}, `A measurement of ${waiting.body.column ?? "the graph"} (ε = ${epsilon(waiting.body.epsilon)}) was sent and its answer has not arrived. `,
+      el("a", { href: `#/ask/${encodeURIComponent(waiting.dataset)}` }, "Fetch the answer"), ": it is charged once, however often it is asked for."));
+  }
+  fill(document.getElementById("banner"), words);
+}
+
+function signOut() {
+  token.clear();
+  location.hash = "#/";
+  show();
+}
+
+addEventListener("signed-out", (event) => {
+  if (!token.get()) return;
+  token.clear();
+  leaving.abort();
+  showSignIn(`You are signed out. ${event.detail}`);
+});
+addEventListener("hashchange", show);
+addEventListener("online", banner);
+addEventListener("offline", banner);
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+show();

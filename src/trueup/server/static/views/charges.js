@@ -1,0 +1,44 @@
+// Charges over time: what was spent, by whom, on what.
+
+import { get } from "../api.js";
+import { el, fill, table, twoLines } from "../dom.js";
+import { day, epsilon, exact, plus, real, time } from "../numbers.js";
+import { drawSpending } from "../plot.js";
+import { howWords, ownBudget } from "./datasets.js";
+
+/** The analyst's own charges, dataset by dataset. */
+export async function charges(page, { me, signal }) {
+  if (me.role === "reader") {
+    fill(page, el("h1", {}, "My charges"), el("p", {}, "Your token reads what is published; it spends nothing."));
+    return;
+  }
+  const found = await get("/datasets", signal);
+  const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, ownBudget(dataset, me) ?? el("p", {}, "None of it is yours to spend."), signal)));
+  fill(page, el("h1", {}, "My charges"), parts.map((part) => part.section));
+  await Promise.all(parts.map((part) => part.draw()));
+}
+
+/** The charges of a dataset as a section, and the function that draws its picture once shown. */
+export async function chargesOf(dataset, left, signal) {
+  const history = await get(`/datasets/${encodeURIComponent(dataset.name)}/history`, signal);
+  const picture = el("div", { class: "picture", role: "img", "aria-label": "ε spent over time, under the limit; the table lists the same charges" });
+  const rows = history.charges.toReversed().map((charge) => [
+    twoLines(day(charge.created), `${time(charge.created)}${charge.by ? `, ${charge.by}` : ""}`),
+    twoLines(charge.release ? el("a", { href: `#/release/${encodeURIComponent(charge.release)}` }, subject(charge)) : subject(charge), howWords(charge)),
+    epsilon(charge.epsilon),
+  ]);
+  const section = el("section", { class: "card", "aria-label": `Charges to ${dataset.title || dataset.name}` },
+    el("h2", {}, dataset.title || dataset.name),
+    left,
+    rows.length ? [picture, table("Charges, newest first", ["when, by whom", "what", "#ε"], rows)] : el("p", { class: "quiet" }, "Nothing has been charged."));
+  return { section, draw: () => (rows.length ? drawSpending(picture, ...steps(history)) : null) };
+}
+
+const subject = (charge) => charge.column ?? "degrees";
+
+function steps({ charges: made, limit }) {
+  let sum = exact("0");
+  const spent = made.map((charge) => real((sum = plus(sum, exact(charge.epsilon)))));
+  const now = new Date().toISOString();
+  return [[...made.map((charge) => charge.created), now], [...spent, spent.at(-1)], real(exact(limit))];
+}

@@ -1,0 +1,41 @@
+// Taking it away: files, and the address that reopens the view.
+
+import { download, withParameters } from "../api.js";
+import { announce, el, field, fill, trouble } from "../dom.js";
+
+export function downloads(address, release, state) {
+  const formats = release.formats ?? ["parquet", "csv", "json", "arrow"];
+  const format = el("select", {}, formats.map((name) => el("option", { value: name }, name)));
+  const link = el("input", { readonly: true, onfocus: () => link.select() });
+  const said = el("div", { role: "status" });
+
+  async function save(path, otherwise) {
+    try {
+      fill(said, el("p", { class: "good" }, `Saved as ${await download(path, otherwise)}.`));
+    } catch (wrong) {
+      fill(said, trouble(wrong.message));
+    }
+  }
+
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(link.value);
+      fill(said, el("p", { class: "good" }, "The link is copied."));
+    } catch {
+      link.select(); // browsers give the clipboard to pages served over TLS or from this machine
+      announce("Press Control and C to copy the link.");
+      fill(said, el("p", {}, "Press Ctrl + C to copy the link."));
+    }
+  }
+
+  const counts = () => save(withParameters(`${address}/file`, { version: state.version, format: format.value }), `${release.id}.${format.value}`);
+  const noisy = () => {
+    const kind = format.value === "csv" ? "parquet" : format.value;
+    return save(withParameters(`${address}/measurement`, { format: kind }), `${release.id}-measurement.${kind}`);
+  };
+  const parts = el("section", { class: "card", "aria-label": "Take it away" }, el("h2", {}, "Take it away"),
+    el("div", { class: "row level" }, field("Format", format), el("button", { type: "button", onclick: counts }, "Download the counts"), el("button", { type: "button", onclick: noisy }, "Download the measurement")),
+    el("p", { class: "hint" }, "The measurement holds the raw noisy answers; with trueup.infer anyone makes the same counts of it, or others, and nothing more is spent."),
+    el("div", { class: "row level" }, field("Link to this view", link), el("button", { type: "button", onclick: copy }, "Copy the link")), said);
+  return { parts, refresh: () => (link.value = location.href) };
+}

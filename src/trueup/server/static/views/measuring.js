@@ -1,0 +1,39 @@
+// Measuring: a question that was sent, on its way to its answer.
+
+import { announce, el, fill, trouble } from "../dom.js";
+import { epsilon } from "../numbers.js";
+import { pending, settle } from "../pending.js";
+
+export async function measuring(page, title, request, signal) {
+  const bar = el("progress", { "aria-label": "Progress" });
+  const words = el("p", {}, "Sending …");
+  const lost = el("div", {});
+  fill(page,
+    el("h1", { tabindex: "-1" }, `Measuring ${request.body.column ?? "the graph"} of ${title}`),
+    el("section", { class: "card narrow", "aria-label": "Progress" }, bar, words, lost,
+      el("p", { class: "quiet" }, `It costs ε = ${epsilon(request.body.epsilon)}, once. If the connection breaks or you reload this page, it is asked for again under the same key: the same answer comes, and nothing more is charged.`)));
+  page.querySelector("h1").focus({ preventScroll: true });
+
+  const told = (news) => {
+    if (news.lost) {
+      fill(lost, trouble(`${news.lost} Trying again under the same key: you are charged once.`));
+      return;
+    }
+    fill(lost);
+    if (news.of) Object.assign(bar, { max: news.of, value: news.step });
+    if (words.textContent !== news.words) announce(news.words);
+    fill(words, news.words);
+  };
+
+  try {
+    const release = await settle(request, told, signal);
+    announce("The answer is there.");
+    location.replace(`#/release/${encodeURIComponent(release)}`);
+  } catch (wrong) {
+    if (wrong.name === "AbortError" || wrong.status === 401) return;
+    bar.remove();
+    const kept = pending() !== null;
+    fill(words, kept ? "The request is kept. Trying again costs nothing more." : "The question was refused and nothing was charged.");
+    fill(lost, trouble(wrong.message, kept ? el("button", { type: "button", onclick: () => measuring(page, title, request, signal) }, "Try again") : el("a", { href: `#/ask/${encodeURIComponent(request.dataset)}?again=${Date.now()}` }, "Ask differently")));
+  }
+}

@@ -1,0 +1,33 @@
+// Sign in: a token, kept until the tab is closed.
+
+import { holder, token } from "../api.js";
+import { el, field, fill, trouble } from "../dom.js";
+
+export function signIn(page, why, done) {
+  const said = el("div", {}, why && trouble(why));
+  const input = el("input", { type: "password", autocomplete: "current-password", required: true, spellcheck: "false", autocapitalize: "off" });
+  const button = el("button", { class: "main" }, "Sign in");
+  const shown = el("input", { type: "checkbox", onchange: () => (input.type = shown.checked ? "text" : "password") });
+
+  async function submit(event) {
+    event.preventDefault();
+    button.disabled = true;
+    try {
+      await holder(input.value.trim());
+      token.set(input.value.trim());
+      done();
+    } catch (wrong) {
+      fill(said, trouble(wrong.message));
+      button.disabled = false;
+      input.focus();
+    }
+  }
+
+  fill(page, el("form", { class: "card narrow", onsubmit: submit },
+    el("h1", {}, "Sign in"),
+    el("p", {}, "Counts of sensitive tables that protect everyone in them, and always add up."),
+    said,
+    field("Token", input, "The owner of the data gives you one. It is kept until this tab is closed."),
+    el("label", { class: "check" }, shown, "Show the token"),
+    button));
+}

@@ -1,0 +1,221 @@
+"""A real server over DuckDB and a real browser before it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
+SOURCE = Path(__file__).parents[2] / "src"
+_CONFIG = """
+[server]
+deadline = {deadline}
+[datasets.trips]
+title = "Taxi trips"
+description = "One row a trip."
+source = "trips.parquet"
+ledger = "trips.ledger"
+limit = "4"
+columns = {{ borough = "text" }}
+axes.fare = {{ kind = "regular", low = 0, high = 128, bins = 1024 }}
+axes.day = {{ kind = "dates", first = "2013-01-01", last = "2013-12-31", unit = "day" }}
+axes.borough = {{ kind = "categories", labels = ["Bronx", "Brooklyn", "Queens", "Staten Island"] }}
+axes.metres = {{ kind = "regular", low = 0, high = 1000000, bins = 1000000 }}
+[datasets.friends]
+title = "Friendships"
+source = "friends.parquet"
+ledger = "friends.ledger"
+limit = "4"
+edges = ["a", "b"]
+nodes = 500
+"""
+
+
+@dataclass(eq=False)
+class Site:
+    """A server in a folder of its own, with the tokens of those who may ask it."""
+
+    folder: Path
+    port: int
+    tokens: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "trueup", *words]
+
+    @property
+    def surroundings(self) -> dict[str, Any]:
+        path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
+        return {"cwd": self.folder, "env": {**os.environ, "PYTHONPATH": path}}
+
+    def start(self) -> None:
+        words = self.command("serve", "--port", str(self.port))
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(words, stdout=log, stderr=log, **self.surroundings)
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.process.poll() is None:
+            try:
+                urllib.request.urlopen(f"{self.address}/health", timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError((self.folder / "log").read_text())
+
+    def kill(self) -> None:
+        assert self.process
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def call(self, path: str, body: object = None, who: str = "ann", **headers: str) -> Any:
+        """What the API answers, read as JSON."""
+        return json.loads(self.bytes(path, body, who, **headers))
+
+    def bytes(self, path: str, body: object = None, who: str = "ann", **headers: str) -> bytes:
+        request = urllib.request.Request(
+            f"{self.address}/api/v1{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={
+                "Authorization": f"Bearer {self.tokens[who]}",
+                "Content-Type": "application/json",
+                **{name.replace("_", "-"): value for name, value in headers.items()},
+            },
+        )
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return bytes(response.read())
+
+    def refused(self, path: str, body: object = None, who: str = "ann") -> str:
+        """The words that the API refuses a call with."""
+        with pytest.raises(urllib.error.HTTPError) as wrong:
+            self.bytes(path, body, who)
+        return str(json.loads(wrong.value.read())["error"]["message"])
+
+    def measure(self, dataset: str, **body: object) -> str:
+        """The release of a measurement made without the page."""
+        key = f"test-{time.monotonic_ns()}"
+        answer = self.call(f"/datasets/{dataset}/measure", body, Idempotency_Key=key)
+        job = answer.get("job")
+        while not answer.get("release"):
+            time.sleep(0.1)
+            answer = self.call(f"/jobs/{job}")
+        return str(answer["release"])
+
+    def charges(self, dataset: str) -> list[dict[str, Any]]:
+        return list(self.call(f"/datasets/{dataset}/history", who="olga")["charges"])
+
+    def token(self, name: str, role: str, limit: str | None = None) -> str:
+        words = self.command("token", "create", name, "--role", role)
+        words += ["--limit", limit] if limit else []
+        made = subprocess.run(
+            words, capture_output=True, check=True, text=True, **self.surroundings
+        )
+        self.tokens[name] = made.stdout.split()[-1]
+        return self.tokens[name]
+
+
+def make_site(folder: Path, deadline: float) -> Site:
+    """A site over data of our own making, not yet started."""
+    draws = np.random.default_rng(11)
+    rows = 20_000
+    boroughs = ["Bronx", "Brooklyn", "Queens", "Staten Island"]
+    trips = {
+        "fare": draws.gamma(3, 5, rows),
+        "day": np.datetime64("2013-01-01") + draws.integers(0, 365, rows),
+        "borough": draws.choice(boroughs, rows, p=[0.2, 0.4, 0.3, 0.1]),
+        "metres": draws.lognormal(11, 1, rows),
+    }
+    pq.write_table(pa.table(trips), folder / "trips.parquet")
+    ends = np.minimum(draws.zipf(1.8, (2, 3_000)) - 1, 499)
+    pq.write_table(pa.table({"a": ends[0], "b": ends[1]}), folder / "friends.parquet")
+    (folder / "trueup.toml").write_text(_CONFIG.format(deadline=deadline), encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        site = Site(folder, free.getsockname()[1])
+    site.token("olga", "owner")
+    site.token("ann", "analyst", "3")
+    return site
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    made = make_site(tmp_path_factory.mktemp("site"), deadline=0.3)
+    made.start()
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server to be killed: its answers leave a second and a half after they are asked for."""
+    made = make_site(tmp_path_factory.mktemp("fragile"), deadline=1.5)
+    made.start()
+    yield made
+    made.kill()
+
+
+@pytest.fixture(scope="module")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """One window for a module: what was fetched once is not fetched again."""
+    made = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def opened(window: BrowserContext, site: Site) -> Iterator[Callable[..., Page]]:
+    """Opens the page, signed in; fails on a console error that was not announced.
+
+    `refused` names the statuses that the browser may complain about: what the server is meant to
+    refuse in the test.
+    """
+    troubles: list[str] = []
+    pages: list[Page] = []
+
+    def opening(
+        view: str = "",
+        who: str | None = "ann",
+        at: Site = site,
+        refused: tuple[str, ...] = (),
+    ) -> Page:
+        page = window.new_page()
+        pages.append(page)
+
+        def heard(words: str) -> None:
+            if not any(status in words for status in refused):
+                troubles.append(words)
+
+        page.on("console", lambda m: heard(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda wrong: heard(str(wrong)))
+        if who:
+            kept = f"sessionStorage.getItem('trueup.token') ?? '{at.tokens[who]}'"
+            page.add_init_script(
+                f"if (!sessionStorage.getItem('told')) {{ sessionStorage.setItem('trueup.token', "
+                f"{kept}); sessionStorage.setItem('told', '1'); }}"
+            )
+        page.goto(f"{at.address}/{view}")
+        return page
+
+    yield opening
+    for page in pages:
+        page.close()
+    assert troubles == []

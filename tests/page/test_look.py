@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+_CUT_OFF = """
+() => [...document.querySelectorAll("text, h1, h2, h3, p, td, th, label, button, legend, a")]
+  .filter((e) => {
+    const box = e.getBoundingClientRect();
+    const away = e.closest(".scroll, .skip, .unseen") !== null;
+    return box.width > 0 && !away && (box.left < -1 || box.right > innerWidth + 1);
+  }).map((e) => e.textContent)
+"""
+
+
+@pytest.fixture(scope="module")
+def views(site: Any) -> dict[str, tuple[str | None, str, str]]:
+    """Each view: who looks at it, its address, and what shows that it is there."""
+    fares = site.measure("trips", column="fare", epsilon="1/20", strategy="tree")
+    friends = site.measure("friends", epsilon="1/4", strategy="sorted")
+    ranges = "range=%5B10%2C20%5D&range=%5B20%2C40%5D"
+    return {
+        "sign in": (None, "", "input"),
+        "datasets": ("ann", "#/", "h2"),
+        "ask": ("ann", "#/ask/trips?column=fare", ".picture .scatterlayer .trace"),
+        "explore": ("ann", f"#/release/{fares}?raw=1&{ranges}", ".picture .bars path"),
+        "shares": ("ann", f"#/release/{fares}?show=cdf", ".picture .js-line"),
+        "table": ("ann", f"#/release/{fares}?show=table&raw=1&high=4", ".figures table"),
+        "degrees": ("ann", f"#/release/{friends}?raw=1", ".picture .js-line"),
+        "charges": ("ann", "#/charges", ".picture .js-line"),
+        "owner": ("olga", "#/owner", ".picture .js-line"),
+    }
+
+
+NAMES = ("sign in", "datasets", "ask", "explore", "shares", "table", "degrees", "charges", "owner")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_cut_off_or_hard_to_read_or_to_hear(
+    opened: Callable[..., Page], views: dict[str, tuple[str | None, str, str]], name: str
+) -> None:
+    """At 1280 and at 400 pixels, light and dark; axe-core finds nothing serious.
+
+    TRUEUP_SCREENSHOTS=folder keeps what was seen.
+    """
+    kept = os.environ.get("TRUEUP_SCREENSHOTS")
+    who, address, ready = views[name]
+    page = opened(address, who=who)
+    expect(page.locator(ready).first).to_be_attached()
+    for scheme, width in product(("light", "dark"), (400, 1280)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(150)
+        assert page.evaluate(_CUT_OFF) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        if kept:
+            file = Path(kept) / f"{name.replace(' ', '-')}-{width}-{scheme}.png"
+            page.screenshot(path=file, full_page=True)
+        if width == 400:
+            continue
+        found = Axe().run(page).response["violations"]
+        serious = [v for v in found if v["impact"] in ("serious", "critical")]
+        assert [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in serious] == []
+
+
+def test_the_keyboard_reaches_everything_in_order(opened: Callable[..., Page]) -> None:
+    page = opened("#/")
+    expect(page.get_by_role("heading", name="Datasets")).to_be_focused()
+    for _ in range(5):  # back from the heading: sign out, two views, the name, and before them
+        page.keyboard.press("Shift+Tab")
+    expect(page.locator("#skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    assert page.url.endswith("#/")
+    names = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        names.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
+    assert "Ask about fare" in names
+
+
+def test_the_page_asks_nothing_of_anywhere_else_and_runs_no_script_of_its_own_markup(
+    opened: Callable[..., Page], site: Any
+) -> None:
+    asked: list[str] = []
+    page = opened("", who=None)
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    expect(page.get_by_label("Token", exact=True)).to_be_visible()
+    assert asked
+    assert all(url.startswith(site.address) for url in asked)
+    policy = page.request.get(site.address).headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "script-src" not in policy  # so scripts are 'self' alone: no inline, no eval
