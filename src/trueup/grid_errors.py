@@ -154,7 +154,7 @@ class GridErrors:
         each = [noise_variance(scale, self.law) for scale in self.scales]
         return np.array(each).reshape([len(line.lengths) for line in self.lines])
 
-    def _squares(self, number: int, starts: Ints, stops: Ints) -> Floats:
+    def squares(self, number: int, starts: Ints, stops: Ints) -> Floats:
         """Per range of an axis and block of its answers the sum of the squared coefficients."""
         line = self.lines[number]
         cells = np.arange(line.size)
@@ -168,6 +168,13 @@ class GridErrors:
             found[some] = np.add.reduceat(each * each, at, axis=1)
         return found
 
+    def mean_variance(self, squares: Sequence[Floats]) -> float:
+        """The mean variance of boxes, from the mean of `squares` on each axis."""
+        found = self._variances
+        for each in squares:
+            found = np.tensordot(each, found, axes=(0, 0))
+        return float(found)
+
     def box_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of each box: a row of `starts` and of `stops` each, one column an axis."""
         starts, stops = np.asarray(starts, np.int64), np.asarray(stops, np.int64)
@@ -175,7 +182,7 @@ class GridErrors:
         for number in range(len(self.lines)):
             ends = np.stack([starts[:, number], stops[:, number]], axis=1)
             distinct, which = np.unique(ends, axis=0, return_inverse=True)
-            squares = self._squares(number, distinct[:, 0], distinct[:, 1])[which.ravel()]
+            squares = self.squares(number, distinct[:, 0], distinct[:, 1])[which.ravel()]
             if found is None:
                 found = np.tensordot(squares, self._variances, axes=(1, 0))
             else:
@@ -187,7 +194,7 @@ class GridErrors:
         """The variances of all boxes between neighbouring cuts of each axis, as an array."""
         found = self._variances
         for number, each in enumerate(cuts):
-            squares = self._squares(number, each[:-1], each[1:])
+            squares = self.squares(number, each[:-1], each[1:])
             found = np.moveaxis(np.tensordot(squares, found, axes=(1, number)), 0, number)
         return found
 

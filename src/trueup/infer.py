@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.prefix import on_grid
+from trueup._kernels.shape import Shape
 from trueup.ask import (
     CountQueries,
     Grid,
@@ -43,6 +44,7 @@ Method = Literal["large-first", "top-down", "exact"]
 METHODS = ("large-first", "top-down", "exact")
 
 _MOST_QUERIES = 4_000
+_BOXES = 8
 _MANY_CELLS = 1 << 15  # from here on blocks in the cache are worth the time to compile them
 
 
@@ -134,6 +136,10 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
         )
     if isinstance(question, (UnitCounts, TreeCounts)):
         return replace(wish, method=wish.method or METHODS[0]) if wish.nonnegative else wish
+    if isinstance(question, (Grid, LatticeCounts)) and question.complete:
+        if wish.method == "exact":
+            raise InputError("A grid can be shown large-first or top-down, not by an exact fit.")
+        return replace(wish, method=wish.method or METHODS[0]) if wish.nonnegative else wish
     if isinstance(question, (Histogram, Grid, LatticeCounts)):
         if wish.method not in (None, "top-down"):
             kind = type(question).__name__
@@ -217,24 +223,47 @@ def _grid(
             # No cell was asked, so none can be kept: the nearest table that has no negative one.
             assert isinstance(errors, LatticeErrors)
             cells = errors.nonnegative(blocks)
-        release = release.showing(_shown_grid(question, cells, wish), wish.words)
+        release = release.showing(_shown_grid(question, cells, errors, wish), wish.words)
     return release if question.complete else MarginalRelease(release, question.marginal_names)
 
 
-def _shown_grid(question: Grid | LatticeCounts, cells: Floats, wish: _Wish) -> npt.NDArray[Any]:
+def _shown_grid(
+    question: Grid | LatticeCounts, cells: Floats, errors: GridErrors | LatticeErrors, wish: _Wish
+) -> npt.NDArray[Any]:
     """The cells of a grid, made to be shown on the hierarchy of boxes in boxes."""
     from trueup._kernels.boxes import nested
-    from trueup._kernels.shown import projected_cells, whole_cells
+    from trueup._kernels.shown import kept_large_first_cells, projected_cells, whole_cells
 
     order, shape = nested(question.shapes)
     shown: npt.NDArray[Any] = cells.ravel()[order]
-    if wish.nonnegative:
+    if wish.method == "large-first":
+        shown = kept_large_first_cells(shape, shown, _box_variances(question.shapes, errors))
+    elif wish.nonnegative:
         shown = projected_cells(shape, shown)
     if wish.integers:
         shown = whole_cells(shape, shown, wish.nonnegative)
     back = np.empty_like(shown)
     back[order] = shown
     return back.reshape(cells.shape)
+
+
+def _box_variances(shapes: Sequence[Shape], errors: GridErrors | LatticeErrors) -> list[float]:
+    """The variance of a box of each level of the hierarchy, as of some that lie across the grid."""
+    height = max(shape.height for shape in shapes)
+    found = []
+    for level in range(height):
+        starts, stops = [], []
+        for place, shape in enumerate(shapes):
+            own = max(0, level - (height - shape.height))
+            cuts = np.append(shape.starts(own), shape.size)
+            # Other places on every axis, so that boxes lie everywhere, not along a diagonal.
+            nodes = (np.arange(_BOXES) + 0.5) / _BOXES * (0.618 if place else 1.0) + 0.19 * place
+            at = np.minimum(((nodes % 1) * (len(cuts) - 1)).astype(np.int64), len(cuts) - 2)
+            starts.append(cuts[at])
+            stops.append(cuts[at + 1])
+        each = errors.box_variances(np.stack(starts, axis=1), np.stack(stops, axis=1))
+        found.append(float(each.mean()))
+    return found
 
 
 def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[Any]:

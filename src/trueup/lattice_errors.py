@@ -98,7 +98,7 @@ class LatticeErrors:
         """The least-squares cells, the smallest where some are not determined."""
         return self._filtered(self.weighed(blocks), self._inverse)
 
-    def _energies(self, axis: int, starts: Ints, stops: Ints) -> Floats:
+    def energies(self, axis: int, starts: Ints, stops: Ints) -> Floats:
         """Per range of an axis and level j the squared length of E_j of its indicator."""
         found = []
         for width in self.widths[axis]:
@@ -114,12 +114,19 @@ class LatticeErrors:
     def _variances(self) -> Floats:
         return np.where(self.spectrum > 0, self._inverse, np.inf)
 
+    def mean_variance(self, energies: Sequence[Floats]) -> float:
+        """The mean variance of boxes, from the mean of `energies` on each axis."""
+        found = self._inverse
+        for each in energies:
+            found = np.tensordot(each, found, axes=(0, 0))
+        return float(found)
+
     def box_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of each box, one column an axis; infinite where it is not determined."""
         low, high = np.asarray(starts, np.int64), np.asarray(stops, np.int64)
         energy = np.ones((len(low), *([1] * len(self.widths))))
         for axis in range(len(self.widths)):
-            each = self._energies(axis, low[:, axis], high[:, axis])
+            each = self.energies(axis, low[:, axis], high[:, axis])
             place = [-1 if number == axis else 1 for number in range(len(self.widths))]
             energy = energy * each.reshape(len(low), *place)
         some = np.where(energy > 0, energy, 0.0)
@@ -129,7 +136,7 @@ class LatticeErrors:
     def product_variances(self, cuts: Sequence[Ints]) -> Floats:
         """The variances of all boxes between neighbouring cuts of each axis, as an array."""
         energies = [
-            self._energies(axis, np.asarray(each[:-1]), np.asarray(each[1:]))
+            self.energies(axis, np.asarray(each[:-1]), np.asarray(each[1:]))
             for axis, each in enumerate(cuts)
         ]
         found = np.zeros([len(each) - 1 for each in cuts])

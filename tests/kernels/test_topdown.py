@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from trueup._kernels.nonnegative import leaves_of, node_sums
-from trueup._kernels.topdown import CLEAR, project_top_down, settle_large_first
+from trueup._kernels.shape import Shape
+from trueup._kernels.topdown import (
+    CLEAR,
+    keep_large_first,
+    project_top_down,
+    settle_large_first,
+)
 from trueup._kernels.tree import fit
 
 
@@ -167,3 +173,29 @@ def test_large_first_leaves_large_counts_less_wrong_than_the_projection():
         plain += ((project_top_down(first, values) - counts) ** 2).sum()
         settled += ((settle_large_first(first, values, weights, 14.1) - counts) ** 2).sum()
     assert settled < plain
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_kept_large_first_is_settled_large_first_where_only_leaves_were_asked(seed):
+    generator = np.random.default_rng(seed)
+    shape = Shape.regular(int(generator.integers(5, 60)), (4, 4, 4))
+    leaves = generator.poisson(3, shape.size) * 20.0 + generator.laplace(0, 15, shape.size)
+    nodes = len(shape.first) - 1
+    noisy, weights = np.zeros(nodes), np.zeros(nodes)
+    noisy[nodes - shape.size :], weights[nodes - shape.size :] = leaves, 1.0
+    wanted = settle_large_first(shape.first, noisy, weights, 20.0)
+    variances = 400.0 * node_sums(shape.first, np.ones(shape.size))
+    found = keep_large_first(shape.first, node_sums(shape.first, leaves), variances)
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_kept_counts_are_never_negative_and_counts_that_are_not_stay(seed):
+    generator = np.random.default_rng(seed)
+    shape = Shape.regular(64, (4, 4, 4))
+    variances = generator.uniform(1, 100, len(shape.first) - 1)
+    leaves = generator.laplace(2, 10, 64)
+    assert keep_large_first(shape.first, node_sums(shape.first, leaves), variances).min() >= 0
+    fine = np.abs(leaves)
+    found = keep_large_first(shape.first, node_sums(shape.first, fine), variances)
+    np.testing.assert_allclose(found, fine, atol=1e-9)

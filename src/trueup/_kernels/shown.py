@@ -69,6 +69,16 @@ def large_first_cells(shape: Shape, noisy: Floats, weights: Floats, unit: float)
     return settle_large_first(narrow.first, values, each, unit)
 
 
+def kept_large_first_cells(shape: Shape, cells: Floats, variances: list[float]) -> Floats:
+    """The cells with clear counts kept, from those of least squares and a variance a level."""
+    from trueup._kernels.nonnegative import node_sums
+    from trueup._kernels.topdown import keep_large_first
+
+    first = shape.first
+    each = np.repeat(np.maximum(variances, 1e-300), np.diff(shape.level_starts))
+    return keep_large_first(first, node_sums(first, cells), each)
+
+
 def whole_cells(shape: Shape, cells: Floats, nonnegative: bool) -> Ints:
     """The cells as integers, every node of the tree within 1 of what it was."""
     from trueup._kernels.nonnegative import node_sums

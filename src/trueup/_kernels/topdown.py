@@ -130,3 +130,47 @@ def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float) -> Fl
         elif negative:
             _fit_to_sum(x, small[:many], left, live)
     return x[leaves_of(first)]
+
+
+@compiled
+def keep_large_first(first: Integers, consistent: Floats, variances: Floats) -> Floats:
+    """The leaves, in node order, from consistent counts and the variance of every node.
+
+    As `settle_large_first` where there are no noisy answers of nodes, only counts that add up
+    (of a grid, say): going down, what a parent's count was moved by is shared by its children in
+    proportion to their variances; if one is negative, those above CLEAR standard errors stay, and
+    the others are fitted to what remains.
+    """
+    nodes = len(consistent)
+    x = consistent.copy()
+    small, large = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    live = np.empty(nodes, np.int64)
+    for v in range(nodes):
+        a, b = first[v], first[v + 1]
+        if a == b:
+            x[v] = max(x[v], 0.0)
+            continue
+        spread = 0.0
+        for c in range(a, b):
+            spread += variances[c]
+        few, many, negative, left, above = 0, 0, False, x[v], 0.0
+        for c in range(a, b):
+            x[c] = consistent[c] + variances[c] * ((x[v] - consistent[v]) / spread)
+            negative |= x[c] < 0.0
+            if x[c] > CLEAR * np.sqrt(variances[c]):
+                large[few] = c
+                few += 1
+                left -= x[c]
+                above += consistent[c]
+            else:
+                small[many] = c
+                many += 1
+        if v == 0 and left < 0.0 and many > 0:
+            x[0] = max(above, 0.0)
+        if left <= 0.0 and many > 0:
+            for k in range(many):
+                x[small[k]] = 0.0
+            _fit_to_sum(x, large[:few], x[v], live)
+        elif negative:
+            _fit_to_sum(x, small[:many], left, live)
+    return x[leaves_of(first)]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Levels = tuple[int, ...]
 
 _MOST_RELATED = 2_000
+_WIDEST = 8  # parts of an axis: 64 boxes in a box of two axes
 
 
 @dataclass(frozen=True, init=False)
@@ -93,23 +94,32 @@ class LatticeCounts:
 
     @staticmethod
     def quadtree(*axes: Axis | int, branching: int = 4) -> LatticeCounts:
-        """Squares in squares: every axis cut by the same branching on every level, root not asked.
+        """Boxes in boxes: each axis cut into about so many equal parts on every level.
 
-        Each axis must be a power of the branching long, and all of one length.
+        The root is not asked, and the levels share ε alike. A size that is no power of the
+        branching is cut by other factors near it (100 by 5 · 5 · 4); one that has no such factors
+        is refused. A short axis is not cut on the first levels.
         """
         over = [grid_axis(axis, number) for number, axis in enumerate(axes)]
         branching = whole_number(branching, "branching")
-        height = 0
-        while branching > 1 and branching**height < over[0].size:
-            height += 1
-        if any(branching**height != axis.size for axis in over):
-            sizes = ", ".join(str(axis.size) for axis in over)
-            raise InputError(
-                f"A quadtree of branching {branching} needs axes of one length that is a power of "
-                f"it, got {sizes}."
-            )
-        shares = {(level,) * len(over): Fraction(1, height) for level in range(1, height + 1)}
-        return LatticeCounts(*over, radices=[(branching,) * height] * len(over), shares=shares)
+        if branching < 2:
+            raise InputError(f"branching must be at least 2, got {branching}.")
+        radices = []
+        for axis in over:
+            cut = equal_parts(axis.size, branching)
+            if cut is None:
+                raise InputError(
+                    f"A quadtree cuts every axis into equal parts, about {branching} each time; "
+                    f"the {axis.size:,} cells of '{axis.name}' cannot be. Ask Grid(…), a product "
+                    f"of trees or hats."
+                )
+            radices.append(cut)
+        height = max(len(cut) for cut in radices)
+        shares = {
+            tuple(max(0, level - height + len(cut)) for cut in radices): Fraction(1, height)
+            for level in range(1, height + 1)
+        }
+        return LatticeCounts(*over, radices=radices, shares=shares or {(0,) * len(over): 1})
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -152,7 +162,12 @@ class LatticeCounts:
     @property
     def shapes(self) -> list[Shape]:
         """A tree over each axis: what counts for people are handed down by, box by box."""
-        return [hierarchy(UnitCounts(axis), len(self.axes)) for axis in self.axes]
+        return [
+            Shape.regular(axis.size, radices)
+            if len(radices) > 1 and max(radices) <= _WIDEST
+            else hierarchy(UnitCounts(axis), len(self.axes))
+            for axis, radices in zip(self.axes, self.radices, strict=True)
+        ]
 
     @property
     def marginal_names(self) -> tuple[tuple[str, ...], ...]:
@@ -246,6 +261,29 @@ class LatticeCounts:
         axes = [Axis.from_json(axis) for axis in spec["axes"]]
         shares = {tuple(levels): share for levels, share in spec["shares"]}
         return LatticeCounts(*axes, radices=spec["radices"], shares=shares)
+
+
+def equal_parts(size: int, branching: int) -> tuple[int, ...] | None:
+    """Factors of a size near the branching, the largest first; None if it has none such.
+
+    >>> equal_parts(256, 4), equal_parts(100, 4), equal_parts(101, 4)
+    ((4, 4, 4, 4), (5, 5, 4), None)
+    """
+    primes, left = [], size
+    for factor in range(2, 2 * branching + 1):
+        while left % factor == 0:
+            primes.append(factor)
+            left //= factor
+    if left > 1:
+        return None
+    found: list[int] = []
+    for prime in reversed(primes):
+        # Put together while that comes nearer to the branching, on a logarithmic scale.
+        if found and found[-1] * prime <= branching + branching // 2:
+            found[-1] *= prime
+        else:
+            found.append(prime)
+    return tuple(sorted(found, reverse=True))
 
 
 def _checked_radices(

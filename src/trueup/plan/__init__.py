@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from html import escape
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +21,23 @@ from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.plan.figures import Planned, figures_of
 from trueup.plan.goals import epsilon_for, error_for
+from trueup.plan.grids import GridPlan, GridStrategy, plan_grid
 from trueup.plan.hats import best_hats
 from trueup.plan.picture import error_curves
 from trueup.plan.search import best_branching, best_own_levels, best_question, shown_question
+from trueup.plan.table import figure
 from trueup.plan.workload import Figures, Workload, as_workload, default_workload
 
-__all__ = ["Plan", "Strategy", "Workload", "epsilon_for", "error_for", "plan"]
+__all__ = [
+    "GridPlan",
+    "GridStrategy",
+    "Plan",
+    "Strategy",
+    "Workload",
+    "epsilon_for",
+    "error_for",
+    "plan",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -105,7 +118,7 @@ class Plan:
         for s in self.strategies:
             name = f"**{s.name}**" if s is self.best_strategy else s.name
             numbers = [s.mean, s.continuous, s.worst, s.mean**0.5]
-            rows.append(f"| {name} | {' | '.join(_figure(number) for number in numbers)} |")
+            rows.append(f"| {name} | {' | '.join(figure(number) for number in numbers)} |")
         return "\n".join(rows)
 
     def __str__(self) -> str:
@@ -132,6 +145,7 @@ class Plan:
         return f"<p>{escape(self._title())}</p><table><tr>{head}</tr>{body}</table>{self.picture()}"
 
 
+@overload
 def plan(
     axis: Axis | int,
     epsilon: object = 1,
@@ -140,7 +154,30 @@ def plan(
     nonnegative: bool = False,
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
-) -> Plan:
+) -> Plan: ...
+
+
+@overload
+def plan(
+    axis: Sequence[Axis | int],
+    epsilon: object = 1,
+    workload: object = None,
+    *,
+    nonnegative: bool = False,
+    neighbours: Neighbours = "add-remove",
+    rows_per_unit: int = 1,
+) -> GridPlan: ...
+
+
+def plan(
+    axis: Axis | int | Sequence[Axis | int],
+    epsilon: object = 1,
+    workload: object = None,
+    *,
+    nonnegative: bool = False,
+    neighbours: Neighbours = "add-remove",
+    rows_per_unit: int = 1,
+) -> Plan | GridPlan:
     """The expected error of each way to ask, for an axis (or a number of cells) and ε.
 
     The workload is all ranges unless said otherwise; for a hierarchy of labels, whose order means
@@ -149,18 +186,25 @@ def plan(
     that one is `best`. With `nonnegative` the best is the question for counts that are shown
     non-negative, where many cells may be empty. It all follows from public facts.
 
+    Given a list of axes, it is the plan of a grid: over boxes, a range of each axis's workload (one
+    for all, or a list of them).
+
     >>> plan(1024, epsilon=1).best.strides
     (12, 132)
     >>> plan(1024, epsilon=1, nonnegative=True).best.radices
     (9, 10, 12)
+    >>> [type(each).__name__ for each in plan([1024, 12], epsilon=1).best.factors]
+    ['HatCounts', 'UnitCounts']
     """
-    axis = as_axis(axis)
     epsilon = positive(epsilon)
     check_neighbours(neighbours)
     if nonnegative not in (True, False):
         raise InputError(f"nonnegative must be True or False, got {nonnegative!r}.")
     if whole_number(rows_per_unit, "rows_per_unit") < 1:
         raise InputError(f"rows_per_unit must be at least 1, got {rows_per_unit}.")
+    if isinstance(axis, (list, tuple)):
+        return plan_grid(axis, epsilon, workload, nonnegative, neighbours, rows_per_unit)
+    axis = as_axis(axis)  # type: ignore[arg-type]
     chosen = default_workload(axis) if workload is None else as_workload(workload)
     chosen.check(axis)
     found = []
@@ -205,10 +249,3 @@ def _questions(
     if nonnegative:
         found.append(("for non-negative counts", shown_question(axis, workload), True))
     return found
-
-
-def _figure(number: float) -> str:
-    """A number to four figures, thousands separated."""
-    if number >= 1000 or number == 0:
-        return f"{number:,.0f}"
-    return f"{number:.4g}"
