@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import trueup as tu
@@ -151,6 +152,23 @@ def test_forced_transcripts_pass_on_large_histograms(epsilon):
             found = forced(YoungCounts(3000), counts, more, scale, noise)
             assert found.passed, str(found)
             assert found.move <= 1
+
+
+def test_an_owner_asks_adaptively_charges_once_and_keeps_the_transcript(tmp_path):
+    rng = np.random.default_rng(4)
+    rows = pa.table({"customer": np.minimum(rng.zipf(1.5, 3000), 400)})
+    ledger = tu.Ledger(tmp_path / "ledger", limit=1)
+    owner = tu.Owner(rows, ledger)
+    question = YoungCounts(400, by="customer")
+    m = owner.measure(question, "1/2", key="list")
+    assert m.question.asked
+    assert owner.measure(question, "1/2", key="list") == m
+    assert ledger.spent == Fraction(1, 2)
+    assert tu.infer(m).how_many(at_least=0).value == 400
+    with pytest.raises(tu.InputError, match="more"):
+        tu.measure([1] * 401, question, 1)
+    kept = owner.measure(YoungCounts(3, by="customer"), "1/2")  # the largest, and no error
+    assert kept.question.length == 3
 
 
 # ---- planted bugs are caught by the same checker

@@ -58,3 +58,17 @@ def test_the_band_rises_holds_the_fit_and_is_narrow_where_counts_repeat():
     constant = 2 * window_reach(5.0, len(truth), 0.95, np.array([1]))[0]
     assert (width <= constant + 1e-9).all()
     assert np.median(width[:3000]) < constant / 15
+
+
+def test_reach_grows_with_the_noise_however_large():
+    lengths = np.array([1, 2, 7, 40])
+    unit = window_reach(1e4, 40, 0.9, lengths) / 1e4
+    for scale in (1e6, 1e8, 1e9):
+        assert np.allclose(window_reach(scale, 40, 0.9, lengths) / scale, unit, rtol=1e-3)
+
+
+def test_counts_beyond_exact_floats_lie_inside():
+    truth = np.array([0, 0, 2**61 - 1, 2**61 + 12_345])
+    fit = isotonic((truth + drawn(2.0, 4, seed=3)).astype(np.float64))
+    low, high = sorted_band(fit, 2.0, 1 - 1e-9)
+    assert all(int(a) <= int(t) <= int(b) for a, t, b in zip(low, truth, high, strict=True))

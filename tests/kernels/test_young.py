@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 from trueup._kernels import transcript, young, young_band, young_fit
-from trueup._kernels.sorted_band import window_reach
+from trueup._kernels.sorted_band import sorted_band, window_reach
 from trueup._kernels.transcript import Stretch, Transcript
 
 
@@ -207,6 +207,35 @@ def test_the_band_covers_the_whole_sequence(name, scale):
         assert (low <= high).all()
         missed += not ((low <= rising) & (rising <= high)).all()
     assert missed <= 14  # of 40, where 8 are allowed: more have a chance below 1 %
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_band_around_isotonic_counts_covers_the_whole_sequence(name):
+    rising, scale = FAMILIES[name], 10.0
+    draw = drawing(7, scale)
+    missed = 0
+    for _ in range(40):
+        fit = isotonic_regression(rising + draw(len(rising))).x
+        low, high = sorted_band(fit, scale, 0.8)
+        missed += not ((low <= rising) & (rising <= high)).all()
+    assert missed <= 14
+
+
+@pytest.mark.parametrize("scale", [0.03, 1.0, 1e8])
+@pytest.mark.parametrize("groups", [1, 2, 299, 300, 2000])
+def test_counts_and_noise_of_any_size_are_walked_and_covered(groups, scale):
+    rng = np.random.default_rng(groups)
+    made = (
+        np.zeros(groups, np.int64),
+        np.sort(rng.integers(0, 2**61 // groups, groups)),
+        np.append(np.zeros(groups - 1, np.int64), 2**61),
+    )
+    for rising in made:
+        found = young.walk(rising, scale, drawing(groups, scale))
+        fitted = young_fit.fit(found, groups, scale)
+        assert (np.diff(fitted) >= 0).all()
+        low, high = young_band.young_band(found, groups, scale, 1 - 1e-6)
+        assert ((low <= rising) & (rising <= high)).all()
 
 
 def test_the_band_is_what_the_noise_allows_to_any_diagram():

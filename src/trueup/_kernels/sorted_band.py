@@ -44,7 +44,7 @@ def window_reach(scale: float, size: int, level: float, lengths: Ints) -> Floats
     distinct, which = np.unique(steps, return_inverse=True)
     theta = np.linspace(0.004, 0.996, 249) / scale
     s = 2 * math.exp(log_p) / math.expm1(log_p) ** 2
-    inside = s * (np.cosh(theta) - 1)
+    inside = s * 2 * np.sinh(theta / 2) ** 2  # s (cosh θ − 1), of which large scales leave nothing
     theta, cumulant = theta[inside < 1], -np.log1p(-inside[inside < 1])
     bound = ((cumulant + np.exp2(distinct / _FINENESS)[:, None]) / theta).min(axis=1)
     return np.where(lengths == 1, np.maximum(single, 0.0), bound[which])
@@ -55,9 +55,16 @@ def sorted_band(fitted: Floats, scale: float, level: float) -> tuple[Floats, Flo
     reach = window_reach(scale, len(fitted), level, np.arange(1, len(fitted) + 1))
     high = _upper(fitted, reach)
     low = -_upper(-fitted[::-1], reach)[::-1]
+    high, low = high + inexact(fitted), low - inexact(fitted)
     # Rising truths: what bounds one bounds those before it, or after it.
     high = np.minimum.accumulate(high[::-1])[::-1]
     return np.maximum.accumulate(low), high
+
+
+def inexact(values: Floats) -> Floats:
+    """How far off a count may be for being a float; 0 where whole numbers are exact."""
+    size = np.abs(values)
+    return np.where(size < 1 << 50, 0.0, size * 2.0**-50)
 
 
 def _upper(fitted: Floats, reach: Floats) -> Floats:

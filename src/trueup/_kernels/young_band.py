@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.sorted_band import window_reach
+from trueup._kernels.sorted_band import inexact, window_reach
 from trueup._kernels.transcript import Stretch, Transcript, most_answers
 
 Ints = npt.NDArray[np.int64]
@@ -59,6 +59,7 @@ def _rows(part: Stretch, noisy: Ints, reach: Floats, low: Ints, high: Ints) -> N
             if length > len(own):
                 break
             means = (sums[length:] - sums[:-length]) / length
+            far = far + inexact(means)
             np.minimum(most[: len(means)], means + far, out=most[: len(means)])
             np.maximum(least[length - 1 :], means - far, out=least[length - 1 :])
         beyond = np.floor(np.maximum(most, 0.0)).astype(np.int64)
@@ -77,6 +78,7 @@ def _strips(part: Stretch, edges: Ints, noisy: Ints, reach: Floats, low: Ints, h
             break
         wide = (edges[length:] - edges[:-length]).astype(np.float64)
         cells = sums[length:] - sums[:-length]
+        far = far + inexact(cells.astype(np.float64))
         # At least so many groups reach beyond the first edge; at most so many to the last.
         least = np.clip(np.ceil((cells - length * far) / wide), 0, rows).astype(np.int64)
         most = np.clip(np.floor((cells + length * far) / wide), 0, rows).astype(np.int64)
