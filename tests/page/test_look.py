@@ -39,6 +39,16 @@ def views(site: Any) -> dict[str, tuple[str | None, str, str]]:
     }
 
 
+def settled(page: Page) -> None:
+    """Waits until a picture has the width that its place has, and was drawn so."""
+    page.wait_for_timeout(200)
+    page.wait_for_function(
+        """() => [...document.querySelectorAll(".js-plotly-plot")].every((at) =>
+          !at.clientWidth || at.querySelector(".main-svg").clientWidth === at.clientWidth)"""
+    )
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 NAMES = ("sign in", "datasets", "ask", "explore", "shares", "table", "degrees", "charges", "owner")
 
 
@@ -57,7 +67,7 @@ def test_nothing_is_cut_off_or_hard_to_read_or_to_hear(
     for scheme, width in product(("light", "dark"), (400, 1280)):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(150)
+        settled(page)
         assert page.evaluate(_CUT_OFF) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         if kept:

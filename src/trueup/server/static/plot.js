@@ -1,6 +1,7 @@
 // Pictures, in the look of the library's own: blue counts, orange intervals, words beside.
 
 import * as axes from "./axis.js";
+import { paused } from "./dom.js";
 import { between as interval, count, percent } from "./numbers.js";
 
 const MARKS = ["circle", "diamond", "square", "triangle-up", "x", "cross"];
@@ -27,24 +28,28 @@ export function plotly() {
 }
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-export const seriesColour = (number) => colour(["blue", "orange", "green", "purple", "grey", "olive"][number % 6]);
+export const SERIES = ["blue", "orange", "green", "purple", "grey", "olive"];
 
-const drawn = new Map(); // each picture on screen and how it is made, for when dark turns to light
+const drawn = new Map(); // each picture on screen and how it is made: its colours and its width may change
 
-DARK.addEventListener("change", () => {
+function redraw() {
   for (const [target, make] of drawn) {
     if (target.isConnected) draw(target, make);
     else drawn.delete(target);
   }
-});
+}
+
+DARK.addEventListener("change", redraw);
+addEventListener("resize", paused(100, redraw));
 
 async function draw(target, make) {
   const Plotly = await plotly();
   drawn.set(target, make);
+  if (!target.clientWidth) return; // hidden behind its table
   const { traces, layout } = make();
   const whole = { ...frame(target), ...layout };
   target.style.minHeight = `${whole.height}px`;
-  await Plotly.react(target, traces, whole, { displayModeBar: false, responsive: true, doubleClick: false });
+  await Plotly.react(target, traces, whole, { displayModeBar: false, doubleClick: false });
 }
 
 function frame(target) {
@@ -54,6 +59,7 @@ function frame(target) {
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     margin: narrow ? { l: 56, r: 10, t: 14, b: 46 } : { l: 76, r: 16, t: 14, b: 52 },
+    width: target.clientWidth,
     height: narrow ? 300 : 400,
     showlegend: false,
     dragmode: false,
@@ -175,7 +181,7 @@ export function drawErrors(target, strategies, chosen, names) {
       y: strategy.by_length.map((point) => point.error_95),
       text: strategy.by_length.map((point) => `${escaped(names[i])}<br>${count(point.cells)} cells: <b>±${count(point.error_95)}</b>`),
       hovertemplate: "%{text}<extra></extra>",
-      line: { color: seriesColour(i), width: strategy === chosen ? 4 : 1.5 },
+      line: { color: colour(SERIES[i % SERIES.length]), width: strategy === chosen ? 4 : 1.5 },
       marker: { symbol: MARKS[i % MARKS.length], size: strategy === chosen ? 9 : 6 },
     }));
     const logarithmic = { type: "log", tickformat: ",", dtick: 1 };

@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { el, fill, table, twoLines } from "../dom.js";
 import { day, epsilon, exact, plus, real, time } from "../numbers.js";
 import { drawSpending } from "../plot.js";
-import { howWords, ownBudget } from "./datasets.js";
+import { budget, howWords } from "./datasets.js";
 
 /** The analyst's own charges, dataset by dataset. */
 export async function charges(page, { me, signal }) {
@@ -13,13 +13,14 @@ export async function charges(page, { me, signal }) {
     return;
   }
   const found = await get("/datasets", signal);
-  const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, ownBudget(dataset, me) ?? el("p", {}, "None of it is yours to spend."), signal)));
+  const own = (dataset) => me.datasets?.[dataset.name] ?? { limit: "0", spent: "0", remaining: "0" };
+  const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, "Your own part of the budget", own(dataset), signal)));
   fill(page, el("h1", {}, "My charges"), parts.map((part) => part.section));
   await Promise.all(parts.map((part) => part.draw()));
 }
 
-/** The charges of a dataset as a section, and the function that draws its picture once shown. */
-export async function chargesOf(dataset, left, signal) {
+/** Charges under a limit as a section, and the function that draws their picture once shown. */
+export async function chargesOf(dataset, title, account, signal) {
   const history = await get(`/datasets/${encodeURIComponent(dataset.name)}/history`, signal);
   const picture = el("div", { class: "picture", role: "img", "aria-label": "ε spent over time, under the limit; the table lists the same charges" });
   const rows = history.charges.toReversed().map((charge) => [
@@ -29,14 +30,14 @@ export async function chargesOf(dataset, left, signal) {
   ]);
   const section = el("section", { class: "card", "aria-label": `Charges to ${dataset.title || dataset.name}` },
     el("h2", {}, dataset.title || dataset.name),
-    left,
+    budget(title, account),
     rows.length ? [picture, table("Charges, newest first", ["when, by whom", "what", "#ε"], rows)] : el("p", { class: "quiet" }, "Nothing has been charged."));
-  return { section, draw: () => (rows.length ? drawSpending(picture, ...steps(history)) : null) };
+  return { section, draw: () => (rows.length ? drawSpending(picture, ...steps(history.charges, account.limit)) : null) };
 }
 
 const subject = (charge) => charge.column ?? "degrees";
 
-function steps({ charges: made, limit }) {
+function steps(made, limit) {
   let sum = exact("0");
   const spent = made.map((charge) => real((sum = plus(sum, exact(charge.epsilon)))));
   const now = new Date().toISOString();

@@ -49,7 +49,7 @@ export const ownBudget = (dataset, me) => (me.datasets?.[dataset.name] ? budget(
 /** What is left of a limit: a bar, and the same in words. */
 export function budget(title, { limit, spent, remaining }) {
   const bar = el("span", { class: "filled" });
-  bar.style.width = `${100 * Math.min(1, real(exact(spent)) / real(exact(limit)))}%`;
+  bar.style.width = `${100 * Math.min(1, real(exact(spent)) / real(exact(limit)) || 0)}%`;
   return el("div", { class: "budget" },
     el("p", {}, `${title}: `, el("strong", {}, `ε = ${epsilon(remaining)} of ${epsilon(limit)} is left`), `, ${epsilon(spent)} is spent.`),
     el("div", { class: "meter", "aria-hidden": "true" }, bar));

@@ -5,7 +5,6 @@ import { confirmed } from "../dialog.js";
 import { announce, el, field, fill, table, trouble, twoLines } from "../dom.js";
 import { day, epsilon } from "../numbers.js";
 import { chargesOf } from "./charges.js";
-import { budget } from "./datasets.js";
 
 export async function owner(page, { me, signal }) {
   if (me.role !== "owner") {
@@ -13,7 +12,7 @@ export async function owner(page, { me, signal }) {
     return;
   }
   const [found, kept] = await Promise.all([get("/datasets", signal), get("/tokens", signal)]);
-  const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, budget("Budget", dataset), signal)));
+  const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, "Budget", dataset, signal)));
   parts.forEach((part, i) => part.section.append(verification(found.datasets[i])));
   fill(page, el("h1", {}, "Owner"), tokens(kept.tokens, me), parts.map((part) => part.section));
   await Promise.all(parts.map((part) => part.draw()));

@@ -2,7 +2,7 @@
 
 import { announce, el, fill, newName, paused } from "../dom.js";
 import { count } from "../numbers.js";
-import { drawErrors, MARK_SIGNS, seriesColour } from "../plot.js";
+import { drawErrors, MARK_SIGNS, SERIES } from "../plot.js";
 
 /** The preview's elements; `choose` is called with the strategy that was picked. */
 export function preview(choose) {
@@ -31,8 +31,7 @@ export function preview(choose) {
     drawn = names;
     fill(list, el("fieldset", { class: "strategies" }, el("legend", {}, "Strategy, with its ± on a typical range at 95 %"),
       found.strategies.map((s, i) => {
-        const mark = el("span", { class: "mark", "aria-hidden": "true" }, MARK_SIGNS[i % MARK_SIGNS.length]);
-        mark.style.color = seriesColour(i);
+        const mark = el("span", { class: SERIES[i % SERIES.length], "aria-hidden": "true" }, MARK_SIGNS[i % MARK_SIGNS.length]);
         return el("label", {}, el("input", { type: "radio", name: group, value: s.strategy, checked: s === picked, onchange: () => choose(s.strategy) }),
           mark, el("span", { class: "name" }, s.name, s.best ? el("em", {}, " (best)") : null), el("span", { class: "typical" }, `±${count(s.typical_95)}`));
       })));
