@@ -211,6 +211,7 @@ def test_dates_and_labels_are_ranges_too(opened: Opened, site: Any) -> None:
     answer = site.call(f"/releases/{places}/range?low=Brooklyn")
     expect(page.locator(".ranges .range")).to_have_text("Brooklyn … Staten Island")
     expect(page.locator(".ranges .count")).to_have_text(shown(answer["count"]))
+    expect(page.locator(".xtick")).to_contain_text(["Queens <i>West</i>"])  # words, not markup
     drag(page, 0.05, 0.2)
     answer = site.call(f"/releases/{places}/range?high=Brooklyn")
     expect(page.locator(".ranges li").nth(1).locator(".range")).to_have_text("Bronx")

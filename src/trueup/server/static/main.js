@@ -77,10 +77,10 @@ function head(view) {
 
 /** What holds on every view: no connection, or a measurement that awaits its answer. */
 function banner() {
-  const waiting = pending();
+  const waiting = me && pending(me.name);
   const words = [];
   if (!navigator.onLine) words.push(el("p", {}, "You are offline. What is on screen stays; new answers wait for the connection."));
-  if (me && waiting && !location.hash.startsWith(`#/ask/${encodeURIComponent(waiting.dataset)}`)) {
+  if (waiting && !location.hash.startsWith(`#/ask/${encodeURIComponent(waiting.dataset)}`)) {
     words.push(el("p", {}, `A measurement of ${waiting.body.column ?? "the graph"} (ε = ${epsilon(waiting.body.epsilon)}) was sent and its answer has not arrived. `,
       el("a", { href: `#/ask/${encodeURIComponent(waiting.dataset)}` }, "Fetch the answer"), ": it is charged once, however often it is asked for."));
   }

@@ -5,14 +5,16 @@ import { get, measure, Refused, Unreachable } from "./api.js";
 
 const KEPT = "trueup.pending";
 
-/** The measurement that was sent and not yet answered, if there is one. */
-export const pending = () => JSON.parse(sessionStorage.getItem(KEPT));
-export const forget = () => sessionStorage.removeItem(KEPT);
+/** The measurement that this person sent and that is not answered yet, if there is one. */
+export function pending(by) {
+  const kept = JSON.parse(sessionStorage.getItem(KEPT));
+  return kept?.by === by ? kept : null; // a key is its holder's: under another name it would be charged again
+}
 
-export function prepare(dataset, body) {
+export function prepare(by, dataset, body) {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const key = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const request = { key, dataset, body };
+  const request = { key, by, dataset, body };
   sessionStorage.setItem(KEPT, JSON.stringify(request));
   return request;
 }
@@ -42,11 +44,11 @@ export async function settle(request, told, signal) {
   for (;;) {
     try {
       const release = await once(request, told, signal);
-      forget();
+      sessionStorage.removeItem(KEPT);
       return release;
     } catch (wrong) {
       if (!mayPass(wrong)) {
-        if (isFinal(wrong)) forget();
+        if (isFinal(wrong)) sessionStorage.removeItem(KEPT);
         throw wrong;
       }
       told({ lost: wrong.message });

@@ -21,7 +21,7 @@ export async function ask(page, { subject, query, me, signal }) {
     fill(page, el("h1", {}, `Ask ${title}`), el("p", {}, "Your token reads what is published; it may not spend. Ask the owner for one that may."));
     return;
   }
-  const sent = pending();
+  const sent = pending(me.name);
   if (sent?.dataset === subject) {
     await measuring(page, title, sent, signal);
     return;
@@ -69,7 +69,7 @@ export async function ask(page, { subject, query, me, signal }) {
       `This counts ${question.words()} in ${found.cells.toLocaleString("en")} cells and publishes the answer with noise: ${found.sentence}.`,
       `ε = ${written(minus(exact(found.remaining), exact(found.cost)))} will be left. What is spent cannot be taken back.`,
     ], `Spend ${epsilon(found.cost)}`);
-    if (yes) await measuring(page, title, prepare(subject, asked), signal);
+    if (yes) await measuring(page, title, prepare(me.name, subject, asked), signal);
   }
 
   fill(page,

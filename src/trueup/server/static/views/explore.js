@@ -90,7 +90,10 @@ export async function explore(page, { subject, query, signal }) {
     saved.refresh();
   }
 
-  const zoomed = paused(60, load);
+  const zoomed = paused(60, async () => {
+    await load();
+    announce(note.textContent);
+  });
   const zoom = zoomButtons(release.cells, () => state.span ?? [view.cells[0], view.cells.at(-1)], (start, stop) => {
     state.span = [start, stop];
     zoomed();
@@ -106,7 +109,7 @@ export async function explore(page, { subject, query, signal }) {
     dragging(figure, () => view?.edges.map((edge, i) => axes.place(axis, edge, view.cells[i])), (first, last) => {
       if (state.drag === "zoom") {
         state.span = [view.cells[first], view.cells[last]];
-        load();
+        zoomed();
       } else if (state.ranges.length < MOST_RANGES) compared.add([view.edges[first], view.edges[last]]);
       else announce(`${MOST_RANGES} ranges are compared already; remove one first.`);
     });

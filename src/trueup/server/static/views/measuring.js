@@ -32,7 +32,7 @@ export async function measuring(page, title, request, signal) {
   } catch (wrong) {
     if (wrong.name === "AbortError" || wrong.status === 401) return;
     bar.remove();
-    const kept = pending() !== null;
+    const kept = pending(request.by) !== null;
     fill(words, kept ? "The request is kept. Trying again costs nothing more." : "The question was refused and nothing was charged.");
     fill(lost, trouble(wrong.message, kept ? el("button", { type: "button", onclick: () => measuring(page, title, request, signal) }, "Try again") : el("a", { href: `#/ask/${encodeURIComponent(request.dataset)}?again=${Date.now()}` }, "Ask differently")));
   }
