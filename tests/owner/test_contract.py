@@ -231,10 +231,12 @@ def test_every_engine_keeps_the_contract(engine: str, placed: Put, ledger: tu.Le
     # One test an engine, so that a server is started once, on one worker.
     for check_law in (
         counts_are_numpys,
+        grids_are_counted_in_one_pass,
         an_empty_table_counts_nothing,
         filters_keep_what_python_keeps,
         sorted_counts_are_the_groups_sizes,
         a_unit_moves_the_counts_by_its_bound_at_most,
+        a_unit_is_bounded_over_all_axes_of_a_grid,
         the_rows_of_a_unit_have_equal_chances,
         degrees_are_those_of_the_edge_set,
         bad_requests_are_refused_and_cost_nothing,
@@ -254,6 +256,73 @@ def counts_are_numpys(engine: str, placed: Put, ledger: tu.Ledger) -> None:
     assert owner.measure(tu.UnitCounts(axis), CERTAIN).noisy.tolist() == expected
 
 
+GRIDS = [
+    (tu.Axis.integers("whole", -3, 5), tu.Axis.categories("label", ["A", "B", "", "O'Neil"])),
+    (UNEVEN, tu.Axis.dates("naive", "1969", "2020", "month")),
+    (ODD, tu.Axis.edges("whole", [-1e19, -3, 2, 2.5, 1e19])),
+    (
+        tu.Axis.ipv4("address", "10.0.0.0/8", 16),
+        tu.Axis.hierarchy("label", {"A": ["x", "y"], "B": ["b"]}),
+        tu.Axis.regular("money", 0, 4, bins=3),
+    ),
+]
+
+
+def grids_are_counted_in_one_pass(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    table = whole_table()
+    here = placed(engine, table)
+    owner = owner_of(here, ledger, columns=TYPES if here.raw else None)
+    for axes in GRIDS:
+        counts = np.zeros([axis.size for axis in axes], np.int64)
+        cells = [_cells(table, axis) for axis in axes]
+        for place in zip(*cells, strict=True):
+            if None not in place:
+                counts[place] += 1
+        flat = tu.Grid(*(tu.UnitCounts(axis) for axis in axes))
+        assert exactly(owner, flat) == counts.ravel().tolist(), f"{engine}: {axes}"
+        assert counts.sum() > 0
+    margins = tu.LatticeCounts.marginals(*axes, marginals=[("address",), ("label", "money")])
+    wanted = [*counts.sum(axis=(1, 2)), *counts.sum(axis=0).ravel()]
+    assert exactly(owner, margins) == wanted
+    whole = tu.Grid(*(tu.UnitCounts(axis) for axis in GRIDS[0]))
+    some = exactly(owner, whole, where="whole > 1")
+    assert 0 < sum(some) < sum(exactly(owner, whole))
+    # Through the door that analysts use, the same.
+    assert owner.measure(flat, CERTAIN).noisy.tolist() == counts.ravel().tolist()
+
+
+def _cells(table: pa.Table, axis: tu.Axis) -> list[int | None]:
+    """The cell of each row, from numpy's count of one value alone."""
+    values = values_of(table, axis)
+    found: list[int | None] = []
+    for number in range(len(values)):
+        alone = axis.count(values[number : number + 1])
+        found.append(int(alone.argmax()) if alone.sum() else None)
+    return found
+
+
+def a_unit_is_bounded_over_all_axes_of_a_grid(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    rng = np.random.default_rng(6)
+    users = [f"u{i}" for i in rng.integers(0, 9, 200)] + [None] * 5
+    first, second = (rng.integers(0, 6, 205).tolist() for _ in range(2))
+    kinds = {"user": pa.string(), "a": pa.int64(), "b": pa.int64()}
+    made = zip(kinds.items(), (users, first, second), strict=True)
+    here = placed(engine, pa.table({name: pa.array(v, kind) for (name, kind), v in made}))
+    raw = {"user": "text", "a": "integer", "b": "integer"} if here.raw else None
+    grid = tu.Grid(*(tu.UnitCounts(tu.Axis.integers(name, 0, 4)) for name in "ab"))
+    rows = [r for r in zip(users, first, second, strict=True) if r[0] and max(r[1:]) < 5]
+    full = np.zeros((5, 5), np.int64)
+    for _, a, b in rows:
+        full[a, b] += 1
+    each = {user: sum(u == user for u, _, _ in rows) for user, _, _ in rows}
+    for bound in (1, 4, 1000):
+        owner = owner_of(here, ledger, unit="user", rows_per_unit=bound, columns=raw)
+        kept = np.array(exactly(owner, grid)).reshape(5, 5)
+        assert kept.sum() == sum(min(bound, n) for n in each.values()), f"{engine}: bound {bound}"
+        assert (kept <= full).all()
+        assert bound < 1000 or (kept == full).all()
+
+
 def an_empty_table_counts_nothing(engine: str, placed: Put, ledger: tu.Ledger) -> None:
     owner = owner_of(placed(engine, whole_table()[:0]), ledger)
     for axis in (
@@ -264,6 +333,8 @@ def an_empty_table_counts_nothing(engine: str, placed: Put, ledger: tu.Ledger) -
     ):
         assert exactly(owner, tu.UnitCounts(axis)) == [0] * axis.size
     assert exactly(owner, tu.SortedCounts(3, by="label")) == [0, 0, 0]
+    grid = tu.Grid(tu.UnitCounts(UNEVEN), tu.UnitCounts(tu.Axis.integers("whole", 0, 9)))
+    assert exactly(owner, grid) == [0] * grid.size
 
 
 FILTERS: list[tuple[str, Callable[[dict[str, Any]], bool | None]]] = [
@@ -448,6 +519,10 @@ def bad_requests_are_refused_and_cost_nothing(engine: str, placed: Put, ledger: 
     ):
         with pytest.raises((InputError, SourceError)):
             owner.measure(grades, 1, where=where)
+    known = tu.UnitCounts(tu.Axis.categories("label", ["A"]))
+    if engine != "jsonl":
+        with pytest.raises(SourceError, match="no column 'hours'"):
+            owner.measure(tu.Grid(known, hours), 1)
     with pytest.raises(InputError, match="leave unit= out"):
         owner_of(here, ledger, unit="label", edges=("whole", "code"))
     for bound in (0, -1, 2.5, True):

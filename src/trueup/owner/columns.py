@@ -146,5 +146,8 @@ class Engine(Protocol):
     def between(self, native: Any, column: str, edges: list[float]) -> Any:
         """A native frame of `cell` and `rows`: how many values lie in each [edge, next edge)."""
 
+    def placed(self, native: Any, column: str, edges: list[float], name: str) -> Any:
+        """The native frame with one more column: which [edge, next edge) each value lies in."""
+
     def run(self, native: Any) -> Any:
         """The result as an Arrow table. It holds counts and what they are counts of, no more."""

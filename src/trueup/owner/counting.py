@@ -6,7 +6,8 @@ and names their cells. Ends are compared first, so no value is cast that might n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -32,15 +33,26 @@ _MOST_CHECKED = 1 << 22  # edges that are worth checking before a count
 class Counting:
     """How to count over one axis: the kind its column is read as, which rows, which cells.
 
-    `cell` names a group for each row; `fold` turns the groups' names and sizes into unit counts.
-    Where the edges follow no rule there is no such expression, and the engine is given `edges`.
+    `cell` names a group for each row; `place` turns the groups' names into numbers of cells. Where
+    the edges follow no rule there is no such expression, and the engine is given `edges`.
     """
 
     kind: Kind
+    size: int
     keep: Callable[[nw.Expr], nw.Expr]
     cell: Callable[[nw.Expr], nw.Expr]
-    fold: Callable[[Any, Ints], Ints]
+    place: Callable[[Any], Ints]
     edges: tuple[float, ...] | None = None
+
+
+def fold(plans: Sequence[Counting], keys: Sequence[Any], rows: Ints) -> Ints:
+    """The unit counts, from the names and sizes of the groups; the last axis runs fastest."""
+    cells = np.zeros(len(rows), np.int64)
+    for plan, names in zip(plans, keys, strict=True):
+        cells = cells * plan.size + np.asarray(plan.place(names), np.int64)
+    counts = np.zeros(math.prod(plan.size for plan in plans), np.int64)
+    np.add.at(counts, cells, rows)
+    return counts
 
 
 def counting(axis: Axis, columns: Columns, divides: bool = True) -> Counting:
@@ -54,25 +66,28 @@ def counting(axis: Axis, columns: Columns, divides: bool = True) -> Counting:
         case IntegerCells():
             return Counting(
                 "integer",
+                cells.size,
                 lambda x: (x >= cells.first) & (x <= cells.last),
                 lambda x: x,
-                lambda keys, rows: _spread(np.asarray(keys) - cells.first, rows, cells.size),
+                lambda keys: np.asarray(keys, np.int64) - cells.first,
             )
         case RegularCells():
             by_hand = divides or _arithmetic(cells)[0] == "multiply"
             return Counting(
                 "number",
+                cells.size,
                 lambda x: (x >= cells.low) & (x < cells.high),
                 lambda x: _regular(x, cells),
-                lambda keys, rows: _spread(keys, rows, cells.size),
+                _numbers,
                 None if by_hand else tuple(cells.edges_at(np.arange(cells.bins + 1)).tolist()),
             )
         case EdgeCells():
             return Counting(
                 "number",
+                cells.size,
                 lambda x: (x >= cells.edges[0]) & (x < cells.edges[-1]),
                 lambda x: x,
-                lambda keys, rows: _spread(keys, rows, cells.size),
+                _numbers,
                 cells.edges,
             )
         case DateCells():
@@ -81,18 +96,17 @@ def counting(axis: Axis, columns: Columns, divides: bool = True) -> Counting:
             width, last = 1 << cells.shift, cells.base + (cells.size << cells.shift)
             return Counting(
                 "address",
+                cells.size,
                 lambda x: (x >= cells.base) & (x < last),
                 lambda x: _quotient(x - cells.base, width),
-                lambda keys, rows: _spread(keys, rows, cells.size),
+                _numbers,
             )
         case CategoryCells() | HierarchyCells():
             return _labels(axis.name, cells, columns)
 
 
-def _spread(cells: Any, rows: Ints, size: int) -> Ints:
-    counts = np.zeros(size, np.int64)
-    np.add.at(counts, np.asarray(cells, np.int64), rows)
-    return counts
+def _numbers(keys: Any) -> Ints:
+    return np.asarray(keys, np.int64)
 
 
 def _labels(name: str, cells: CategoryCells | HierarchyCells, columns: Columns) -> Counting:
@@ -105,10 +119,10 @@ def _labels(name: str, cells: CategoryCells | HierarchyCells, columns: Columns) 
     kind: Kind = "text" if as_text or not whole else "integer"
     labels: list[Any] = text if kind == "text" else whole
 
-    def fold(keys: Any, rows: Ints) -> Ints:
-        return _spread([known[key] for key in keys], rows, cells.size)
+    def place(keys: Any) -> Ints:
+        return np.array([known[key] for key in keys], np.int64)
 
-    return Counting(kind, lambda x: x.is_in(labels), lambda x: x, fold)
+    return Counting(kind, cells.size, lambda x: x.is_in(labels), lambda x: x, place)
 
 
 def _dates(cells: DateCells) -> Counting:
@@ -117,15 +131,16 @@ def _dates(cells: DateCells) -> Counting:
     width = _MICROSECONDS.get(cells.unit, _DAY)
     origin = start if cells.unit == "week" else start - start % width
 
-    def fold(keys: Any, rows: Ints) -> Ints:
+    def place(keys: Any) -> Ints:
         begins = np.maximum(origin + np.asarray(keys, np.int64) * width, start)
-        return _spread(np.searchsorted(cells.edges, begins, side="right") - 1, rows, cells.size)
+        return np.searchsorted(cells.edges, begins, side="right") - 1
 
     return Counting(
         "time",
+        cells.size,
         lambda t: (t >= start) & (t < stop),
         lambda t: _quotient(t - origin, width),
-        fold,
+        place,
     )
 
 

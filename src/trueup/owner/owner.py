@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from trueup.ask import (
+    Grid,
+    LatticeCounts,
     Neighbours,
     Question,
     SortedCounts,
@@ -26,7 +28,7 @@ from trueup.measure import measure
 from trueup.measurement import Measurement
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Wanted
-from trueup.owner.counting import counting
+from trueup.owner.counting import Counting, counting, fold
 from trueup.owner.graph import Graph
 from trueup.owner.ledger import Ledger
 from trueup.owner.sampling import bounded
@@ -202,7 +204,7 @@ class Owner:
         """A count that is ready to run: its columns checked, its query built, no row read."""
         axis = getattr(question, "axis", None)
         wanted = list(self._always)
-        plan = None
+        plans: dict[str, Counting] = {}
         if groups or isinstance(question, (SortedCounts, YoungCounts)):
             by = axis.name if axis is not None else getattr(question, "by", None)
             if self.graph is None:
@@ -215,9 +217,12 @@ class Owner:
                 self._check_ends(question)
         elif self.graph is not None:
             raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
-        elif isinstance(axis, Axis):
-            plan = counting(axis, self.columns, self._source.engine.divides)
-            wanted.append(self.columns.wanted(axis.name, plan.kind, "value"))
+        elif isinstance(axis, Axis) or isinstance(question, (Grid, LatticeCounts)):
+            over = (axis,) if isinstance(axis, Axis) else question.axes  # type: ignore[attr-defined]
+            for number, each in enumerate(over):
+                name = f"value{number or ''}"
+                plans[name] = counting(each, self.columns, self._source.engine.divides)
+                wanted.append(self.columns.wanted(each.name, plans[name].kind, name))
         else:
             raise InputError(f"An owner cannot count for {type(question).__name__}.")
         if part is not None:
@@ -229,7 +234,7 @@ class Owner:
             wanted.extend(compared.values())
         with self._turn:
             return quietly(
-                lambda: self._build(wanted, plan, part, groups, question.size),
+                lambda: self._build(wanted, plans, part, groups, question.size),
                 "The source cannot be opened, or is no longer as it was.",
             )
 
@@ -247,7 +252,7 @@ class Owner:
     def _build(
         self,
         wanted: list[Wanted],
-        plan: Any,
+        plans: dict[str, Counting],
         part: filters.Part | None,
         groups: bool,
         size: int,
@@ -261,27 +266,39 @@ class Owner:
             rows = rows.filter(filters.expression(part, compared))
         if self.graph is not None:
             rows = nw.from_native(self.graph.neighbours(rows.to_native()))
-        value = nw.col("value")
-        rows = rows.filter(~value.is_null() if plan is None else plan.keep(value))
+        if not plans:
+            rows = rows.filter(~nw.col("value").is_null())
+        for name, plan in plans.items():
+            rows = rows.filter(plan.keep(nw.col(name)))
         if self.unit is not None:
-            key = secrets.token_hex(32)
-            rows = nw.from_native(bounded(rows.to_native(), engine, self.rows_per_unit, key))
-        if plan is None:
+            key, values = secrets.token_hex(32), list(plans) or ["value"]
+            native = bounded(rows.to_native(), engine, self.rows_per_unit, key, values)
+            rows = nw.from_native(native)
+        if not plans:
             sizes = rows.group_by("value").agg(nw.len().alias("rows"))
             if groups:
                 counted = sizes.select(nw.len().alias("rows"))
                 return lambda: _whole(engine.run(counted.to_native())["rows"])
             shape = sizes.group_by("rows").agg(nw.len().alias("groups"))
             return lambda: _largest(engine.run(shape.to_native()), size)
-        if plan.edges is not None:
+        names = [f"cell{name.removeprefix('value')}" for name in plans]
+        if len(plans) == 1 and plan.edges is not None:
             native = engine.between(rows.to_native(), "value", list(plan.edges))
         else:
-            cells = rows.select(plan.cell(value).alias("cell"))
-            native = cells.group_by("cell").agg(nw.len().alias("rows")).to_native()
+            cells = []
+            for (value, plan), name in zip(plans.items(), names, strict=True):
+                if plan.edges is not None:
+                    placed = engine.placed(rows.to_native(), value, list(plan.edges), name)
+                    rows = nw.from_native(placed)
+                    cells.append(nw.col(name))
+                else:
+                    cells.append(plan.cell(nw.col(value)).alias(name))
+            native = rows.select(*cells).group_by(*names).agg(nw.len().alias("rows")).to_native()
 
         def run() -> Ints:
             table = engine.run(native)
-            return plan.fold(table["cell"].to_pylist(), _whole(table["rows"]))
+            keys = [table[name].to_pylist() for name in names]
+            return fold(list(plans.values()), keys, _whole(table["rows"]))
 
         return run
 

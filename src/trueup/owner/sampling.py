@@ -8,22 +8,26 @@ rows have no part in it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from trueup.owner.columns import Engine
 
 
-def bounded(native: Any, engine: Engine, most: int, key: str) -> Any:
-    """A native frame of `value`, with at most so many rows of each `unit`; a null unit has none."""
+def bounded(native: Any, engine: Engine, most: int, key: str, values: Sequence[str]) -> Any:
+    """A native frame of the values, with at most so many rows of each `unit`; a null unit has none.
+
+    The values are the columns that say which cell a row is in.
+    """
     import narwhals as nw
 
     rows = nw.from_native(native).filter(~nw.col("unit").is_null())
     # A constant has no order: equal rows are numbered as they come.
     numbered = rows.with_columns(nw.lit(0).alias("equal")).with_columns(
-        nw.col("equal").rank("ordinal").over("unit", "value").alias("number")
+        nw.col("equal").rank("ordinal").over("unit", *values).alias("number")
     )
-    hashed = engine.hashed(numbered.to_native(), ["unit", "value", "number"], key)
+    hashed = engine.hashed(numbered.to_native(), ["unit", *values, "number"], key)
     placed = nw.from_native(hashed).with_columns(
         nw.col("hash").rank("ordinal").over("unit").alias("place")
     )
-    return placed.filter(nw.col("place") <= most).select("value").to_native()
+    return placed.filter(nw.col("place") <= most).select(*values).to_native()

@@ -93,6 +93,19 @@ def _plain(wanted: Wanted, kind: str) -> str:
     return f"CASE WHEN isfinite({moment}) THEN epoch_us({moment}) END"
 
 
+def _search(column: str, edges: list[float], first: int = 0) -> str:
+    """A binary search, written out: the number of the last edge that is no larger."""
+    if len(edges) <= 2:
+        return str(first)
+    middle = len(edges) // 2
+    below, above = (
+        _search(column, edges[: middle + 1], first),
+        _search(column, edges[middle:], first + middle),
+    )
+    at = f"CAST('{edges[middle]!r}' AS DOUBLE)"
+    return f"CASE WHEN {column} < {at} THEN {below} ELSE {above} END"
+
+
 class DuckDb:
     """The native lines for DuckDB."""
 
@@ -116,6 +129,9 @@ class DuckDb:
             "unnest(generate_series(0, len(map_values(bins)) - 1)) - 1 AS cell, "
             "unnest(map_values(bins)) AS rows"
         )
+
+    def placed(self, native: Any, column: str, edges: list[float], name: str) -> Any:
+        return native.project(f"*, {_search(quoted(column), edges)} AS {quoted(name)}")
 
     def run(self, native: Any) -> Any:
         return native.to_arrow_table()

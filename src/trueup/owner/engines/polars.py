@@ -87,9 +87,14 @@ class Polars:
     def between(self, native: Any, column: str, edges: list[float]) -> Any:
         import polars as pl
 
-        place = pl.lit(pl.Series(edges)).search_sorted(pl.col(column), side="right")
-        cells = native.select((place.cast(pl.Int64) - 1).alias("cell"))
+        cells = self.placed(native, column, edges, "cell")
         return cells.group_by("cell").agg(pl.len().alias("rows"))
+
+    def placed(self, native: Any, column: str, edges: list[float], name: str) -> Any:
+        import polars as pl
+
+        place = pl.lit(pl.Series(edges)).search_sorted(pl.col(column), side="right")
+        return native.with_columns((place.cast(pl.Int64) - 1).alias(name))
 
     def run(self, native: Any) -> Any:
         return native.collect(engine="streaming").to_arrow()

@@ -145,11 +145,14 @@ class Postgres:
         return native.mutate(hash=_functions().hashtextextended(whole, seed))
 
     def between(self, native: Any, column: str, edges: list[float]) -> Any:
+        cells = self.placed(native, column, edges, "cell")
+        return cells.group_by("cell").agg(rows=cells.count())
+
+    def placed(self, native: Any, column: str, edges: list[float], name: str) -> Any:
         import ibis
 
         place = _functions().width_bucket(native[column], ibis.array(edges))
-        cells = native.select(cell=place - 1)
-        return cells.group_by("cell").agg(rows=cells.count())
+        return native.mutate(**{name: place - 1})
 
     def run(self, native: Any) -> Any:
         return native.to_pyarrow()

@@ -83,21 +83,21 @@ class Spark:
         return native.selectExpr("*", f"xxhash64('{key}', {', '.join(columns)}) AS hash")
 
     def between(self, native: Any, column: str, edges: list[float]) -> Any:
+        cells = self.placed(native, column, edges, "cell")
+        return cells.groupBy("cell").count().selectExpr("cell", "count AS rows")
+
+    def placed(self, native: Any, column: str, edges: list[float], name: str) -> Any:
         from pyspark.ml.feature import Bucketizer
 
         # Its binary search tells -0.0 from 0.0; adding 0.0 makes them one.
-        plain = native.selectExpr(f"{column} + 0D AS {column}")
-        cells = Bucketizer(
+        plain = native.selectExpr("*", f"{column} + 0D AS plain")
+        found = Bucketizer(
             splits=[edge + 0.0 for edge in edges],
-            inputCol=column,
+            inputCol="plain",
             outputCol="place",
             handleInvalid="skip",
         ).transform(plain)
-        return (
-            cells.groupBy("place")
-            .count()
-            .selectExpr("cast(place AS bigint) AS cell", "count AS rows")
-        )
+        return found.selectExpr("*", f"cast(place AS bigint) AS {name}").drop("plain", "place")
 
     def run(self, native: Any) -> Any:
         return native.toArrow()
