@@ -194,6 +194,20 @@ def test_a_million_cells_are_drawn_as_two_hundred_bars(opened: Opened, site: Any
     assert max(sizes) < 40_000
 
 
+def test_a_link_that_was_cut_or_altered_still_opens(opened: Opened, site: Any, fares: str) -> None:
+    ends = "range=%5B10%2C20%5D&range=%5B%7B%7D%2Cnull%5D&range=%5B1"
+    page = opened(f"#/release/{fares}?version=none&show=x&level=2&{ends}", refused=("400", "404"))
+    expect(page.locator(".ranges li")).to_have_count(1)
+    expect(page.locator(".note")).to_contain_text("1,024 of 1,024 cells")
+    page.goto(f"{site.address}/#/release/{fares}?low=ten")
+    said = site.refused(f"/releases/{fares}/view?low=ten")
+    expect(page.get_by_role("alert")).to_contain_text(said)
+    page.goto(f"{site.address}/#/release/%E0%A4")
+    expect(page.get_by_role("heading", name="This did not work")).to_be_visible()
+    page.goto(f"{site.address}/#/nowhere")
+    expect(page.get_by_role("heading", name="There is no such view")).to_be_visible()
+
+
 def test_dates_and_labels_are_ranges_too(opened: Opened, site: Any) -> None:
     days = site.measure("trips", column="day", epsilon="1/10")
     page = opened(f"#/release/{days}")

@@ -7,8 +7,34 @@ export const isNumeric = (axis) => NUMBERS.has(axis.kind);
 export const isDates = (axis) => axis.kind === "dates";
 export const hasLabels = (axis) => LABELS.has(axis.kind);
 
+const known = new WeakMap(); // the labels of an axis and their places, worked out once: there may be many
+
+function labelled(axis) {
+  if (!known.has(axis)) {
+    const all = axis.kind === "categories" ? axis.labels : axis.paths.map((path) => path.join("/"));
+    known.set(axis, { all, at: new Map(all.map((label, i) => [String(label), i])) });
+  }
+  return known.get(axis);
+}
+
 /** Every label of an axis of labels, in order. */
-export const labels = (axis) => (axis.kind === "categories" ? axis.labels : axis.paths.map((path) => path.join("/")));
+export const labels = (axis) => labelled(axis).all;
+
+/** The two ends of the range from one label through another; what is no label stays as it was typed. */
+export function through(axis, first, last) {
+  const { all, at } = labelled(axis);
+  const [a, b] = [at.get(first), at.get(last)];
+  if (a === undefined || b === undefined) return [first, last];
+  return [all[Math.min(a, b)], all[Math.max(a, b) + 1] ?? null];
+}
+
+/** Whether a value can be an end of a range of the axis; null is the end of the axis. */
+export function isEnd(axis, value) {
+  if (value === null) return true;
+  if (isNumeric(axis)) return typeof value === "number";
+  if (hasLabels(axis)) return labelled(axis).at.has(String(value));
+  return typeof value === "string" && (isDates(axis) ? /^\d{4}/ : /^\d+\.\d+\.\d+\.\d+$/).test(value);
+}
 
 /** An ISO date of any precision as milliseconds since 1970, in UTC. */
 export function milliseconds(text) {
@@ -32,10 +58,10 @@ export function name(axis, edge) {
 /** What lies between two edges, in words. For labels the last one included is named. */
 export function between(axis, low, high) {
   if (hasLabels(axis)) {
-    const all = labels(axis).map(String);
-    const first = low === null ? 0 : all.indexOf(String(low));
-    const last = (high === null ? all.length : all.indexOf(String(high))) - 1;
-    return first >= last ? all[first] : `${all[first]} … ${all[last]}`;
+    const { all, at } = labelled(axis);
+    const first = low === null ? 0 : at.get(String(low));
+    const last = (high === null ? all.length : at.get(String(high))) - 1;
+    return first >= last ? String(all[first]) : `${all[first]} … ${all[last]}`;
   }
   return `${low === null ? "the start" : name(axis, low)} – ${name(axis, high)}`;
 }
@@ -56,7 +82,7 @@ export function example(axis) {
 
 /** The number of cells before an edge of an axis without numbers or dates. */
 function cellOf(axis, edge) {
-  if (hasLabels(axis)) return labels(axis).map(String).indexOf(String(edge));
+  if (hasLabels(axis)) return labelled(axis).at.get(String(edge));
   const address = (text) => text.split(".").reduce((sum, part) => 256 * sum + Number(part), 0);
   return (address(edge) - address(axis.network.split("/")[0])) / 2 ** (32 - axis.length);
 }

@@ -20,7 +20,15 @@ let me = null;
 function address() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, ...subject] = path.split("/");
-  return { view, subject: decodeURIComponent(subject.join("/")), query: new URLSearchParams(query) };
+  return { view, subject: decoded(subject.join("/")), query: new URLSearchParams(query) };
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a link that was cut inside a letter
+  }
 }
 
 async function show() {

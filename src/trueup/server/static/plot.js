@@ -99,7 +99,7 @@ function along(axis, view, width) {
 }
 
 const shortened = (words) => (words.length > 18 ? `${words.slice(0, 17)}…` : words);
-export const escaped = (words) => words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+const escaped = (words) => words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 /** Bars with their intervals; with raw answers, diamonds where the noise had put them. */
 export function drawHistogram(target, axis, view, marked) {
@@ -133,7 +133,7 @@ export function drawHistogram(target, axis, view, marked) {
         marker: { symbol: "diamond-open", color: colour("purple"), size: 6, line: { width: 1.5 } },
       });
     }
-    return { traces, layout: { xaxis: look, yaxis: axisLook("count", { tickformat: ",", automargin: true }), ...marks(axis, marked, look.range) } };
+    return { traces, layout: { xaxis: look, yaxis: axisLook("count", { tickformat: ",", automargin: true }), ...marks(marked, look.range) } };
   });
 }
 
@@ -146,7 +146,7 @@ export function drawShares(target, axis, view, marked, level) {
       type: "scatter", mode: "lines", x: at, y: view.share, text: words, hovertemplate: "%{text}<extra></extra>",
       line: { color: colour("blue"), width: 2 },
     }];
-    return { traces, layout: { xaxis: look, yaxis: axisLook("share below", { range: [0, 1.02], tickformat: ".0%" }), ...marks(axis, marked, look.range) } };
+    return { traces, layout: { xaxis: look, yaxis: axisLook("share below", { range: [0, 1.02], tickformat: ".0%" }), ...marks(marked, look.range) } };
   });
 }
 
@@ -218,7 +218,7 @@ function band(x, low, high, level) {
 }
 
 /** The ranges that are being compared, shaded and lettered. */
-function marks(axis, marked, [first, last]) {
+function marks(marked, [first, last]) {
   const shapes = [];
   const annotations = [];
   for (const { letter, at } of marked) {

@@ -47,7 +47,7 @@ export async function ask(page, { subject, query, me, signal }) {
     try {
       const found = await post(`${address}/quote`, asked, AbortSignal.any([asking.signal, signal]));
       await shown.show(found, chosen);
-      fill(cost, bill(found, () => spend(asked, found)));
+      fill(cost, pending(me.name) ? el("p", {}, "Fetch the answer that is waiting first: the link is above.") : bill(found, () => spend(asked, found)));
     } catch (wrong) {
       if (wrong.name === "AbortError") return;
       shown.blank(wrong.message);
@@ -66,7 +66,7 @@ export async function ask(page, { subject, query, me, signal }) {
 
   async function spend(asked, found) {
     const yes = await confirmed(`Spend ε = ${epsilon(found.cost)} for good?`, [
-      `This counts ${question.words()} in ${found.cells.toLocaleString("en")} cells and publishes the answer with noise: ${found.sentence}.`,
+      `This counts ${question.words()} in ${found.cells.toLocaleString("en")} ${found.axis ? "cells" : "groups"} and publishes the answer with noise: ${found.sentence}.`,
       `ε = ${written(minus(exact(found.remaining), exact(found.cost)))} will be left. What is spent cannot be taken back.`,
     ], `Spend ${epsilon(found.cost)}`);
     if (yes) await measuring(page, title, prepare(me.name, subject, asked), signal);

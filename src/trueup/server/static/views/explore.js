@@ -2,27 +2,20 @@
 
 import * as axes from "../axis.js";
 import { get, withParameters } from "../api.js";
-import { announce, choice, el, fill, paused, table, trouble } from "../dom.js";
+import { announce, choice, el, fill, paused, trouble } from "../dom.js";
 import { dragging } from "../drag.js";
-import { count, day, percent, time, to } from "../numbers.js";
+import { day, time } from "../numbers.js";
 import { drawHistogram, drawShares, drawSorted, plotly } from "../plot.js";
+import { zoomButtons } from "../zoom.js";
 import { howWords } from "./datasets.js";
 import { downloads } from "./downloads.js";
+import { numbers, words } from "./figures.js";
 import { queries } from "./queries.js";
 import { quantiles } from "./quantiles.js";
-import { MOST_RANGES, ranges } from "./ranges.js";
+import { letter, MOST_RANGES, ranges } from "./ranges.js";
+import { versionChoice } from "./versions.js";
 
-const VERSIONS = {
-  unbiased: ["Unbiased", "Right on average: compute with these. Sums and differences stay right; a count may be negative or a fraction."],
-  whole: ["Non-negative whole", "Non-negative whole numbers, made to be shown and for programs that need such counts. They still add up, but nearly empty cells come out a little high. The intervals are those of the unbiased counts."],
-};
-
-const SORTED_VERSIONS = {
-  unbiased: ["As inferred", "The nearest sequence that is in order; counts may be fractions."],
-  whole: ["Non-negative whole", "The same in whole numbers, still in order, to be shown and for programs that need such counts."],
-};
-
-export async function explore(page, { subject, query, signal }) {
+export async function explore(page, { subject, query: opened, signal }) {
   plotly();
   const address = `/releases/${encodeURIComponent(subject)}`;
   const release = await get(address, signal);
@@ -32,7 +25,7 @@ export async function explore(page, { subject, query, signal }) {
   }
   const isSorted = release.kind === "sorted";
   const { axis } = release;
-  const state = restored(query, release);
+  const state = restored(opened, release);
   const picture = el("div", { class: "picture", role: "img" });
   const figure = el("div", { class: "figure" }, picture);
   const tabled = el("div", { class: "figures" });
@@ -44,6 +37,7 @@ export async function explore(page, { subject, query, signal }) {
   async function load() {
     loading.abort();
     loading = new AbortController();
+    figure.setAttribute("aria-busy", "true");
     const shares = state.show === "cdf";
     const span = state.span ? { start: state.span[0], stop: state.span[1] } : { low: state.low, high: state.high };
     const points = isSorted ? 600 : innerWidth < 640 ? 80 : 200; // more bars cannot be told apart
@@ -53,17 +47,20 @@ export async function explore(page, { subject, query, signal }) {
       }), AbortSignal.any([loading.signal, signal]));
       fill(said);
       await draw();
+      figure.removeAttribute("aria-busy");
     } catch (wrong) {
       if (wrong.name === "AbortError" || wrong.status === 401) return;
+      figure.removeAttribute("aria-busy");
       fill(said, trouble(wrong.message, el("button", { type: "button", onclick: load }, "Try again")));
     }
   }
 
   async function draw() {
+    if (!(state.show === "cdf" ? view?.share : view?.counts)) return; // its numbers are on their way
     const asTable = state.show === "table";
     figure.hidden = drags.hidden = asTable;
     fill(tabled, asTable ? numbers(release, view, state.level) : null);
-    fill(note, ...(isSorted ? sortedNote(release, view, state) : histogramNote(release, view, state)));
+    fill(note, ...words(release, view, state));
     picture.setAttribute("aria-label", `${note.textContent} Choose Table to read the numbers.`);
     if (!isSorted) zoom.refresh();
     remember();
@@ -72,7 +69,6 @@ export async function explore(page, { subject, query, signal }) {
     if (isSorted) await drawSorted(picture, view, state.level);
     else if (state.show === "cdf") await drawShares(picture, axis, view, marked, state.level);
     else await drawHistogram(picture, axis, view, marked);
-    picture.dataset.cells = view.cells_per_point ?? "";
   }
 
   /** The address that reopens this view. */
@@ -85,8 +81,8 @@ export async function explore(page, { subject, query, signal }) {
     if (!isSorted && view.cells[0] > 0) kept.set("low", view.edges[0]);
     if (!isSorted && view.cells.at(-1) < release.cells) kept.set("high", view.edges.at(-1));
     for (const range of state.ranges) kept.append("range", JSON.stringify(range));
-    const words = kept.toString();
-    history.replaceState(null, "", `#/release/${encodeURIComponent(subject)}${words ? `?${words}` : ""}`);
+    const query = kept.toString();
+    history.replaceState(null, "", `#/release/${encodeURIComponent(subject)}${query ? `?${query}` : ""}`);
     saved.refresh();
   }
 
@@ -110,8 +106,7 @@ export async function explore(page, { subject, query, signal }) {
       if (state.drag === "zoom") {
         state.span = [view.cells[first], view.cells[last]];
         zoomed();
-      } else if (state.ranges.length < MOST_RANGES) compared.add([view.edges[first], view.edges[last]]);
-      else announce(`${MOST_RANGES} ranges are compared already; remove one first.`);
+      } else compared.add([view.edges[first], view.edges[last]]);
     });
   }
 
@@ -133,8 +128,6 @@ export async function explore(page, { subject, query, signal }) {
   changed();
 }
 
-export const letter = (i) => "ABCDEFGH"[i];
-
 /** What the address says was shown. */
 function restored(query, release) {
   const level = Number(query.get("level"));
@@ -155,7 +148,7 @@ function restored(query, release) {
     low: query.get("low"),
     high: query.get("high"),
     span: null,
-    ranges: found.filter((range) => Array.isArray(range) && range.length === 2).slice(0, MOST_RANGES),
+    ranges: found.filter((range) => range?.length === 2 && release.axis && range.every((end) => axes.isEnd(release.axis, end))).slice(0, MOST_RANGES),
   };
 }
 
@@ -168,78 +161,9 @@ function heading(release) {
   ];
 }
 
-function versionChoice(release, state, changed) {
-  const meaning = release.kind === "sorted" ? SORTED_VERSIONS : VERSIONS;
-  const words = el("p", { class: "hint" }, meaning[state.version][1]);
-  const options = Object.fromEntries(release.versions.map((version) => [version, meaning[version][0]]));
-  const parts = choice("Counts", options, state.version, (value) => {
-    state.version = value;
-    fill(words, meaning[value][1]);
-    announce(meaning[value][1]);
-    changed();
-  });
-  return { choice: parts, words };
-}
-
 function certainty(state, changed) {
   return choice("Certainty", { 0.9: "90 %", 0.95: "95 %", 0.99: "99 %" }, String(state.level), (value) => {
     state.level = Number(value);
     changed();
   });
-}
-
-/** Buttons that move over the axis, cell by whole cell. */
-function zoomButtons(size, current, move) {
-  const to = (start, width) => {
-    const wide = Math.max(1, Math.min(size, Math.round(width)));
-    const from = Math.max(0, Math.min(size - wide, Math.round(start)));
-    move(from, from + wide);
-  };
-  const button = (label, sign, step) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, onclick() {
-    const [start, stop] = current();
-    if (this.getAttribute("aria-disabled") !== "true") step(start, stop - start);
-  } }, sign);
-  const closer = button("Zoom in", "+", (start, width) => to(start + width / 4, width / 2));
-  const further = button("Zoom out", "−", (start, width) => to(start - width / 2, 2 * width));
-  const left = button("Move left", "←", (start, width) => to(start - width / 2, width));
-  const right = button("Move right", "→", (start, width) => to(start + width / 2, width));
-  const whole = el("button", { type: "button", onclick: () => move(0, size) }, "Whole axis");
-  return {
-    parts: el("div", { class: "zoom", role: "group", "aria-label": "Zoom" }, closer, further, left, right, whole),
-    refresh() {
-      const [start, stop] = current();
-      const all = start === 0 && stop === size;
-      // Not "disabled": a button that is disabled while it has the focus loses it.
-      for (const [one, off] of [[closer, stop - start <= 1], [further, all], [whole, all], [left, start === 0], [right, stop === size]]) one.setAttribute("aria-disabled", off);
-    },
-  };
-}
-
-function histogramNote({ axis, cells }, view, state) {
-  const shown = `${axes.between(axis, view.edges[0], view.edges.at(-1))}: ${count(view.cells.at(-1) - view.cells[0])} of ${count(cells)} cells`;
-  if (state.show === "cdf") return [`${shown}. The line is the share of the total below each value; the band holds each true share ${percent(state.level)} of the time.`];
-  const step = view.cells_per_point;
-  const bars = `${step === 1 ? "1 cell" : `${count(step)} cells`} a bar`;
-  if (state.show === "table") return [`${shown}, ${bars}.`];
-  const whose = state.version === "whole" ? " of the unbiased counts" : "";
-  return [`${shown}, ${bars}. `, el("b", { class: "orange" }, "Orange"), `: ${percent(state.level)} intervals${whose}. `,
-    ...(state.raw && !view.raw ? ["The cells themselves were not asked, so there are no raw answers to show."] : []),
-    ...(view.raw ? [el("b", { class: "purple" }, "Purple diamonds"), ": the noisy answers as they were measured, added up. Making all answers agree turned them into the bars, which are nearer the truth."] : [])];
-}
-
-function sortedNote(release, view, state) {
-  return [`${count(release.cells)} groups by their counts, largest first. The band holds the whole true sequence ${percent(state.level)} of the time. `,
-    ...(view.raw ? [el("b", { class: "purple" }, "Purple diamonds"), ": the noisy answers as measured. The order that true counts must have removes most of their noise."] : [])];
-}
-
-/** What the picture shows, as a table. */
-function numbers(release, view, level) {
-  const raw = view.raw ? ["#as measured"] : [];
-  const ends = `#${percent(level)} interval`;
-  if (release.kind === "sorted") {
-    return table("Counts, largest first", ["#rank", "#count", ends, ...raw],
-      view.ranks.map((rank, i) => [count(rank), count(view.counts[i]), to(view.low[i], view.high[i]), ...(view.raw ? [count(view.raw[i])] : [])]));
-  }
-  return table(`Counts of ${release.column}, as far as they are zoomed`, [release.column, "#count", ends, ...raw],
-    view.counts.map((value, i) => [axes.between(release.axis, view.edges[i], view.edges[i + 1]), count(value), to(view.low[i], view.high[i]), ...(view.raw ? [count(view.raw[i])] : [])]));
 }

@@ -7,7 +7,7 @@ import { drawErrors, MARK_SIGNS, SERIES } from "../plot.js";
 /** The preview's elements; `choose` is called with the strategy that was picked. */
 export function preview(choose) {
   const sentence = el("p", { class: "sentence" });
-  const picture = el("div", { class: "picture small", role: "img" });
+  const picture = el("div", { class: "picture", role: "img" });
   const list = el("div", {});
   const group = newName("strategy");
   const curves = el("div", {}, el("p", { class: "quiet" }, "How far an answer may be off, by how many cells it adds up:"), picture, list);

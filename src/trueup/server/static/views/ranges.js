@@ -4,9 +4,11 @@ import * as axes from "../axis.js";
 import { post } from "../api.js";
 import { announce, el, field, fill, trouble } from "../dom.js";
 import { between, count, percent } from "../numbers.js";
-import { letter } from "./explore.js";
 
-export const MOST_RANGES = 8;
+const LETTERS = "ABCDEFGH";
+export const MOST_RANGES = LETTERS.length;
+export const letter = (i) => LETTERS[i];
+const MOST_CHOICES = 1000; // labels in a list; more are typed
 
 export function ranges(address, axis, state, changed) {
   const list = el("ol", { class: "ranges" });
@@ -47,7 +49,7 @@ export function ranges(address, axis, state, changed) {
 
   function comparison(i, { count: by, low, high }) {
     const words = by < 0 ? `${count(-by)} fewer than A` : `${count(by)} more than A`;
-    const sure = low > 0 || high < 0 ? "" : " It may be none at all.";
+    const sure = low > 0 || high < 0 ? "" : " There may be no difference at all.";
     return `${words}: the difference ${letter(i)} − A is between ${between(low, high)}, ${percent(state.level)} sure.${sure}`;
   }
 
@@ -97,15 +99,11 @@ function edgeInputs(axis) {
 
 function labelInputs(axis) {
   const all = axes.labels(axis);
-  const options = () => all.map((label, i) => el("option", { value: String(i) }, String(label)));
-  const first = el("select", {}, options());
-  const last = el("select", {}, options());
+  const input = () => (all.length > MOST_CHOICES ? el("input", { autocomplete: "off", required: true }) : el("select", {}, all.map((label) => el("option", {}, String(label)))));
+  const [first, last] = [input(), input()];
   return {
     parts: [field("From", first), field("Through", last)],
-    value() {
-      const [a, b] = [Number(first.value), Number(last.value)].sort((x, y) => x - y);
-      return [all[a], all[b + 1] ?? null];
-    },
+    value: () => axes.through(axis, first.value, last.value),
     focus: () => first.focus(),
   };
 }

@@ -1,0 +1,27 @@
+// The versions of a release, and what each is for.
+
+import { announce, choice, el, fill } from "../dom.js";
+
+const VERSIONS = {
+  unbiased: ["Unbiased", "Right on average: compute with these. Sums and differences stay right; a count may be negative or a fraction."],
+  whole: ["Non-negative whole", "Non-negative whole numbers, made to be shown and for programs that need such counts. They still add up, but nearly empty cells come out a little high. The intervals are those of the unbiased counts."],
+};
+
+const SORTED_VERSIONS = {
+  unbiased: ["As inferred", "The nearest sequence that is in order; counts may be fractions."],
+  whole: ["Non-negative whole", "The same in whole numbers, still in order, to be shown and for programs that need such counts."],
+};
+
+/** The switch between versions, and the sentence that goes with the one chosen. */
+export function versionChoice(release, state, changed) {
+  const meaning = release.kind === "sorted" ? SORTED_VERSIONS : VERSIONS;
+  const words = el("p", { class: "hint" }, meaning[state.version][1]);
+  const options = Object.fromEntries(release.versions.map((version) => [version, meaning[version][0]]));
+  const parts = choice("Counts", options, state.version, (value) => {
+    state.version = value;
+    fill(words, meaning[value][1]);
+    announce(meaning[value][1]);
+    changed();
+  });
+  return { choice: parts, words };
+}
