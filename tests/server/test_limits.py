@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
 from collections.abc import Iterable
@@ -246,3 +247,22 @@ def test_every_answer_carries_the_guards_of_a_browser(server: Any) -> None:
         assert said.headers["X-Content-Type-Options"] == "nosniff"
         assert "default-src 'self'" in said.headers["Content-Security-Policy"]
         assert "server" not in said.headers
+
+
+def test_what_goes_wrong_inside_is_told_in_one_shape_and_no_more(
+    serving: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = serving()
+    logging.getLogger("trueup.server").propagate = True
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a secret row")
+
+    monkeypatch.setattr("trueup.server.releases.Releases.list", broken)
+    monkeypatch.setattr("trueup.server.releases.Releases.open", broken)
+    said = [server().get(f"/api/v1/releases{path}") for path in ("", "/trips.1", "/trips.1/range")]
+    assert [answer.status_code for answer in said] == [500, 500, 500]
+    assert {answer.json()["error"]["code"] for answer in said} == {"internal"}
+    assert "secret" not in "".join(answer.text for answer in said) + caplog.text
+    assert "ZeroDivisionError test_limits.py" in caplog.text
+    assert alive(server)

@@ -33,6 +33,7 @@ EXACT = "exact, from the law of the noise"
 OF_UNBIASED = "interval and standard error are those of the unbiased count"
 NEARLY = "from the law of the noise of ranges alike"
 _MOST_WORK = 1 << 23  # cells × laws: what a release of hats takes for exact intervals
+_PLAIN = 1 << 53  # whole numbers up to here are floats
 _MOST_SHARES = 1 << 16  # cells up to which hats tell which quantiles noise explains
 
 
@@ -48,44 +49,48 @@ class Answering:
         """What the ranges are over."""
         return self.release.axis
 
-    def one(self, start: int, stop: int, level: float) -> dict[str, Any]:
-        """The count of the cells start … stop − 1, with its exact interval."""
-        return _told(self.release.between(start, stop), self._ends(start, stop), level)
-
     def _ends(self, start: int, stop: int) -> list[Any]:
         edge = self.axis.cells.edge
         return [edge(start), edge(stop)]
 
-    def many(self, spans: Sequence[tuple[int, int]], level: float) -> list[dict[str, Any]]:
-        """The same for many ranges, each interval by itself."""
-        check_level(level)
+    def many(self, starts: Ints, stops: Ints, level: float | None) -> list[dict[str, Any]]:
+        """The counts of ranges of cells, each with an interval of its own; without one at None."""
         own, shown = self.release.unbiased, self.release
-        starts, stops = (np.array(column, np.int64) for column in zip(*spans, strict=True))
         values = (own.prefix[stops] - own.prefix[starts]).astype(np.float64)
         spread = np.sqrt(own.errors.range_variances(starts, stops))
         size = self.axis.size
-        exact = not isinstance(own.errors, HatErrors) or size * len(spans) <= _MOST_WORK
-        if exact:
-            laws = [own.errors.noise_law(((span, 1.0),)) for span in spans]
-            reach = half_widths(laws, level)
-        else:
-            reach = reaches(own.errors, starts, stops, level)
-        reach = allowing_for_rounding(reach, values)
-        counts = (shown.prefix[stops] - shown.prefix[starts]).tolist()
-        kind = EXACT if exact else NEARLY
-        if shown is not own:
-            kind = OF_UNBIASED
-        columns = zip(spans, counts, values - reach, values + reach, spread.tolist(), strict=True)
+        exact = not isinstance(own.errors, HatErrors) or size * len(starts) <= _MOST_WORK
+        low: list[float | None] = [None] * len(starts)
+        high = low
+        if level is not None:
+            check_level(level)
+            if exact:
+                pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+                reach = half_widths([own.errors.noise_law(((s, 1.0),)) for s in pairs], level)
+            else:
+                reach = reaches(own.errors, starts, stops, level)
+            reach = allowing_for_rounding(reach, values)
+            low, high = (values - reach).tolist(), (values + reach).tolist()
+        kind = OF_UNBIASED if shown is not own else EXACT if exact else NEARLY
+        columns = zip(
+            edges(self.axis, starts),
+            edges(self.axis, stops),
+            (shown.prefix[stops] - shown.prefix[starts]).tolist(),
+            low,
+            high,
+            spread.tolist(),
+            strict=True,
+        )
         return [
             {
-                "range": self._ends(start, stop),
+                "range": [first, last],
                 "count": count,
-                "low": float(low),
-                "high": float(high),
+                "low": least,
+                "high": most,
                 "standard_error": error,
                 "kind": kind,
             }
-            for (start, stop), count, low, high, error in columns
+            for first, last, count, least, most, error in columns
         ]
 
     def difference(
@@ -114,31 +119,31 @@ class Answering:
         splits them and never moves them; the first and the last may reach a little further out.
         """
         check_level(level)
-        edges = bars(self.axis.size, start, stop, points)
+        at = bars(self.axis.size, start, stop, points)
         own = self.release.unbiased
-        starts, stops = edges[:-1], edges[1:]
-        counts = np.diff(self.release.prefix[edges])
-        values = np.diff(own.prefix[edges]).astype(np.float64)
+        starts, stops = at[:-1], at[1:]
+        counts = np.diff(self.release.prefix[at])
+        values = np.diff(own.prefix[at]).astype(np.float64)
         reach = reaches(own.errors, starts, stops, level)
         return {
-            "edges": [self.axis.cells.edge(edge) for edge in edges.tolist()],
-            "cells": edges.tolist(),
+            "edges": edges(self.axis, at),
+            "cells": at.tolist(),
             "counts": counts.tolist(),
             "low": (values - reach).tolist(),
             "high": (values + reach).tolist(),
-            "cells_per_point": int(edges[1] - edges[0]) if len(edges) > 1 else 0,
+            "cells_per_point": int(at[1] - at[0]),
         }
 
     def cdf(self, start: int, stop: int, points: int, level: float) -> dict[str, Any]:
         """The share of the total below each of so many edges, with a band."""
         check_level(level)
-        edges = bars(self.axis.size, start, stop, points)
-        share = self.release.cdf()[edges]
+        at = bars(self.axis.size, start, stop, points)
+        share = self.release.cdf()[at]
         own = self.release.unbiased
-        low, high = share_band(own.errors, own.prefix, edges, share, level)
+        low, high = share_band(own.errors, own.prefix, at, share, level)
         return {
-            "edges": [self.axis.cells.edge(edge) for edge in edges.tolist()],
-            "cells": edges.tolist(),
+            "edges": edges(self.axis, at),
+            "cells": at.tolist(),
             "share": share.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
@@ -214,6 +219,28 @@ def end(axis: Axis, given: Any) -> Any:
         number = int(given) if given.isascii() and given.lstrip("-").isdigit() else given
         return number if number in cells.by_label else given
     return _number(given, isinstance(cells, IntegerCells))
+
+
+def edges(axis: Axis, places: Ints) -> list[Any]:
+    """The edges with so many cells left of them."""
+    cells = axis.cells
+    if isinstance(cells, RegularCells):
+        return cells.edges_at(places).tolist()
+    if isinstance(cells, IntegerCells):
+        return (cells.first + places).tolist()
+    return [cells.edge(place) for place in places.tolist()]
+
+
+def spans(axis: Axis, ranges: Sequence[Sequence[Any]]) -> tuple[Ints, Ints]:
+    """The cells of ranges given by their ends: all at once where all of them are numbers."""
+    if isinstance(axis.cells, (RegularCells, IntegerCells, EdgeCells)) and all(
+        type(end) in (int, float) and abs(end) < _PLAIN for pair in ranges for end in pair
+    ):
+        low, high = np.array(ranges, np.float64).T
+        return axis.spans(low, high)
+    found = [axis.span(end(axis, low), end(axis, high)) for low, high in ranges]
+    starts, stops = np.array(found, np.int64).T
+    return starts, stops
 
 
 def _number(text: str, whole: bool) -> float | int:

@@ -23,7 +23,7 @@ from trueup.errors import InputError, TrueupError
 from trueup.server import asking_routes, errors, owner_routes, release_routes
 from trueup.server.bodies import Failed
 from trueup.server.limits import Guard, refuse
-from trueup.server.release_routes import Kept
+from trueup.server.quick import QuickRanges
 from trueup.server.served import open_served
 
 STATIC = Path(__file__).parent / "static"
@@ -55,9 +55,9 @@ def create_app(config: Config | None = None) -> Guard:
             401: {"model": Failed, "description": "No token that may do it."},
         },
     )
-    guard = Guard(app, served.settings, served.tokens)
+    guard = Guard(app, served.settings, served.tokens, QuickRanges(served.releases))
     app.state.served, app.state.guard = served, guard
-    app.state.kept = Kept(20_000)
+    app.state.quick = guard.quick
     app.add_exception_handler(TrueupError, _told)
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _routing)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import Annotated, Any, Literal
-from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Depends, Query
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from trueup.errors import InputError
 from trueup.release import QueryRelease, SortedRelease
-from trueup.server import answers, errors
+from trueup.server import answers
 from trueup.server.answers import Answering, Version
 from trueup.server.asking_routes import NOT_FOUND, Identifier, Parts, reply
 from trueup.server.bodies import Difference, Quantiles, Ranges
+from trueup.server.quick import QuickRanges
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
-from trueup.server.served import Served, holder
+from trueup.server.served import holder
 
 router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(holder)])
 Which = Annotated[Version, Query(description="Unbiased, or non-negative whole numbers.")]
@@ -27,26 +24,6 @@ Level = Annotated[float, Query(gt=0, lt=1)]
 Place = Annotated[str | None, Query(max_length=500)]
 Cell = Annotated[int | None, Query(ge=0, le=1 << 40)]
 Points = Annotated[int, Query(ge=1, le=2_000)]
-
-
-class Kept:
-    """Answers given before, by what was asked: releases never change."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._lock = threading.Lock()
-        self._answers: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
-
-    def get(self, asked: tuple[str, bytes]) -> bytes | None:
-        """The answer to the same question, if it is still kept."""
-        return self._answers.get(asked)
-
-    def put(self, asked: tuple[str, bytes], answer: bytes) -> None:
-        """Keeps an answer, in place of the oldest."""
-        with self._lock:
-            self._answers[asked] = answer
-            while len(self._answers) > self.most:
-                self._answers.popitem(last=False)
 
 
 _RANGE = {
@@ -74,35 +51,11 @@ _RANGE = {
 async def one_range(request: Request) -> Response:
     """The count of one range [low, high), with its exact interval.
 
-    The quickest of all routes: it reads its few parameters itself, and keeps its answers.
+    The quickest of all routes: its answers are kept, and given before any other layer is asked.
     """
-    kept: Kept = request.app.state.kept
-    asked = (request.path_params["release"], request.scope["query_string"])
-    answer = kept.get(asked)
-    if answer is None:
-        answer = await run_in_threadpool(_one_range, request.app.state.served, *asked)
-        kept.put(asked, answer)
+    quick: QuickRanges = request.app.state.quick
+    answer = await quick.answer(request.path_params["release"], request.scope["query_string"])
     return Response(answer, media_type="application/json")
-
-
-def _one_range(parts: Served, release: str, query: bytes) -> bytes:
-    given = {"low": "", "high": "", "level": "0.95", "version": "unbiased"}
-    if len(query) > 4_000:
-        raise InputError("The query is too long.")
-    for name, value in parse_qsl(query.decode("latin-1"), max_num_fields=20):
-        if name not in given:
-            raise InputError(f"{name[:100]!r} is not known. Known: {', '.join(given)}.")
-        given[name] = value
-    if given["version"] not in ("unbiased", "whole"):
-        raise InputError(f"version must be unbiased or whole, got {given['version'][:100]!r}.")
-    try:
-        level = float(given["level"])
-    except ValueError:
-        raise InputError(f"level must be a number, got {given['level'][:100]!r}.") from None
-    version: Version = "whole" if given["version"] == "whole" else "unbiased"
-    asked = parts.releases.open(release).answering(version)
-    span = _span(asked, given["low"], given["high"])
-    return errors.encode(asked.one(*span, level))
 
 
 def _span(asked: Answering, low: Any, high: Any) -> tuple[int, int]:
@@ -158,8 +111,8 @@ def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
     if len(body.ranges) > most:
         raise InputError(f"At most {most:,} ranges at once, got {len(body.ranges):,}.")
     asked = parts.releases.open(release).answering(body.version)
-    spans = [_span(asked, low, high) for low, high in body.ranges]
-    return reply({"answers": asked.many(spans, body.level)})
+    starts, stops = answers.spans(asked.axis, body.ranges)
+    return reply({"answers": asked.many(starts, stops, body.level)})
 
 
 @router.post("/releases/{release}/difference", responses=NOT_FOUND)

@@ -58,30 +58,34 @@ def open_served(config: Config) -> Served:
     return Served(settings, tables, Tokens(settings.tokens), runs, releases)
 
 
-def served(request: Request) -> Served:
+async def served(request: Request) -> Served:
     """The parts of the server that a request came to."""
     found: Served = request.app.state.served
     return found
 
 
-def holder(request: Request) -> Holder:
+async def holder(request: Request) -> Holder:
     """Whoever asks, with a good token."""
-    found: Holder = request.scope["holder"]
-    return found
+    return _holder(request)
 
 
-def analyst(request: Request) -> Holder:
+async def analyst(request: Request) -> Holder:
     """Whoever asks, if they may spend."""
     return _in(request, "analyst", "owner")
 
 
-def owner(request: Request) -> Holder:
+async def owner(request: Request) -> Holder:
     """Whoever asks, if it is the owner."""
     return _in(request, "owner")
 
 
+def _holder(request: Request) -> Holder:
+    found: Holder = request.scope["holder"]
+    return found
+
+
 def _in(request: Request, *roles: Role) -> Holder:
-    found = holder(request)
+    found = _holder(request)
     if found.role not in roles:
         raise NotAllowedError
     return found

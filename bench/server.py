@@ -1,0 +1,229 @@
+"""The server on loopback under wrk: single ranges, ranges in bulk and views, beside a bare route.
+
+Run: python bench/server.py [--seconds N] [--connections N]
+The bare route is FastAPI on the same uvicorn, one process each, returning a constant of the same
+shape, measured in turns with ours in one run. The target: single ranges at half its rate or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+CELLS, WIDE = 65_536, 1 << 20
+CONFIG = f"""
+[server]
+deadline = 0.2
+most_requests = 1000
+[datasets.trips]
+source = "trips.parquet"
+ledger = "trips.ledger"
+limit = 10
+[datasets.trips.axes.fare]
+kind = "regular"
+low = 0
+high = {CELLS}
+bins = {CELLS}
+[datasets.trips.axes.second]
+kind = "integers"
+first = 0
+last = {WIDE - 1}
+"""
+OURS = "from trueup.cli import main; main()"
+BARE = """
+import sys, uvicorn
+from fastapi import FastAPI
+app = FastAPI()
+@app.get("/constant")
+async def constant():
+    return {"range": [0.0, 20.0], "count": 67281.5, "low": 67098.7, "high": 67464.3,
+            "standard_error": 92.4, "kind": "exact, from the law of the noise"}
+uvicorn.run(app, port=int(sys.argv[-1]), access_log=False, log_level="warning", http="h11",
+            loop="asyncio")
+"""
+HEAD = 'wrk.headers["Authorization"] = "Bearer {token}"\n'
+DISTINCT = """
+local seed = os.time() % 100000
+request = function()
+  seed = (seed * 1103515245 + 12345) % 2147483648
+  local low = seed % 65000
+  seed = (seed * 1103515245 + 12345) % 2147483648
+  local high = low + 1 + seed % (65536 - low)
+  return wrk.format("GET", "{path}?low=" .. low .. "&high=" .. high)
+end
+"""
+SOME = """
+local n = 0
+request = function()
+  n = (n + 1) % 1000
+  return wrk.format("GET", "{path}?low=" .. n .. "&high=" .. (n + 5000))
+end
+"""
+BULK = """
+local parts = {{}}
+for i = 1, {many} do
+  local low = (i * 7919) % 60000
+  parts[i] = "[" .. low .. "," .. (low + 1 + (i * 104729) % 5000) .. "]"
+end
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.body = '{{"ranges":[' .. table.concat(parts, ",") .. "]}}"
+"""
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+@contextlib.contextmanager
+def process(code: str, words: list[str], port: int, folder: Path) -> Iterator[str]:
+    """A server in a process of its own."""
+    source = str(Path(__file__).parents[1] / "src")
+    run = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code, *words, str(port)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": source},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(600):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        run.terminate()
+        run.wait()
+
+
+def wrk(url: str, script: str, seconds: int, connections: int) -> tuple[float, float]:
+    """Requests per second and the 99th percentile in milliseconds; errors stop the bench."""
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
+        file.write(script)
+        file.flush()
+        words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", file.name]
+        said = subprocess.run([*words, url], capture_output=True, text=True, check=True).stdout
+    if "Non-2xx" in said or "Socket errors" in said:
+        raise SystemExit(f"The server refused or failed:\n{said}")
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
+    late = re.search(r"99%\s+([\d.]+)(us|ms|s)", said)
+    assert rate is not None
+    assert late is not None
+    return float(rate[1]), float(late[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[late[2]]
+
+
+def asked(url: str, token: str, body: object = None, key: str = "") -> dict[str, object]:
+    """What our server answers."""
+    head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    if key:
+        head["Idempotency-Key"] = key
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, data, head), timeout=600) as said:
+        found: dict[str, object] = json.load(said)
+        return found
+
+
+def released(url: str, token: str, column: str) -> str:
+    """A release to ask about."""
+    body = {"column": column, "epsilon": 1, "strategy": "tree"}
+    while True:
+        said = asked(f"{url}/api/v1/datasets/trips/measure", token, body, f"bench-{column}")
+        if "release" in said:
+            return str(said["release"])
+        time.sleep(0.5)
+
+
+def views(url: str, token: str, name: str) -> tuple[float, float]:
+    """Milliseconds of a zoom into 10^6 cells: the median and the slowest of many."""
+    took = []
+    for place in range(60):
+        start = place * 7919 % (WIDE // 2)
+        stop = start + (WIDE // 2 >> place % 10)
+        begin = time.perf_counter()
+        asked(f"{url}/api/v1/releases/{name}/view?start={start}&stop={stop}", token)
+        took.append(1e3 * (time.perf_counter() - begin))
+    return float(np.median(took)), max(took)
+
+
+def main() -> None:
+    """Prints the table; exits with 1 where the target is missed."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=int, default=4)
+    parser.add_argument("--connections", type=int, default=32)
+    given = parser.parse_args()
+    if shutil.which("wrk") is None:
+        print("wrk is not installed: make system.")
+        return
+    folder = Path(tempfile.mkdtemp())
+    made = np.random.default_rng(0)
+    rows = {"fare": made.gamma(2, 5000, 200_000), "second": made.integers(0, WIDE, 200_000)}
+    pq.write_table(pa.table(rows), folder / "trips.parquet")
+    (folder / "trueup.toml").write_text(CONFIG)
+    source = str(Path(__file__).parents[1] / "src")
+    token = subprocess.run(
+        [sys.executable, "-c", OURS, "token", "create", "boss", "--role", "owner"],
+        cwd=folder, env={**os.environ, "PYTHONPATH": source}, text=True, check=True,
+        capture_output=True,
+    ).stdout.strip()  # fmt: skip
+    rounds: dict[str, list[tuple[float, float]]] = {}
+    with (
+        process(OURS, ["serve", "--port"], free_port(), folder) as url,
+        process(BARE, [], free_port(), folder) as bare,
+    ):
+        name, wide = released(url, token, "fare"), released(url, token, "second")
+        path, head = f"/api/v1/releases/{name}/range", HEAD.format(token=token)
+        bulk = f"{url}/api/v1/releases/{name}/ranges"
+        asked(f"{url}{path}?low=0&high=20", token)
+        works = {
+            "bare FastAPI route, a constant": (f"{bare}/constant", ""),
+            "one of 1,000 ranges": (url + path, head + SOME.format(path=path)),
+            "a range never asked before": (url + path, head + DISTINCT.format(path=path)),
+            "100 ranges at once": (bulk, head + BULK.format(many=100)),
+            "1,000 ranges at once": (bulk, head + BULK.format(many=1000)),
+        }
+        for _ in range(3):
+            for work, (address, script) in works.items():
+                few = given.connections if "at once" not in work else 2
+                found = wrk(address, script, given.seconds, few)
+                rounds.setdefault(work, []).append(found)
+        middle, slowest = views(url, token, wide)
+    print("| work | requests/s | ranges/s | p99, ms | beside the bare route |")
+    print("|---|--:|--:|--:|--:|")
+    best = {work: max(found) for work, found in rounds.items()}
+    base = best["bare FastAPI route, a constant"][0]
+    for work, (rate, late) in best.items():
+        many = int(work.split()[0].replace(",", "")) if "at once" in work else 1
+        share = f"{rate / base:.2f}×" if many == 1 else ""
+        ranges = f"{rate * many:,.0f}" if "range" in work else ""
+        print(f"| {work} | {rate:,.0f} | {ranges} | {late:.1f} | {share} |")
+    print(f"\nA zoom into {WIDE:,} cells: {middle:.0f} ms, the slowest {slowest:.0f} ms.")
+    singles = ("one of 1,000 ranges", "a range never asked before")
+    missed = [work for work in singles if best[work][0] < 0.5 * base]
+    print(f"Half the bare route's rate: {'missed by ' + ', '.join(missed) if missed else 'held'}.")
+    if missed or slowest > 200:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
