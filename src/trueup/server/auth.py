@@ -47,9 +47,9 @@ class Holder:
     expires: str | None
     revoked: str | None
 
-    def valid(self, now: str) -> bool:
-        """Whether the token may be used at this moment, given as `moment` writes it."""
-        return self.revoked is None and (self.expires is None or now < self.expires)
+    def valid(self) -> bool:
+        """Whether the token may be used at this moment."""
+        return self.revoked is None and (self.expires is None or moment() < self.expires)
 
 
 def moment(later: timedelta = timedelta()) -> str:
@@ -101,8 +101,7 @@ class Tokens:
     def _start(self) -> None:
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._reader: sqlite3.Connection | None = None
-        self._seen: int | None = None
+        self._seen = b""
         self._holders: dict[bytes, Holder] = {}
 
     @contextlib.contextmanager
@@ -111,6 +110,8 @@ class Tokens:
             with contextlib.closing(
                 sqlite3.connect(self.path, timeout=30, isolation_level=None)
             ) as database:
+                # Every commit must change the file itself, where other processes look for it.
+                database.execute("PRAGMA journal_mode=DELETE")
                 database.execute("BEGIN IMMEDIATE")
                 yield database
                 database.execute("COMMIT")
@@ -168,7 +169,7 @@ class Tokens:
             self._refresh()
             found = self._holders.get(digest)
         same = hmac.compare_digest(digest, digest if found is not None else bytes(32))
-        valid = found is not None and found.valid(moment())
+        valid = found is not None and found.valid()
         return found if same and valid else None
 
     def _refresh(self) -> None:
@@ -176,20 +177,28 @@ class Tokens:
         if self._process != os.getpid():
             self._start()
         try:
-            if self._reader is None:
-                self._reader = sqlite3.connect(
-                    self.path, timeout=30, isolation_level=None, check_same_thread=False
-                )
-            seen = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            seen = self._changes()
             if seen != self._seen:
-                rows = self._reader.execute(
-                    "SELECT hash, number, name, role, created, expires, revoked FROM tokens"
-                )
-                self._holders = {row[0]: Holder(*row[1:]) for row in rows}
+                with contextlib.closing(sqlite3.connect(self.path, timeout=30)) as database:
+                    rows = database.execute(
+                        "SELECT hash, number, name, role, created, expires, revoked FROM tokens"
+                    )
+                    self._holders = {row[0]: Holder(*row[1:]) for row in rows}
                 self._seen = seen
-        except sqlite3.Error:
-            self._holders, self._seen, self._reader = {}, None, None
+        except (sqlite3.Error, OSError):
+            self._holders, self._seen = {}, b""
             raise FileError(f"{self.path} cannot be read as a file of tokens.") from None
+
+    def _changes(self) -> bytes:
+        """How often the file has changed: a count that SQLite keeps in it, at a fixed place.
+
+        Read before the tokens are: what changes in between is noticed the next time.
+        """
+        handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(handle, 4, 24)
+        finally:
+            os.close(handle)
 
 
 def create(

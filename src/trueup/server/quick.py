@@ -2,7 +2,7 @@
 
 An exact interval takes most of the time of an answer, and many take far less than one by one. So a
 range that is asked for while others are being worked out waits for the next round, which answers
-all that wait. Nobody waits when nobody else asks.
+all that wait. Nobody waits when nobody else asks; when many do, a round waits a moment for more.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qsl
-
-import numpy as np
 
 from trueup.errors import InputError
 from trueup.release.estimate import check_level
@@ -22,6 +21,7 @@ from trueup.server.releases import Releases
 
 _MOST_KEPT = 20_000
 _MOST_AT_ONCE = 256
+_MOMENT = 0.003  # seconds
 _LONGEST = 4_000
 _KNOWN = ("low", "high", "level", "version")
 
@@ -43,6 +43,7 @@ class QuickRanges:
         self._kept: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
         self._waiting: list[Asked] = []
         self._rounds: asyncio.Task[None] | None = None
+        self._last = 0  # how many the last round answered
 
     async def answer(self, release: str, query: bytes) -> bytes:
         """The answer to GET /api/v1/releases/RELEASE/range?QUERY, as JSON."""
@@ -58,7 +59,10 @@ class QuickRanges:
     async def _work(self) -> None:
         """Rounds, for as long as somebody waits."""
         while self._waiting:
+            if len(self._waiting) < self._last:
+                await asyncio.sleep(_MOMENT)
             some, self._waiting = self._waiting[:_MOST_AT_ONCE], self._waiting[_MOST_AT_ONCE:]
+            self._last = len(some)
             try:
                 found = await asyncio.to_thread(self._together, some)
             except BaseException as error:
@@ -77,7 +81,7 @@ class QuickRanges:
     def _together(self, some: list[Asked]) -> list[bytes | Exception]:
         """The answers to what is asked, each an error of its own if it makes no sense."""
         found: list[bytes | Exception] = [b""] * len(some)
-        alike: dict[tuple[str, Version, float], list[tuple[int, int, int]]] = {}
+        alike: dict[tuple[str, Version, float], list[tuple[int, Any, Any]]] = {}
         opened: dict[tuple[str, Version], Answering] = {}
         for place, asked in enumerate(some):
             try:
@@ -86,16 +90,34 @@ class QuickRanges:
                 if at not in opened:
                     opened[at] = self.releases.open(asked.release).answering(version)
                 axis = opened[at].axis
-                span = axis.span(answers.end(axis, low), answers.end(axis, high))
-                alike.setdefault((*at, level), []).append((place, *span))
+                ends = (answers.end(axis, low), answers.end(axis, high))
+                alike.setdefault((*at, level), []).append((place, *ends))
             except Exception as error:
                 found[place] = error
-        for (release, version, level), spans in alike.items():
-            places, starts, stops = (np.array(c, np.int64) for c in zip(*spans, strict=True))
-            told = opened[release, version].many(starts, stops, level)
-            for place, answer in zip(places.tolist(), told, strict=True):
-                found[place] = errors.encode(answer)
+        for (release, version, level), ranges in alike.items():
+            _answer(opened[release, version], level, ranges, found)
         return found
+
+
+def _answer(
+    asked: Answering,
+    level: float,
+    ranges: list[tuple[int, Any, Any]],
+    found: list[bytes | Exception],
+) -> None:
+    """Puts the answers to ranges of one release in their places, all at once if none is wrong."""
+    try:
+        starts, stops = answers.spans(asked.axis, [(low, high) for _, low, high in ranges])
+        told = asked.many(starts, stops, level)
+    except Exception as error:
+        if len(ranges) == 1:
+            found[ranges[0][0]] = error
+            return
+        for one in ranges:
+            _answer(asked, level, [one], found)
+        return
+    for (place, _, _), answer in zip(ranges, told, strict=True):
+        found[place] = errors.encode(answer)
 
 
 def read(query: bytes) -> tuple[str, str, float, Version]:
