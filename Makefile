@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test system check lint types imports unit bench torture test-cluster audit-full lock clean
+.PHONY: demo test system check lint types imports unit bench torture fuzz test-cluster audit-full lock clean
 
 demo: .venv/demo
 	@$(BIN)/trueup demo
@@ -33,6 +33,10 @@ bench: .venv/test
 # Kills, power cuts, failing disks, races and tampering; 20,000 kills, or KILLS=… of them.
 torture: .venv/test system
 	$(BIN)/python tests/owner/torture.py --kills $(or $(KILLS),20000)
+
+# Requests made from the server's OpenAPI document: 100,000, or CASES=… of them. None may be a 5xx.
+fuzz: .venv/test
+	$(BIN)/python tests/server/fuzz.py --cases $(or $(CASES),100000)
 
 # The contract of the sources once more on a Spark master and worker of their own.
 test-cluster: .venv/test system

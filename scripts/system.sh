@@ -9,6 +9,7 @@ need() {
 }
 
 need strace strace
+need wrk wrk
 need chromium chromium
 need java default-jre-headless
 need "/usr/lib/postgresql/*/bin/initdb" postgresql

@@ -75,16 +75,21 @@ def trips(rows: int = 3000) -> pa.Table:
     )
 
 
-def write_config(folder: Path, limit: object = 100, server: str = "", rows: Any = None) -> Path:
+def write_config(
+    folder: Path,
+    limit: object = 100,
+    server: str = "",
+    rows: Any = None,
+    deadline: float = 0.15,
+) -> Path:
     """A configuration and the tables that it names."""
     pq.write_table(trips() if rows is None else rows, folder / "trips.parquet")
     ends = np.random.default_rng(8).integers(0, 300, (900, 2))
     pq.write_table(pa.table({"src": ends[:, 0], "dst": ends[:, 1]}), folder / "edges.parquet")
     path = folder / "trueup.toml"
     text = DATASETS.format(limit=limit)
-    path.write_text(
-        f"[server]\nport = 0\ndeadline = 0.15\npatience = 1.0\nwarm = false\n{server}\n{text}"
-    )
+    usual = f"port = 0\ndeadline = {deadline}\npatience = 1.0\nwarm = false"
+    path.write_text(f"[server]\n{usual}\n{server}\n{text}")
     return path
 
 

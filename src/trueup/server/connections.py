@@ -7,7 +7,6 @@ Around each of its connections stands one of these, which looks at it once in a 
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, inner: H11Protocol, settings: Settings) -> None:
         self._inner, self._settings = inner, settings
         self._transport: asyncio.Transport | None = None
-        self._since = 0.0  # when the client was last all there
+        self._late = 0  # looks in a row that found the client owing us something
         self._look: asyncio.TimerHandle | None = None
         self._full = False  # what we write is not being taken
 
@@ -37,7 +36,6 @@ class Connection(asyncio.Protocol):
         if len(self._inner.connections) > self._settings.most_connections:
             transport.abort()
             return
-        self._since = time.monotonic()
         self._later()
 
     def _later(self) -> None:
@@ -45,14 +43,15 @@ class Connection(asyncio.Protocol):
         self._look = loop.call_later(self._settings.patience / _LOOKS, self._check)
 
     def _check(self) -> None:
-        """Cuts a client that has been neither waiting for us nor done with its part for long."""
-        if self._full or self._sending():
-            if time.monotonic() - self._since > self._settings.patience:
-                assert self._transport is not None
-                self._transport.abort()
-                return
-        else:
-            self._since = time.monotonic()
+        """Cuts a client that has been neither waiting for us nor done with its part for long.
+
+        Looks are counted, not seconds: a server that was slow itself has looked seldom.
+        """
+        self._late = self._late + 1 if self._full or self._sending() else 0
+        if self._late > _LOOKS:
+            assert self._transport is not None
+            self._transport.abort()
+            return
         self._later()
 
     def _sending(self) -> bool:
@@ -63,7 +62,7 @@ class Connection(asyncio.Protocol):
         """Hands on what came."""
         self._inner.data_received(data)
         if not self._sending():
-            self._since = time.monotonic()
+            self._late = 0
 
     def eof_received(self) -> None:
         """The client will send no more."""
@@ -71,12 +70,12 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The client does not take what it is sent."""
-        self._full, self._since = True, time.monotonic()
+        self._full, self._late = True, 0
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
         """It does again."""
-        self._full, self._since = False, time.monotonic()
+        self._full, self._late = False, 0
         self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
