@@ -1,15 +1,10 @@
-"""Pictures of releases: one look for notebook, report and page.
-
-Every figure says in words what ± is, and carries ε and the protected unit in its caption. Colours
-stay apart for every kind of colour vision.
-"""
+"""Pictures of releases, for notebook, report and page."""
 
 from __future__ import annotations
 
 import json
 from itertools import pairwise
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +13,9 @@ import numpy.typing as npt
 from trueup.axis.dates import DateCells
 from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
 from trueup.errors import FileError, InputError
-from trueup.release import QueryRelease, Release, SortedRelease
-from trueup.release.html import paid
+from trueup.heatmaps import plot_grid
+from trueup.look import BLUE, ORANGE, base_figure, headline
+from trueup.release import GridRelease, MarginalRelease, QueryRelease, Release, SortedRelease
 from trueup.release.intervals import reaches, share_band
 
 if TYPE_CHECKING:
@@ -28,8 +24,6 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#5f6b76"
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, GREY)
 _BAND = "rgba(0, 114, 178, 0.22)"
 MOST_BARS = 200  # on screen at once; more cannot be told apart
 _MOST_KEPT = 65_536  # finest bars that a page carries with it
@@ -37,8 +31,12 @@ _MOST_KEPT = 65_536  # finest bars that a page carries with it
 _ZOOM = Path(__file__).with_name("zoom.js")
 
 
-def plot(release: Release | SortedRelease | QueryRelease, kind: str | None = None) -> Figure:
+def plot(
+    release: Release | SortedRelease | QueryRelease | GridRelease, kind: str | None = None
+) -> Figure:
     """The picture of a release: its histogram or its "cdf"; its sorted counts or their "tail".
+
+    Of a grid, its heat map between its margins, or the "error" of every box.
 
     A plotly Figure: shows itself in a notebook; `save_plot` writes it to a file.
     """
@@ -52,6 +50,11 @@ def plot(release: Release | SortedRelease | QueryRelease, kind: str | None = Non
         if kind not in (None, "histogram", "cdf"):
             raise InputError(f'kind must be "histogram" or "cdf", got {kind!r}.')
         return plot_cdf(release) if kind == "cdf" else plot_histogram(release)
+    if isinstance(release, GridRelease):
+        return plot_grid(release, kind)
+    if isinstance(release, MarginalRelease):
+        listed = "; ".join(", ".join(each) for each in release.marginals)
+        raise InputError(f"Draw one of its margins: release.margin(…), of {listed}.")
     raise InputError(f"plot needs a release, got {type(release).__name__}; infer it first.")
 
 
@@ -71,7 +74,7 @@ def bars(release: Release, start: int = 0, stop: int | None = None, most: int = 
 
 def plot_histogram(release: Release) -> Figure:
     """Bars with the 95 % interval of each; coarser when zoomed out, since those are accurate."""
-    figure = _figure(release.about, release.axis.name, "count")
+    figure = base_figure(release.about, release.axis.name, "count")
     edges = bars(release)
     middle, width, shown = _places(release, edges)
     values = np.diff(release.prefix[edges]).astype(np.float64)
@@ -100,7 +103,7 @@ def plot_histogram(release: Release) -> Figure:
 
 def plot_cdf(release: Release, level: float = 0.95) -> Figure:
     """The share of the total below each value, with a band."""
-    figure = _figure(release.about, release.axis.name, "share below")
+    figure = base_figure(release.about, release.axis.name, "share below")
     edges = bars(release)
     x = _edge_values(release, edges)
     share = release.cdf()[edges]
@@ -116,7 +119,7 @@ def plot_cdf(release: Release, level: float = 0.95) -> Figure:
 
 def plot_sorted(release: SortedRelease, level: float = 0.95) -> Figure:
     """The counts from the largest down, on log-log axes, with the band that holds them all."""
-    figure = _figure(release.about, "rank, largest first", "count")
+    figure = base_figure(release.about, "rank, largest first", "count")
     counts = np.maximum(release.counts().astype(np.float64)[::-1], 0.0)
     low, high = (np.asarray(side, np.float64)[::-1] for side in release.band(level))
     n = len(counts)
@@ -133,7 +136,7 @@ def plot_sorted(release: SortedRelease, level: float = 0.95) -> Figure:
         name="count",
     )
     note = "band: the whole true sequence, 95 times in 100"
-    figure.update_layout(title=_headline(f"{n:,} groups by their counts", note))
+    figure.update_layout(title=headline(f"{n:,} groups by their counts", note))
     figure.update_xaxes(type="log")
     figure.update_yaxes(type="log")
     return figure
@@ -141,7 +144,7 @@ def plot_sorted(release: SortedRelease, level: float = 0.95) -> Figure:
 
 def plot_tail(release: SortedRelease, level: float = 0.95) -> Figure:
     """How many groups have at least each count, on log-log axes: a power law is a straight line."""
-    figure = _figure(release.about, "count", "groups with at least that count")
+    figure = base_figure(release.about, "count", "groups with at least that count")
     counts = np.asarray(release.counts(), np.float64)
     low, high = (np.asarray(side, np.float64) for side in release.band(level))
     n, top = len(counts), max(float(high[-1]), 2.0)
@@ -161,14 +164,14 @@ def plot_tail(release: SortedRelease, level: float = 0.95) -> Figure:
         name="groups",
     )
     note = f"band: all true numbers at once, {100 * level:g} times in 100"
-    figure.update_layout(title=_headline(f"{n:,} groups: the tail of their counts", note))
+    figure.update_layout(title=headline(f"{n:,} groups: the tail of their counts", note))
     figure.update_xaxes(type="log")
     figure.update_yaxes(type="log")
     return figure
 
 
 def _plot_queries(release: QueryRelease) -> Figure:
-    figure = _figure(release.about, "query", "count")
+    figure = base_figure(release.about, "query", "count")
     own = release.unbiased
     low, high = np.array([own[name].interval(0.95) for name in release.names]).T
     values = np.asarray(release.answers, np.float64)
@@ -183,7 +186,7 @@ def _plot_queries(release: QueryRelease) -> Figure:
         },
         marker={"color": BLUE},
     )
-    figure.update_layout(title=_headline("Counts by name", f"orange: {_whose(release)}"))
+    figure.update_layout(title=headline("Counts by name", f"orange: {_whose(release)}"))
     return figure
 
 
@@ -318,59 +321,7 @@ def _rounded(values: Floats) -> list[str]:
 
 def _title(release: Release, note: str) -> dict[str, Any]:
     words = f"{release.axis.name}: {release.total().value:,.0f} in {release.axis.size:,} cells"
-    return _headline(words, note)
-
-
-def _headline(words: str, note: str) -> dict[str, Any]:
-    lines = "<br>".join(f"<sup>{line}</sup>" for line in wrap(note, 48))
-    return {
-        "text": f"<b>{words}</b><br>{lines}",
-        "x": 0.02,
-        "xanchor": "left",
-        "y": 0.96,
-        "yanchor": "top",
-        "font": {"size": 15},
-    }
-
-
-def caption(about: dict[str, Any]) -> str:
-    """What was paid and who is protected, in words."""
-    unit, rows = about.get("unit", "row"), about.get("rows_per_unit", 1)
-    whom = f"one {unit}" if rows == 1 else f"all of one {unit} (at most {rows} rows)"
-    stamp = "" if about.get("private", True) else "<br><b>NOT PRIVATE: an experiment</b>"
-    how = "added or removed" if about.get("neighbours") == "add-remove" else "replaced"
-    words = f"ε = {paid(about)} · protects {whom}, {how}"
-    return "<br>".join(wrap(words, 56)) + stamp
-
-
-def _figure(about: dict[str, Any], x: str, y: str) -> Figure:
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    figure.update_layout(
-        template="plotly_white",
-        font={"family": "system-ui, sans-serif", "size": 14, "color": "#1b2733"},
-        margin={"l": 70, "r": 20, "t": 80, "b": 90},
-        showlegend=False,
-        hoverlabel={"align": "left"},
-        xaxis={"title": x, "automargin": True},
-        yaxis={"title": y, "automargin": True, "tickformat": ",", "zeroline": True},
-    )
-    figure.add_annotation(
-        text=caption(about),
-        align="left",
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=0,
-        xshift=-55,
-        yshift=-52,
-        showarrow=False,
-        xanchor="left",
-        yanchor="top",
-        font={"size": 12, "color": GREY},
-    )
-    return figure
+    return headline(words, note)
 
 
 def _band(figure: Figure, x: Any, low: Floats, high: Floats) -> None:

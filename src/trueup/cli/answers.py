@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from trueup.cli.axes import span
+from trueup.cli.axes import box, span
 from trueup.cli.output import AsJson, emit, number, say, table, waiting
 from trueup.errors import InputError
 
@@ -52,6 +52,32 @@ def _histogram(path: Path, nonnegative: bool = False) -> Any:
     return release
 
 
+def _counted(path: Path, nonnegative: bool) -> Any:
+    """A release that has ranges: a histogram, or a grid."""
+    from trueup.release import GridRelease, Release
+
+    release = _release(path, nonnegative)
+    if not isinstance(release, (Release, GridRelease)):
+        raise InputError(f"{path.name} holds no histogram over an axis; see trueup show.")
+    return release
+
+
+def _names(release: Any) -> list[str]:
+    from trueup.release import GridRelease
+
+    return (
+        [a.name for a in release.axes] if isinstance(release, GridRelease) else [release.axis.name]
+    )
+
+
+def _estimate(release: Any, text: str) -> Any:
+    from trueup.release import GridRelease
+
+    if isinstance(release, GridRelease):
+        return release.between(box(release.axes, text))
+    return release.between(*span(release.axis, text))
+
+
 def infer_command(
     file: File,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the release goes.")],
@@ -74,13 +100,13 @@ def query_command(
 ) -> None:
     """Answer ranges of a saved histogram, each with its interval.
 
-    Ranges are half open: 18:65 counts 18 to 64. Use .. where values hold a colon.
+    Ranges are half open: 18:65 counts 18 to 64. Use .. where values hold a colon. Of a grid, a
+    range of each axis: 18:65,2013-01..2013-04.
     """
-    release = _histogram(file, nonnegative)
+    release = _counted(file, nonnegative)
     answers = []
     for text in ranges:
-        start, stop = span(release.axis, text)
-        estimate = release.between(start, stop)
+        estimate = _estimate(release, text)
         low, high = estimate.unbiased.interval(level)
         answers.append(
             {
@@ -92,6 +118,7 @@ def query_command(
             }
         )
     own = release.unbiased is release
+    name = ", ".join(_names(release))
 
     def show() -> None:
         rows = [
@@ -105,12 +132,12 @@ def query_command(
             for a in answers
         ]
         sure = f"{100 * level:.6g} % sure from"
-        table([release.axis.name, "count", "± std. error", sure, "to"], rows)
+        table([name, "count", "± std. error", sure, "to"], rows)
         if not own:
             say(f"Counts are {release.about['inferred']}; {_NOT_ITS_OWN}.")
 
     facts = {
-        "axis": release.axis.name,
+        "axis": name,
         "level": level,
         "inferred": release.about["inferred"],
         "intervals_of": "these answers" if own else "the unbiased answers",
@@ -156,8 +183,20 @@ def show_command(
 
 
 def _rows(release: Any, bars: int) -> list[tuple[str, float, float]]:
-    from trueup.release import QueryRelease, Release
+    from trueup.release import GridRelease, MarginalRelease, QueryRelease, Release
 
+    if isinstance(release, (GridRelease, MarginalRelease)):
+        # The margin of every axis that is known, one after the other.
+        if isinstance(release, GridRelease):
+            names = [axis.name for axis in release.axes]
+        else:
+            names = list(dict.fromkeys(name for each in release.marginals for name in each))
+        each = max(bars // max(len(names), 1), 1)
+        return [
+            (f"{name} {what}", count, error)
+            for name in names
+            for what, count, error in _rows(release.margin(name), each)
+        ]
     if isinstance(release, QueryRelease):
         columns = release.columns()
         return list(zip(columns["query"], columns["count"], columns["std_error"], strict=True))
@@ -215,7 +254,10 @@ def plot_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="A .html, .png or .svg file.")],
     kind: Annotated[
         str | None,
-        typer.Option("--kind", help="histogram or cdf; sorted or tail."),
+        typer.Option("--kind", help="histogram or cdf; sorted or tail; heatmap or error."),
+    ] = None,
+    margin: Annotated[
+        str | None, typer.Option("--margin", help="Of a grid: over these axes alone, age,sex.")
     ] = None,
     nonnegative: Shown = False,
     as_json: AsJson = False,
@@ -224,6 +266,10 @@ def plot_command(
     from trueup.plots import plot, save_plot
 
     release = _release(file, nonnegative)
+    if margin is not None:
+        if not hasattr(release, "margin"):
+            raise InputError(f"{file.name} holds no grid, and so no margins.")
+        release = release.margin(*(name.strip() for name in margin.split(",")))
     with waiting("drawing"):
         save_plot(plot(release, kind), output, release if kind != "cdf" else None)
     emit(as_json, {"saved": str(output)}, lambda: say(f"saved to {output}"))

@@ -17,6 +17,10 @@ from trueup.axis.numbers import IntegerCells
 from trueup.errors import InputError
 
 Column = Annotated[str | None, typer.Option("--column", help="The column to count.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="The column to count; of a declared dataset, several."),
+]
 Range = Annotated[
     tuple[float, float] | None,
     typer.Option("--range", help="Equal bins over [LOW, HIGH), with --bins.", metavar="LOW HIGH"),
@@ -140,6 +144,19 @@ def span(axis: Axis, text: str) -> tuple[int, int]:
     else:
         raise InputError(f"{text!r} is no range. Write it as low:high, half open, such as 0:20.")
     return axis.span(end(axis, low), end(axis, high))
+
+
+def box(over: tuple[Axis, ...], text: str) -> tuple[tuple[int, int], ...]:
+    """The cells of "0:20,2013-01..2013-04": a range of each axis, in order; none is all of it."""
+    parts = text.split(",")
+    if len(parts) > len(over):
+        names = ", ".join(axis.name for axis in over)
+        raise InputError(f"{text!r} has {len(parts)} ranges; the axes are {names}.")
+    parts += [""] * (len(over) - len(parts))
+    return tuple(
+        span(axis, part) if part.strip() else (0, axis.size)
+        for axis, part in zip(over, parts, strict=True)
+    )
 
 
 def _path(axis: Axis, text: str) -> tuple[Any, ...]:

@@ -7,13 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import numpy.typing as npt
 import typer
 
-from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts, YoungCounts, check_neighbours
-from trueup.axis import Axis
+from trueup.ask import Neighbours, check_neighbours
 from trueup.cli import axes, remote
+from trueup.cli.asking import Asked, expected_errors, missing, question_of
 from trueup.cli.output import AsJson, confirm, emit, number, say, table, waiting
 from trueup.config import Dataset, read_config
 from trueup.epsilon import positive
@@ -98,36 +96,6 @@ def _door(source: str, dataset: Dataset | None, given: dict[str, Any]) -> Door:
     )
 
 
-def expected_errors(
-    question: Question, epsilon: Fraction, neighbours: Neighbours, rows: int
-) -> list[tuple[str, float]]:
-    """What 95 % of answers will be within, before anything is spent: (of what, counts)."""
-    from trueup.infer import release_errors
-    from trueup.measurement import block_scales
-    from trueup.release.intervals import reaches
-    from trueup.uncertainty import NoiseLaw
-
-    scales = block_scales(question, epsilon, neighbours, rows)
-    if isinstance(question, (SortedCounts, YoungCounts)):
-        alone = NoiseLaw(np.ones(1), np.array([float(scales[0])]), np.ones(1), "discrete")
-        return [("a count before inference", alone.half_width(0.95))]
-    errors = release_errors(question, scales, "discrete")
-    n: int = question.answer_axis.size  # type: ignore[attr-defined]
-    quarter = max(n // 4, 1)
-    some = np.unique(np.linspace(0, n - quarter, 50).astype(np.int64))
-    middle = np.array([n // 2])
-
-    def within(starts: npt.NDArray[np.int64], cells: int) -> float:
-        reach = reaches(errors, starts, starts + cells, 0.95)
-        return float(np.sqrt(np.mean(reach**2)))
-
-    return [
-        ("one cell", within(middle, 1)),
-        ("a quarter of the axis", within(some, quarter)),
-        ("the total", within(middle * 0, n)),
-    ]
-
-
 def measure_command(
     source: Annotated[
         str,
@@ -150,7 +118,7 @@ def measure_command(
     table: Annotated[
         str | None, typer.Option("--table", help="The table, in a database file or server.")
     ] = None,
-    column: axes.Column = None,
+    columns: axes.Columns = None,
     span: axes.Range = None,
     bins: axes.Bins = None,
     integers: axes.Integers = None,
@@ -209,7 +177,10 @@ def measure_command(
 
     Shows what it costs, what remains and what error to expect, and asks before it spends.
     """
+    column = columns[0] if columns and len(columns) == 1 else None
     if source.startswith(("http://", "https://")):
+        if columns and column is None:
+            raise InputError("A server counts one column at a time: give --column once.")
         at_home = (ledger, limit, anchor, table, unit, branching, edges, categories, dates, ipv4)
         if any(given is not None for given in (*at_home, hierarchy, by, groups, degrees, nodes)):
             raise InputError(
@@ -217,12 +188,12 @@ def measure_command(
                 "--integers, within a declared axis; --strategy, --where, --key and --token."
             )
         whole = None if integers is None else (integers[0], integers[1] + 1)
-        price = epsilon if epsilon is not None else _missing("--epsilon")
+        price = epsilon if epsilon is not None else missing("--epsilon")
         part = remote.Part(column, span or whole, bins, price, strategy or "best", where)
         remote.measure(source, token, part, output, key, yes, as_json)
         return
     dataset = read_config(config).datasets.get(source)
-    cost = positive(epsilon if epsilon is not None else _missing("--epsilon"))
+    cost = positive(epsilon if epsilon is not None else missing("--epsilon"))
     door = _door(
         source,
         dataset,
@@ -240,7 +211,10 @@ def measure_command(
         column, span, bins, integers, edges, categories, dates, every, ipv4, prefix, hierarchy
     )
     asked = Asked(branching, strategy, cost)
-    question = _question(options, dataset, asked, (by, groups), (degrees, nodes, graph))
+    if columns and column is None:
+        question = asked.grid(columns, options, dataset)
+    else:
+        question = question_of(options, dataset, asked, (by, groups), (degrees, nodes, graph))
     if output.suffix not in (".parquet", ".json"):
         raise InputError(f"A measurement must end in .parquet or .json, got {output.name!r}.")
     owner = door.open(_ends(degrees), graph)
@@ -267,10 +241,6 @@ def measure_command(
     emit(as_json, facts, lambda: say(f"saved     {output}; {left} is left"))
 
 
-def _missing(option: str) -> str:
-    raise InputError(f"Give {option}.")
-
-
 def _rows(rows: int) -> str:
     return "" if rows == 1 else f" (at most {rows} rows of it count)"
 
@@ -282,63 +252,6 @@ def _ends(degrees: str | None) -> tuple[str, str] | None:
     if len(parts) != 2 or not all(parts):
         raise InputError(f"--degrees names two columns, such as src,dst, got {degrees!r}.")
     return parts[0], parts[1]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is to be asked of an axis, as the options say."""
-
-    branching: int | None
-    strategy: str | None
-    epsilon: Fraction
-
-    def of(self, axis: Axis) -> Question:
-        """The question; the paper's tree if a branching is given, else the best tree."""
-        if self.branching is not None and self.strategy is not None:
-            raise InputError("Give --branching or --strategy, not both.")
-        if self.strategy in (None, "tree"):
-            return TreeCounts(axis, branching=self.branching)
-        from trueup.plan import plan
-        from trueup.plan.offers import question, ways
-        from trueup.plan.workload import default_workload
-
-        if self.strategy == "best":
-            return plan(axis, self.epsilon).best
-        for way in ways(axis):
-            if way == self.strategy:
-                return question(axis, way, default_workload(axis))
-        known = ", ".join(("best", *ways(axis)))
-        raise InputError(f"--strategy must be one of {known} here, got {self.strategy!r}.")
-
-
-def _question(
-    options: axes.AxisOptions,
-    dataset: Dataset | None,
-    asked: Asked,
-    sorted_by: tuple[str | None, int | None],
-    edges: tuple[str | None, int | None, str],
-) -> Question:
-    by, groups = sorted_by
-    degrees, nodes, graph = edges
-    axis: Axis | None = options.axis()
-    ways = [axis is not None, by is not None, degrees is not None]
-    if sum(ways) > 1:
-        raise InputError("Ask for one thing: an axis, --by, or --degrees.")
-    if degrees is not None:
-        count = nodes if nodes is not None else int(_missing("--nodes with --degrees"))
-        return YoungCounts(count, ends=2 if graph == "undirected" else 1)
-    if by is not None:
-        return YoungCounts(groups if groups is not None else int(_missing("--groups")), by=by)
-    if axis is None:
-        if dataset is None:
-            raise InputError(
-                "Declare the axis: --column with --integers, --range and --bins, --edges, "
-                "--dates, --categories, --ipv4 or --hierarchy; or --by, or --degrees."
-            )
-        axis = dataset.axis(options.column)
-    elif options.column is None:
-        raise InputError("Name the column to count: --column.")
-    return asked.of(axis)
 
 
 def plan_command(

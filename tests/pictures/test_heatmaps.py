@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+import trueup as tu
+from trueup.heatmaps import box_edges
+from trueup.paper.noise import measure_for_experiment
+from trueup.plots import plot, save_plot
+
+Opened = Callable[[Path], Page]
+AGE = tu.Axis.integers("age", 0, 99)
+MONTH = tu.Axis.dates("month", "2013-01", "2013-12", "month")
+SEX = tu.Axis.categories("sex", ["f", "m"])
+PLACE = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"]})
+GRIDS = {
+    "numbers and dates": tu.Grid(AGE, MONTH),
+    "labels": tu.Grid(SEX, PLACE),
+    "three axes": tu.Grid(SEX, AGE, PLACE),
+    "quadtree": tu.LatticeCounts.quadtree(
+        tu.Axis.integers("x", 0, 255), tu.Axis.regular("y", 0, 1, 64)
+    ),
+}
+
+
+def release_of(name: str, **way: Any) -> Any:
+    grid = GRIDS[name]
+    counts = np.random.default_rng(1).poisson(9, grid.sizes)
+    return tu.infer(measure_for_experiment(counts, grid, 1, seed=1), **way)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("numbers and dates", None), ("three axes", None), ("labels", "error"), ("quadtree", "error")],
+)
+def test_heat_maps_open_without_errors_and_nothing_cut_off(
+    name: str, kind: str | None, opened: Opened, tmp_path: Path
+) -> None:
+    release = release_of(name)
+    save_plot(plot(release, kind), tmp_path / "x.html")
+    page = opened(tmp_path / "x.html")
+    words = page.inner_text("body")
+    assert "NOT PRIVATE" in words
+    assert "1.96 standard" in words
+    assert page.locator(".heatmaplayer image, .hm image").count() == 1
+    shown = [min(axis.size, len(box_edges(axis.size)) - 1) for axis in release.axes[:2]]
+    assert page.locator(".bars .point").count() == sum(shown)
+
+
+def test_boxes_bars_and_their_errors_are_those_of_the_release() -> None:
+    release = release_of("numbers and dates")
+    heat, *margins = plot(release).data
+    box = release.range((6, 8), ("2013-03", "2013-04"))
+    _, count, reach = heat.customdata[3][2]
+    assert (count, reach) == (f"{box.value:,.0f}", f"{1.96 * box.std_error:,.0f}")
+    assert heat.z[3][2] == pytest.approx(max(box.value, 0) ** 0.5)
+    errors = plot(release, "error").data[0].z
+    assert errors[3][2] == pytest.approx(1.96 * box.std_error)
+    down, right = margins
+    assert down.x[3] == release.margin("age").range(6, 8).value
+    assert right.y[2] == release.margin("month").range("2013-03", "2013-04").value
+    spread = release.margin("month").range("2013-03", "2013-04").std_error
+    assert right.error_y.array[2] == pytest.approx(1.96 * spread)
+
+
+def test_counts_made_to_be_shown_carry_the_errors_of_the_unbiased_ones() -> None:
+    release = release_of("quadtree", nonnegative=True, integers=True)
+    figure = plot(release)
+    assert "of the unbiased counts" in figure.layout.title.text.replace("</sup><br><sup>", " ")
+    bar, own = figure.data[1], release.unbiased.margin("x")
+    high = own.range(0, 4).value + 1.96 * own.range(0, 4).std_error
+    assert bar.x[0] + bar.error_x.array[0] == pytest.approx(max(high, bar.x[0]))
+
+
+@pytest.mark.parametrize(
+    ("size", "edges"), [(1, [0, 1]), (64, list(range(65))), (100, [*range(0, 100, 2), 100])]
+)
+def test_boxes_are_a_power_of_two_cells_wide(size: int, edges: list[int]) -> None:
+    assert box_edges(size).tolist() == edges
+
+
+def test_other_pictures_of_grids_and_all_of_marginals_are_refused() -> None:
+    with pytest.raises(tu.InputError, match='"heatmap" or "error"'):
+        plot(release_of("labels"), "cdf")
+    margins = tu.LatticeCounts.marginals(SEX, PLACE, marginals=[("sex",), ("place",)])
+    release = tu.infer(tu.measure(np.ones((2, 3), int), margins, epsilon=1))
+    with pytest.raises(tu.InputError, match=r"release\.margin"):
+        plot(release)  # type: ignore[arg-type]
+    assert plot(release.margin("sex")).data
