@@ -22,6 +22,10 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from trueup.config import read_config
+from trueup.server.auth import Tokens, create
+from trueup.server.settings import read_settings
+
 expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
 BOROUGHS = ["Bronx", "Brooklyn", "Queens <i>West</i>", "Staten Island"]
 SOURCE = Path(__file__).parents[2] / "src"
@@ -62,18 +66,17 @@ class Site:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "trueup", *words]
-
-    @property
-    def surroundings(self) -> dict[str, Any]:
-        path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
-        return {"cwd": self.folder, "env": {**os.environ, "PYTHONPATH": path}}
-
     def start(self) -> None:
-        words = self.command("serve", "--port", str(self.port))
+        words = [sys.executable, "-m", "trueup", "serve", "--port", str(self.port)]
+        path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(words, stdout=log, stderr=log, **self.surroundings)
+            self.process = subprocess.Popen(
+                words,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": path},
+            )
         until = time.monotonic() + 60
         while time.monotonic() < until and self.process.poll() is None:
             try:
@@ -124,14 +127,13 @@ class Site:
     def charges(self, dataset: str) -> list[dict[str, Any]]:
         return list(self.call(f"/datasets/{dataset}/history", who="olga")["charges"])
 
-    def token(self, name: str, role: str, limit: str | None = None) -> str:
-        words = self.command("token", "create", name, "--role", role)
-        words += ["--limit", limit] if limit else []
-        made = subprocess.run(
-            words, capture_output=True, check=True, text=True, **self.surroundings
-        )
-        self.tokens[name] = made.stdout.split()[-1]
-        return self.tokens[name]
+    def token(
+        self, name: str, role: str, limit: str | None = None, expires: str | None = None
+    ) -> None:
+        """Lets someone in, as `trueup token create` does."""
+        config = read_config(self.folder / "trueup.toml")
+        kept = Tokens(read_settings(config).tokens)
+        self.tokens[name] = create(kept, config.datasets, name, role, limit, None, expires)
 
 
 def make_site(folder: Path, deadline: float) -> Site:

@@ -37,6 +37,18 @@ def test_a_token_is_shown_once_works_and_stops_when_it_is_revoked(
     assert site.tokens["eve"] not in page.content()
 
 
+def test_a_token_that_has_expired_leads_back_to_signing_in_and_then_to_the_same_view(
+    opened: Opened, site: Any
+) -> None:
+    site.token("late", "reader", expires="2020-01-01")
+    page = opened("#/charges", who="late", refused=("401",))
+    said = site.refused("/me", who="late")
+    expect(page.get_by_role("alert")).to_have_text(f"You are signed out. {said}")
+    page.get_by_label("Token", exact=True).fill(site.tokens["ann"])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="My charges")).to_be_visible()
+
+
 def test_charges_limits_and_the_ledger_are_as_the_api_has_them(opened: Opened, site: Any) -> None:
     site.measure("friends", epsilon="1/4", strategy="sorted")
     page = opened("#/owner", who="olga")
