@@ -19,7 +19,7 @@ export class Refused extends Error {
 /** No answer came: the server is down, or the connection is. */
 export class Unreachable extends Error {
   constructor() {
-    super("The server cannot be reached. Check your connection; if it is fine, the server may be restarting. Try again in a moment.");
+    super("The server cannot be reached. Check your connection; if it is fine, the server may be restarting.");
   }
 }
 

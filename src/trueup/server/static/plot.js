@@ -167,7 +167,7 @@ export function drawSorted(target, view, level) {
       });
     }
     const logarithmic = { type: "log", tickformat: ",", dtick: 1 };
-    return { traces, layout: { xaxis: axisLook("rank, largest first", logarithmic), yaxis: axisLook("count", logarithmic) } };
+    return { traces, layout: { xaxis: axisLook("rank, largest first", logarithmic), yaxis: axisLook("count", { ...logarithmic, automargin: true }) } };
   });
 }
 
@@ -190,7 +190,7 @@ export function drawErrors(target, strategies, chosen, names) {
       layout: {
         height: target.clientWidth < 560 ? 240 : 300,
         xaxis: axisLook("cells in the range", logarithmic),
-        yaxis: axisLook("± at 95 %", { ...logarithmic, dtick: "D2", rangemode: "tozero" }),
+        yaxis: axisLook("± at 95 %", { ...logarithmic, dtick: "D2", automargin: true }),
       },
     };
   });
@@ -205,7 +205,7 @@ export function drawSpending(target, times, spent, limit) {
     layout: {
       height: 260,
       xaxis: axisLook("", { type: "date", nticks: target.clientWidth < 560 ? 3 : 8, tickangle: 0 }),
-      yaxis: axisLook("ε spent", { range: [0, limit * 1.1] }),
+      yaxis: axisLook("ε spent", { range: [0, limit * 1.1], automargin: true }),
       shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: limit, y1: limit, line: { color: colour("orange"), width: 2, dash: "dash" } }],
       annotations: [{ xref: "paper", x: 0, xanchor: "left", y: limit, yanchor: "bottom", text: "limit", showarrow: false, font: { color: colour("orange-text") } }],
     },

@@ -16,7 +16,7 @@ export async function measuring(page, title, request, signal) {
 
   const told = (news) => {
     if (news.lost) {
-      fill(lost, trouble(`${news.lost} Trying again under the same key: you are charged once.`));
+      fill(lost, trouble(`${news.lost} The page keeps trying, under the same key: you are charged once.`));
       return;
     }
     fill(lost);
