@@ -176,7 +176,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, default=4)
-    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--connections", type=int, default=64)
     given = parser.parse_args()
     if shutil.which("wrk") is None:
         print("wrk is not installed: make system.")

@@ -80,7 +80,7 @@ def send(server: Any, case: Any, who: str) -> int:
     try:
         try:
             said = server(who).request(sent["method"], sent["url"], **request)
-        except httpx.RemoteProtocolError:  # a connection that had been idle too long
+        except httpx.TransportError:  # a connection that had been idle too long
             said = server(who).request(sent["method"], sent["url"], **request)
     except (httpx.InvalidURL, httpx.LocalProtocolError, UnicodeEncodeError, TypeError):
         return 0  # a request that cannot be written down

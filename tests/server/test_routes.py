@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from dataclasses import fields
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ import pyarrow.csv
 import pytest
 
 import trueup as tu
+from trueup.server import errors
+from trueup.server.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -318,3 +322,19 @@ def test_every_route_is_in_the_openapi_document(server: Any) -> None:
             assert "422" not in route["responses"]
             assert route["summary"], method
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+
+
+def test_every_route_is_in_the_docs(server: Any) -> None:
+    for path in server(None).get("/openapi.json").json()["paths"]:
+        assert f"{path}`" in PAGE or f"{path}?" in PAGE, path
+
+
+def test_every_setting_and_every_error_is_in_the_docs() -> None:
+    for field in fields(Settings):
+        assert f"`{field.name}`" in PAGE or f"\n{field.name} = " in PAGE, field.name
+    for _, status, code in errors._KINDS:
+        assert str(status) in PAGE
+        assert f"`{code}`" in PAGE

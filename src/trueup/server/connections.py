@@ -55,8 +55,14 @@ class Connection(asyncio.Protocol):
         self._later()
 
     def _sending(self) -> bool:
-        """Whether the client has still to send a part of its request."""
-        return self._inner.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        """Whether the client has still to send a part of its request, or its first one.
+
+        Between requests there is nothing to send: uvicorn closes such connections in its time.
+        """
+        state = self._inner.conn.their_state
+        if state is h11.IDLE:
+            return self._inner.cycle is None or bool(self._inner.conn.trailing_data[0])
+        return state is h11.SEND_BODY
 
     def data_received(self, data: bytes) -> None:
         """Hands on what came."""
