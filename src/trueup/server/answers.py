@@ -34,7 +34,7 @@ OF_UNBIASED = "interval and standard error are those of the unbiased count"
 NEARLY = "from the law of the noise of ranges alike"
 _MOST_WORK = 1 << 23  # cells × laws: what a release of hats takes for exact intervals
 _PLAIN = 1 << 53  # whole numbers up to here are floats
-_MOST_SHARES = 1 << 16  # cells up to which hats tell which quantiles noise explains
+_MOST_SHARES = 1 << 16  # cells × quantiles up to which a release of hats gives their intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class Answering:
         """The value below which each share of the total lies."""
         check_level(level)
         own = self.release.unbiased
-        told = not isinstance(own.errors, HatErrors) or self.axis.size <= _MOST_SHARES
+        told = not isinstance(own.errors, HatErrors) or self.axis.size * len(shares) <= _MOST_SHARES
         found = []
         for share in shares:
             value = self.release.quantile(share)

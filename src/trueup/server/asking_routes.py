@@ -40,7 +40,6 @@ Key = Annotated[
 ]
 Identifier = Annotated[str, Path(max_length=80, description="As in the list of releases.")]
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Failed, "description": "Not here."}}
-_SLACK = 0.05
 _LOOK = 0.05  # seconds between looks at a measurement that another process makes
 
 
@@ -167,7 +166,8 @@ def _wanted(parts: Served, table: Table, who: Holder, key: str, body: Ask) -> Wa
 async def _at_its_deadline(parts: Served, table: Table, charge: Charge, limit: float) -> Response:
     """The answer if it may leave by the limit, else a job; neither before it may."""
     status = await run_in_threadpool(parts.runs.status, table, charge)
-    limit += _SLACK  # a run begins a moment after its request
+    # A run begins a moment after its request, before it looks at any row.
+    limit = max(limit, await run_in_threadpool(parts.runs.first, table, charge))
     wait = (status.at if status.state != "running" and status.at <= limit else limit) - time.time()
     if wait > 0:
         await asyncio.sleep(wait)

@@ -133,6 +133,10 @@ class Runs:
             return Status("failed", at, failed["body"])
         return Status("running", 0.0)
 
+    def first(self, table: Table, charge: Charge) -> float:
+        """The first deadline of a charge's last run, in seconds since 1970."""
+        return (_began(run_file(table, charge.key)) or 0.0) + self.first_deadline
+
     def resume(self, table: Table, charge: Charge) -> None:
         """Take up a charge whose process died; leave alone one that is being worked on."""
         if charge.answer is None and not _held(run_file(table, charge.key)):
