@@ -37,6 +37,14 @@ def test_reaches_are_those_of_exact_intervals(name: str, width: int, level: floa
     assert (found <= 1.12 * exact).all()
 
 
+@pytest.mark.parametrize("width", [1, 4, 16])
+def test_two_of_many_like_ranges_tell_how_far_all_reach(width: int) -> None:
+    release = release_of(tu.HatCounts(4096))
+    edges = np.arange(1024, 1024 + 100 * width + 1, width)
+    few, many = (reaches(release.errors, edges[:-1], edges[1:], 0.95, k) for k in (2, 30))
+    assert few == pytest.approx(many, rel=0.005)
+
+
 def test_no_noise_reaches_nowhere() -> None:
     release = release_of(tu.UnitCounts(4))
     nothing = np.zeros(3, np.int64)

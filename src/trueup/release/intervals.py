@@ -39,17 +39,20 @@ def range_intervals(
     return values - reach, values + reach
 
 
-def reaches(errors: RangeErrors, starts: Ints, stops: Ints, level: float) -> Floats:
+def reaches(
+    errors: RangeErrors, starts: Ints, stops: Ints, level: float, few: int = _CHOSEN
+) -> Floats:
     """How far the interval of each range reaches, for a picture of many.
 
     The standard error of each, times the most of them that the exact interval of any of a few
     reaches, chosen from the least to the most certain: laws of noise differ little in shape.
+    Two are enough for bars of one width on a long axis of hats, where each takes a while.
     """
     spread = np.sqrt(errors.range_variances(starts, stops))
     order = np.argsort(spread)[np.count_nonzero(spread <= 0) :]
     if not len(order):
         return spread
-    some = np.unique(order[np.linspace(0, len(order) - 1, _CHOSEN).astype(np.int64)])
+    some = np.unique(order[np.linspace(0, len(order) - 1, few).astype(np.int64)])
     ends = [(int(starts[i]), int(stops[i])) for i in some]
     exact = half_widths([errors.noise_law(((range_, 1.0),)) for range_ in ends], level)
     return spread * float((exact / spread[some]).max())
