@@ -33,6 +33,11 @@ STUDENTS = tu.CountQueries(
 EPSILONS = [Fraction(1), Fraction(1, 10)]
 
 
+STRATEGY = tu.StrategyCounts(3, [[1, 0, 0], [0, "1/2", 0], [0, 0, 1], ["1/3", "1/3", 0]])
+GRID = tu.Grid(tu.TreeCounts(tu.Axis.integers("a", 0, 1), branching=2), 3)
+MARGINALS = tu.LatticeCounts.marginals(2, 3, marginals=[("axis 0",), ("axis 1",), ()])
+
+
 def unit_counts(epsilon: Fraction) -> Callable[[int, int], np.ndarray]:
     """One count, asked in very many cells at once: as many draws in one call of measure."""
     return lambda count, n: tu.measure(np.full(n, count), tu.UnitCounts(n), epsilon).noisy
@@ -89,6 +94,14 @@ ONE_BY_ONE: list[tuple[Question, list[int], list[int], str]] = [
     (tu.SortedCounts(4), [2, 0, 10, 2], [2, 1, 9, 2], "replace"),
     (STUDENTS, [1, 2, 3, 4, 5], [1, 2, 4, 4, 5], "add-remove"),
     (STUDENTS, [1, 2, 3, 4, 5], [1, 2, 4, 4, 4], "replace"),
+    (tu.HatCounts(5, [2]), [1, 2, 3, 4, 5], [1, 2, 4, 4, 5], "add-remove"),
+    (tu.HatCounts(5, [2]), [1, 2, 3, 4, 5], [0, 2, 3, 4, 6], "replace"),
+    (STRATEGY, [1, 2, 3], [1, 3, 3], "add-remove"),
+    (STRATEGY, [1, 2, 3], [0, 2, 4], "replace"),
+    (GRID, [1, 2, 3, 4, 5, 6], [1, 2, 3, 5, 5, 6], "add-remove"),
+    (GRID, [1, 2, 3, 4, 5, 6], [0, 2, 3, 4, 5, 7], "replace"),
+    (MARGINALS, [1, 2, 3, 4, 5, 6], [1, 2, 3, 5, 5, 6], "add-remove"),
+    (MARGINALS, [1, 2, 3, 4, 5, 6], [0, 2, 3, 4, 5, 7], "replace"),
 ]
 
 
@@ -224,6 +237,13 @@ def neighbouring(counts: np.ndarray, generator: np.random.Generator, neighbours:
         tu.TreeCounts(11, radices=(3, 2, 2), shares=("1/2", 0, "1/3", "1/6")),
         tu.SortedCounts(7),
         STUDENTS,
+        tu.HatCounts(7, [2]),
+        tu.HatCounts(12, [1, 2], ["1/2", "1/8", "3/8"]),  # the hats on the ends left out
+        STRATEGY,
+        GRID,
+        tu.Grid(tu.HatCounts(tu.Axis.integers("a", 0, 3), [2]), 3),
+        MARGINALS,
+        tu.LatticeCounts.quadtree(4, 4, branching=2),
     ],
 )
 def test_frozen_noise_lets_answers_move_by_their_claim_and_no_more(

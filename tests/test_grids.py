@@ -428,3 +428,32 @@ def test_quadtrees_cut_other_sizes_into_equal_parts_near_the_branching(sizes, br
     assert quadtree.complete
     assert quadtree.levels[-1] == tuple(len(each) for each in radices)
     assert quadtree.price() == 1
+
+
+def test_a_grid_of_marginals_asks_the_margins_of_a_contingency_table():
+    age, sex, town = axis("age", 9), axis("sex", 2), axis("town", 4)
+    wanted = [("age",), ("sex", "age"), ("town",)]
+    question = tu.Grid(age, sex, town, marginals=wanted)
+    assert question == tu.LatticeCounts.marginals(age, sex, town, marginals=wanted)
+    counts = np.random.default_rng(2).poisson(6, (9, 2, 4))
+    noisy = tu.measure(counts, question, epsilon=1)
+    for release in (tu.infer(noisy), tu.infer(noisy, nonnegative=True, integers=True)):
+        both = release.margin("age", "sex")
+        assert (both.margin("age").counts() == release.margin("age").counts()).all()
+        assert both.total().value == release.margin("town").total().value == release.total().value
+    shown = release.margin("age", "sex").counts()
+    assert shown.dtype == np.int64
+    assert shown.min() >= 0
+
+
+def test_marginals_of_questions_are_refused():
+    with pytest.raises(tu.InputError, match="give the axes alone"):
+        tu.Grid(axis("a", 4), tu.HatCounts(axis("b", 9)), marginals=[("a",)])
+
+
+def test_grids_are_copied_and_pickled():
+    import copy
+    import pickle
+
+    grid = tu.Grid(axis("a", 4), axis("b", 40))
+    assert copy.deepcopy(grid) == grid == pickle.loads(pickle.dumps(grid))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -49,6 +49,9 @@ class Grid:
     hierarchy. ε is shared by products of the questions' own shares. Counts are given as an array
     with one dimension an axis; answers come block by block, the last axis running fastest.
 
+    With `marginals`, lists of names of axes, only those margins of the table are asked, each with
+    the same part of ε, and not its cells: `LatticeCounts.marginals`.
+
     >>> age, month = Axis.integers("age", 0, 99), Axis.dates("month", "2013-01", "2013-12", "month")
     >>> grid = Grid(age, month)
     >>> grid.sizes, [type(factor).__name__ for factor in grid.factors], grid.price()
@@ -57,7 +60,24 @@ class Grid:
 
     factors: tuple[Factor, ...]
 
-    def __init__(self, *axes: Axis | int | Factor) -> None:
+    def __new__(
+        cls, *axes: Axis | int | Factor, marginals: Iterable[Iterable[str]] | None = None
+    ) -> Any:
+        # Margins alone are no product: another question, for which this is the name to ask by.
+        if marginals is None:
+            return super().__new__(cls)
+        from trueup.ask.lattice import LatticeCounts
+
+        for axis in axes:
+            if not isinstance(axis, (Axis, int, np.integer)):
+                raise InputError(
+                    f"Marginals count the cells of axes; give the axes alone, not {axis!r}."
+                )
+        return LatticeCounts.marginals(*axes, marginals=marginals)  # type: ignore[arg-type]
+
+    def __init__(
+        self, *axes: Axis | int | Factor, marginals: Iterable[Iterable[str]] | None = None
+    ) -> None:
         if len(axes) < 2:
             raise InputError(
                 f"A grid needs two axes or more, got {len(axes)}; ask HatCounts of one."
@@ -142,7 +162,11 @@ class Grid:
         one = math.prod((factor.price() for factor in self.factors), start=_ONE)
         if check_neighbours(neighbours) == "add-remove":
             return one
-        return 2 * one if self._spared else max(one, self._apart([w for _, w in self.blocks]))
+        return 2 * one if self._spared else max(one, self._furthest)
+
+    @cached_property
+    def _furthest(self) -> Fraction:
+        return self._apart([weight for _, weight in self.blocks])
 
     @property
     def _spared(self) -> bool:
