@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +33,8 @@ EXACT = "exact, from the law of the noise"
 OF_UNBIASED = "interval and standard error are those of the unbiased count"
 NEARLY = "from the law of the noise of ranges alike"
 _MOST_WORK = 1 << 23  # cells × laws: what a release of hats takes for exact intervals
+_MOST_TIMES = 200  # widths and levels that are remembered
+_BARS = 64  # looked at for the bands of a picture
 _PLAIN = 1 << 53  # whole numbers up to here are floats
 _MOST_SHARES = 1 << 16  # cells × quantiles up to which a release of hats gives their intervals
 
@@ -43,6 +45,7 @@ class Answering:
 
     release: Release
     version: Version
+    _times: dict[tuple[int, float], float] = field(default_factory=dict, repr=False)
 
     @property
     def axis(self) -> Axis:
@@ -124,8 +127,8 @@ class Answering:
         starts, stops = at[:-1], at[1:]
         counts = np.diff(self.release.prefix[at])
         values = np.diff(own.prefix[at]).astype(np.float64)
-        is_slow = isinstance(own.errors, HatErrors) and self.axis.size > _MOST_SHARES
-        reach = reaches(own.errors, starts, stops, level, few=2 if is_slow else 8)
+        spread = np.sqrt(own.errors.range_variances(starts, stops))
+        reach = spread * self._times_spread(int(at[1] - at[0]), level)
         return {
             "edges": edges(self.axis, at),
             "cells": at.tolist(),
@@ -134,6 +137,25 @@ class Answering:
             "high": (values + reach).tolist(),
             "cells_per_point": int(at[1] - at[0]),
         }
+
+    def _times_spread(self, width: int, level: float) -> float:
+        """How many standard errors the interval of a bar of so many cells reaches.
+
+        Found once, from bars all over the axis, so that it is the same at every zoom.
+        """
+        if (width, level) not in self._times:
+            errors, size = self.release.errors, self.axis.size
+            last = -(-size // width) - 1
+            starts = np.unique(np.linspace(0, last, _BARS).astype(np.int64)) * width
+            stops = np.minimum(starts + width, size)
+            slow = isinstance(errors, HatErrors) and size > _MOST_SHARES
+            reach = reaches(errors, starts, stops, level, few=2 if slow else 8)
+            spread = np.sqrt(errors.range_variances(starts, stops))
+            some = spread > 0
+            if len(self._times) > _MOST_TIMES:
+                self._times.clear()
+            self._times[width, level] = float((reach[some] / spread[some]).max(initial=0.0))
+        return self._times[width, level]
 
     def cdf(self, start: int, stop: int, points: int, level: float) -> dict[str, Any]:
         """The share of the total below each of so many edges, with a band."""

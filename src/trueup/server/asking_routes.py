@@ -231,7 +231,8 @@ def history(parts: Parts, who: Analyst, dataset: Name) -> Response:
     for charge in own:
         seen = parts.releases.status(table, charge).state == "done"
         line = parts.releases.entry(table, charge)
-        release = line.pop("id") if seen else None
+        name = line.pop("id")
+        release = name if seen else None
         lines.append(
             {"entry": charge.entry, **line, "spent": str(charge.spent), "release": release}
         )

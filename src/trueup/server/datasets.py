@@ -135,9 +135,10 @@ def describe_axis(axis: Axis) -> str:
         case IntegerCells():
             return f"whole numbers from {cells.first:,} to {cells.last:,}"
         case RegularCells():
-            return f"numbers from {cells.low:g} to {cells.high:g} in {size} cells"
+            return f"numbers from {cells.low:,.10g} to {cells.high:,.10g} in {size} cells"
         case EdgeCells():
-            return f"numbers from {cells.edges[0]:g} to {cells.edges[-1]:g} in {size} uneven cells"
+            low, high = cells.edges[0], cells.edges[-1]
+            return f"numbers from {low:,.10g} to {high:,.10g} in {size} uneven cells"
         case DateCells():
             return f"{size} {cells.unit}s from {cells.edge(0)} to {cells.last}"
         case Ipv4Cells():

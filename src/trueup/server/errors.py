@@ -19,8 +19,8 @@ from trueup.errors import (
 from trueup.server.auth import NotAllowedError
 
 _REFUSED = (
-    "This needs a token that may do it, in the header Authorization: Bearer TOKEN. It is missing, "
-    "wrong, expired, revoked, or for another role."
+    "This needs a token that may do it. The one given is missing, wrong, expired, revoked, or for "
+    "another role. Ask the owner for one."
 )
 
 

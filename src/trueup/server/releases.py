@@ -7,7 +7,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -43,6 +43,7 @@ class Opened:
 
     id: str
     stored: bytes
+    _asked: dict[Version, Answering] = field(default_factory=dict, repr=False)
 
     @cached_property
     def measurement(self) -> Measurement:
@@ -66,7 +67,7 @@ class Opened:
         release = self.version(version)
         if not isinstance(release, Release):
             raise InputError("This release has no ranges: its counts are sorted, or named.")
-        return Answering(release, version)
+        return self._asked.setdefault(version, Answering(release, version))
 
     @cached_property
     def raw_cells(self) -> npt.NDArray[Any] | None:
