@@ -20,10 +20,11 @@ import numpy.typing as npt
 
 from trueup._kernels.prefix import prefix_on_grid
 from trueup._kernels.shape import Shape
-from trueup.ask import TreeCounts, UnitCounts, question_from_json
+from trueup.ask import Histogram, TreeCounts, UnitCounts, question_from_json
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.measurement import Measurement
+from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
 from trueup.uncertainty import Combination, NoiseLaw, RangeErrors, TreeErrors, noise_variance
 
@@ -52,7 +53,7 @@ class Level:
 def combine(parts: Sequence[Release | Measurement], known_total: float | None) -> Release:
     """The least-squares release of all parts together."""
     abouts = [_about(part) for part in parts]
-    axis, levels = _levels(parts, abouts)
+    questions = _questions(abouts)
     about = {
         "combined": abouts,
         "epsilon": str(sum((Fraction(a["epsilon"]) for a in abouts), Fraction(0))),
@@ -62,6 +63,11 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
         "known_total": known_total,
         "inferred": "least squares",
     }
+    if not _all_trees(questions):
+        _check_total(known_total)
+        axis, stacked = stacked_errors(questions, abouts)
+        return Release.of(axis, stacked_cells(stacked, questions, parts), stacked, about)
+    axis, levels = _levels(parts, questions, abouts)
     errors = _errors(axis.size, levels, known_total is not None)
     if isinstance(errors, TreeErrors):
         cells = _tree_cells(errors.shape, levels, known_total)
@@ -76,7 +82,10 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
 
 def errors_from(about: dict[str, Any]) -> tuple[Axis, RangeErrors]:
     """The axis and errors of a combined release that was saved."""
-    blank = [_question(a) for a in about["combined"]]
+    blank = _questions(about["combined"])
+    if not _all_trees(blank):
+        _check_total(about["known_total"])
+        return stacked_errors(blank, about["combined"])
     axis = min((q.answer_axis for q in blank), key=lambda a: -a.size)
     levels = []
     for question, a in zip(blank, about["combined"], strict=True):
@@ -92,24 +101,37 @@ def _about(part: Release | Measurement) -> dict[str, Any]:
     return {**part.about, "inferred": "least squares"}
 
 
-def _question(about: dict[str, Any]) -> TreeCounts | UnitCounts:
-    question = question_from_json(about["question"])
-    if not isinstance(question, (TreeCounts, UnitCounts)):
-        raise InputError("Only counts over an axis can be combined cell by cell.")
-    return question
+def _questions(abouts: Sequence[dict[str, Any]]) -> list[Any]:
+    """What each part asked, refused unless it is all about one axis."""
+    questions = [question_from_json(about["question"]) for about in abouts]
+    for question in questions:
+        if not isinstance(question, Histogram):
+            raise InputError("Only counts over an axis can be combined cell by cell.")
+    base = questions[0].axis  # type: ignore[attr-defined]
+    for question in questions:
+        axis = question.axis  # type: ignore[attr-defined]
+        if axis != base:
+            raise InputError(
+                f"These are over different axes, '{base.name}' and '{axis.name}', or "
+                f"differ in their cells. Combine what shares one axis."
+            )
+    return questions
+
+
+def _all_trees(questions: Sequence[Any]) -> bool:
+    return all(isinstance(question, (TreeCounts, UnitCounts)) for question in questions)
+
+
+def _check_total(known_total: float | None) -> None:
+    if known_total is not None:
+        raise InputError("A known total can be combined with trees and cells, not with hats.")
 
 
 def _levels(
-    parts: Sequence[Release | Measurement], abouts: Sequence[dict[str, Any]]
+    parts: Sequence[Release | Measurement],
+    questions: Sequence[TreeCounts | UnitCounts],
+    abouts: Sequence[dict[str, Any]],
 ) -> tuple[Axis, list[Level]]:
-    questions = [_question(about) for about in abouts]
-    base = questions[0].axis
-    for question in questions:
-        if question.axis != base:
-            raise InputError(
-                f"These are over different axes, '{base.name}' and '{question.axis.name}', or "
-                f"differ in their cells. Combine what shares one axis."
-            )
     axis = max((question.answer_axis for question in questions), key=lambda a: a.size)
     levels: list[Level] = []
     for part, question, about in zip(parts, questions, abouts, strict=True):
