@@ -6,8 +6,10 @@ import os
 import shutil
 import sqlite3
 import stat
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -402,3 +404,37 @@ def test_a_lost_or_damaged_answer_is_never_drawn_again(path: Path) -> None:
 def test_a_folder_that_is_not_there_is_an_error_in_our_words(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="No such file or directory"):
         Ledger(tmp_path / "nowhere" / "trips.ledger", limit=1)
+
+
+def test_an_allowance_outlives_the_process_and_is_verified(tmp_path: Path) -> None:
+    path = tmp_path / "x.ledger"
+    ledger = Ledger(path, limit=2)
+    ledger.allow("ana", "1/2")
+    ledger.allow("ana", "1/2")  # said already: no entry
+    ledger.spend({"q": 1}, "1/3", draw=lambda: b"a", key="one", by="ana")
+    again = Ledger(path)
+    assert again.allowed("ana") == (Fraction(1, 2), Fraction(1, 3))
+    assert again.allowed("bo") == (None, Fraction(0))
+    with pytest.raises(BudgetError, match="1/6 of your own 1/2 is left"):
+        again.spend({"q": 2}, "1/3", draw=lambda: b"never", key="two", by="ana")
+    again.spend({"q": 2}, "1/3", draw=lambda: b"b", key="two", by="bo")
+    again.allow("ana", 0)
+    with pytest.raises(BudgetError, match="Ask for more"):
+        ledger.spend({"q": 3}, "1/100", draw=lambda: b"never", key="three", by="ana")
+    assert again.verify() == 7  # opening, two allowances, two charges, two answers
+    for wrong in (-1, "x", float("nan")):
+        with pytest.raises(InputError):
+            ledger.allow("ana", wrong)
+
+
+def test_a_stored_answer_is_found_by_its_key(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "x.ledger", limit=1)
+    before = time.time()
+    ledger.spend({"q": 1}, "1/3", draw=lambda: b"answer", key="one")
+    charge = ledger.find("one")
+    assert charge is not None
+    assert ledger.stored(charge) == b"answer"
+    assert before - 1 <= ledger.answered_at(charge) <= time.time() + 1
+    assert ledger.find("two") is None
+    with pytest.raises(LedgerError, match="no stored answer yet"):
+        ledger.stored(replace(charge, answer=None))

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 
-def raw(server: Any, data: bytes, wait: float = 5.0) -> bytes:
-    """What comes back for bytes sent as they are."""
+def raw(server: Any, data: bytes) -> bytes:
+    """What comes back for bytes sent as they are, until the server ends the connection."""
     port = int(server.url.rsplit(":", 1)[1])
-    with socket.create_connection(("127.0.0.1", port), timeout=wait) as wire:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as wire:
         wire.sendall(data)
         got = b""
         try:
             while part := wire.recv(65536):
                 got += part
-        except (TimeoutError, ConnectionResetError):
+        except ConnectionResetError:
             pass
     return got
 
@@ -115,9 +115,9 @@ def test_headers_too_large_are_refused(server: Any, header: bytes) -> None:
     ids=["nothing", "half a line", "half the headers", "half a body"],
 )
 def test_a_slow_client_is_cut(server: Any, sent: bytes) -> None:
-    began = time.monotonic()
-    raw(server, sent.replace(b"TOKEN", server.secrets["ana"].encode()), wait=20)
-    assert time.monotonic() - began < 6  # its patience is one second here
+    # Its patience is one second here; without an end to it, this would time out.
+    said = raw(server, sent.replace(b"TOKEN", server.secrets["ana"].encode()))
+    assert not said or said.startswith(b"HTTP/1.1 408")
     assert alive(server)
 
 
