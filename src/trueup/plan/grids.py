@@ -26,6 +26,7 @@ from trueup.grid_errors import GridErrors
 from trueup.infer import grid_errors_of
 from trueup.lattice_errors import LatticeErrors
 from trueup.measurement import block_scales
+from trueup.plan.boxes import best_boxes, mean_energies
 from trueup.plan.figures import figures_of
 from trueup.plan.hats import best_hats
 from trueup.plan.search import best_question
@@ -36,7 +37,6 @@ Floats = npt.NDArray[np.float64]
 
 _SAMPLED = 48  # ranges of an axis: for what whole noise does to the figure of noise on the line
 _WIDE = 16
-_EVERY = 1 << 20  # ranges of an axis that are all looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ def plan_grid(
         if isinstance(question, LatticeCounts):
             shares = tuple(1 / share for share in question.shares)
             line = LatticeErrors(question.widths, question.levels, shares, "continuous")
-            one = _lattice_mean(line, over, workloads)
+            one = line.mean_variance(mean_energies(line, over, workloads))
         else:
             one = 2 * math.prod(
                 each.mean(figures_of(factor, Fraction(1), law="continuous"), axis) / 2
@@ -182,6 +182,9 @@ def _questions(
     quadtree = _quadtree(axes)
     if quadtree is not None:
         found.insert(-1, ("quadtree", quadtree))
+    boxes = None if any(_labels(axis) for axis in axes) else best_boxes(axes, workloads)
+    if boxes is not None and len(boxes.levels) > 1:
+        found.insert(-1, ("lattice of boxes", boxes))
     if nonnegative:
         found.append(("for non-negative counts", quadtree or _shown(axes)))
     return found
@@ -214,22 +217,6 @@ def _shown(axes: tuple[Axis, ...]) -> Grid:
         else:
             factors.append(TreeCounts(axis, branching=_WIDE, root=False))
     return Grid(*factors)
-
-
-def _lattice_mean(
-    errors: LatticeErrors, axes: tuple[Axis, ...], workloads: tuple[Workload, ...]
-) -> float:
-    """The mean variance of a box of a lattice: its energies are products, too."""
-    means = []
-    for number, (axis, workload) in enumerate(zip(axes, workloads, strict=True)):
-        size = axis.size
-        if workload.kind == "ranges" and size * (size + 1) // 2 <= _EVERY:
-            starts, stops = np.triu_indices(size + 1, 1)
-            likely = np.full(len(starts), 1 / len(starts))
-        else:
-            starts, stops, likely = workload.sample(axis, _EVERY // 8)
-        means.append(likely @ errors.energies(number, starts, stops))
-    return errors.mean_variance(means)
 
 
 def _whole(
