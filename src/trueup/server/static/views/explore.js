@@ -86,7 +86,7 @@ export async function explore(page, { subject, query: opened, signal }) {
     saved.refresh();
   }
 
-  const zoomed = paused(60, async () => {
+  const zoomed = paused(25, async () => {
     await load();
     announce(note.textContent);
   });
