@@ -56,7 +56,7 @@ NAMES = ("sign in", "datasets", "ask", "explore", "shares", "table", "degrees", 
 def test_nothing_is_cut_off_or_hard_to_read_or_to_hear(
     opened: Callable[..., Page], views: dict[str, tuple[str | None, str, str]], name: str
 ) -> None:
-    """At 1280 and at 400 pixels, light and dark; axe-core finds nothing serious.
+    """At 1280 and at 400 pixels, light and dark; axe-core finds no fault.
 
     TRUEUP_SCREENSHOTS=folder keeps what was seen.
     """
@@ -77,10 +77,8 @@ def test_nothing_is_cut_off_or_hard_to_read_or_to_hear(
             continue
         rules = {} if scheme == "light" else {"runOnly": ["color-contrast"]}  # all else is the same
         found = Axe().run(page, options={"resultTypes": ["violations"], **rules})
-        serious = [
-            v for v in found.response["violations"] if v["impact"] in ("serious", "critical")
-        ]
-        assert [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in serious] == []
+        faults = found.response["violations"]
+        assert [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in faults] == []
 
 
 def test_the_keyboard_reaches_everything_in_order(opened: Callable[..., Page]) -> None:

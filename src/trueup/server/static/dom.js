@@ -36,12 +36,12 @@ export function choice(legend, options, chosen, onchange) {
   return el("fieldset", { class: "choice" }, el("legend", {}, legend), el("div", {}, buttons));
 }
 
-/** A table in a box that scrolls by itself; columns whose name begins with "#" hold numbers. */
+/** A table in a box that scrolls by itself. A name "#…" is of numbers, "~…" is heard and not seen. */
 export function table(caption, headers, rows) {
   const side = (header) => (header.startsWith("#") ? "number" : null);
-  const head = headers.map((h) => el("th", { scope: "col", class: side(h) }, h.replace("#", "")));
+  const head = headers.map((h) => el("th", { scope: "col", class: side(h) }, h.startsWith("~") ? el("span", { class: "unseen" }, h.slice(1)) : h.replace("#", "")));
   const body = rows.map((row) => el("tr", {}, row.map((cell, i) => el(i ? "td" : "th", { scope: i ? null : "row", class: side(headers[i]) }, cell))));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
     el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
 }
 

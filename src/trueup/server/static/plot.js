@@ -106,6 +106,7 @@ export function drawHistogram(target, axis, view, marked) {
   return draw(target, () => {
     const { at, look } = along(axis, view, target.clientWidth);
     const middle = view.counts.map((_, i) => (at[i] + at[i + 1]) / 2);
+    const isWide = target.clientWidth / view.counts.length > 10; // room for gaps and caps
     const words = view.counts.map((value, i) => {
       const raw = view.raw ? `<br>as measured: ${count(view.raw[i])}` : "";
       return `${escaped(axes.between(axis, view.edges[i], view.edges[i + 1]))}<br><b>${count(value)}</b>, between ${interval(view.low[i], view.high[i])}${raw}`;
@@ -118,13 +119,13 @@ export function drawHistogram(target, axis, view, marked) {
       text: words,
       textposition: "none",
       hovertemplate: "%{text}<extra></extra>",
-      marker: { color: colour("blue"), line: { width: view.counts.length > 100 ? 0 : 1, color: colour("card") } },
+      marker: { color: colour("blue"), line: { width: isWide ? 1 : 0, color: colour("card") } },
       error_y: {
         array: view.counts.map((value, i) => Math.max(view.high[i] - value, 0)),
         arrayminus: view.counts.map((value, i) => Math.max(value - view.low[i], 0)),
         color: colour("orange"),
-        thickness: view.counts.length > 100 ? 1 : 2,
-        width: view.counts.length > 40 ? 0 : 4,
+        thickness: isWide ? 2 : 1,
+        width: isWide ? 4 : 0,
       },
     }];
     if (view.raw) {

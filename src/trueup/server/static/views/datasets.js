@@ -25,7 +25,7 @@ function card(dataset, releases, me) {
     el("p", {}, el("strong", {}, "Protects "), dataset.protects, "."),
     el("div", { class: "budgets" }, budget("Budget of the dataset", dataset), ownBudget(dataset, me)),
     el("h3", {}, "What may be asked"),
-    table("Columns and their cells", ["column", "cells", ...(mayAsk ? [""] : [])], columns),
+    table("Columns and their cells", ["column", "cells", ...(mayAsk ? ["~ask"] : [])], columns),
     el("h3", {}, "Published"),
     releases.length ? table("Releases, free to explore", ["release", "#ε", "when, by whom"], releases.toReversed().map(row)) : el("p", { class: "quiet" }, "Nothing yet."));
 }

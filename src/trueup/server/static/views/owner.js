@@ -48,7 +48,7 @@ function tokens(list, me) {
       entry.revoked ? "revoked" : day(entry.expires),
       entry.revoked || entry.name === me.name ? "" : el("button", { type: "button", class: "plain", "aria-label": `Revoke the token of ${entry.name}`, onclick: () => revoke(entry) }, "Revoke"),
     ]);
-    fill(shown, table("Tokens and their limits", ["name, role", "ε spent, of its limit", "expires", ""], rows));
+    fill(shown, table("Tokens and their limits", ["name, role", "ε spent, of its limit", "expires", "~revoke"], rows));
   }
 
   async function revoke(entry) {
