@@ -29,7 +29,7 @@ from trueup.infer import infer
 from trueup.measure import measure
 from trueup.measurement import Measurement
 from trueup.optimize import Optimized, optimize
-from trueup.plan import Plan, Workload, epsilon_for, error_for, plan
+from trueup.plan import GridPlan, Plan, Workload, epsilon_for, error_for, plan
 from trueup.reconcile import reconcile
 from trueup.release import (
     Estimate,
@@ -56,6 +56,7 @@ __all__ = [
     "Estimate",
     "FileError",
     "Grid",
+    "GridPlan",
     "GridRelease",
     "HaarCounts",
     "HatCounts",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trueup._kernels.hat_tables import hat_tables
-from trueup._kernels.hat_variance import mean_variances, range_variances
+from trueup._kernels.hat_variance import every_cell, mean_variances, range_variances
 
 from .hats_written_out import random_hats
 
@@ -38,3 +38,17 @@ def test_means_of_many_cells_equal_the_mean_of_sampled_ranges():
 
 def test_empty_ranges_have_no_error():
     assert range_variances(hat_tables(9, [3], [1.0]), [4, 9, 5], [4, 9, 2]).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_cell_equals_dense_linear_algebra(seed):
+    hats = random_hats(200 + seed, most=100)
+    wanted = np.diag(hats.covariance())
+    np.testing.assert_allclose(every_cell(hats.tables()), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_every_cell_of_many_is_the_range_of_one_cell():
+    tables = hat_tables(300_001, (16, 288, 5_184), [1.0, 2.0, 3.0])
+    cells = np.random.default_rng(2).integers(0, 300_001, 200)
+    found = every_cell(tables)[cells]
+    np.testing.assert_allclose(found, range_variances(tables, cells, cells + 1), rtol=1e-9)

@@ -138,6 +138,14 @@ def test_the_page_shows_what_the_code_prints():
     assert tu.plan([256, 256], epsilon=1).table() in page
 
 
+def test_in_a_notebook_a_plan_is_a_table():
+    age = tu.Axis.integers("<age>", 0, 39)
+    found = tu.plan([age, 7], 1)
+    page = found._repr_html_()
+    assert page.count("<tr>") == 1 + len(found.strategies)
+    assert "&lt;age&gt;" in page
+
+
 def test_figures_have_four_digits():
     assert [figure(x) for x in (0, 0.5, 99.96, 1234.5)] == ["0", "0.5", "99.96", "1,234"]
 

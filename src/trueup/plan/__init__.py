@@ -25,7 +25,7 @@ from trueup.plan.grids import GridPlan, GridStrategy, plan_grid
 from trueup.plan.hats import best_hats
 from trueup.plan.picture import error_curves
 from trueup.plan.search import best_branching, best_own_levels, best_question, shown_question
-from trueup.plan.table import figure
+from trueup.plan.table import figure, html_table
 from trueup.plan.workload import Figures, Workload, as_workload, default_workload
 
 __all__ = [
@@ -136,13 +136,7 @@ class Plan:
         return error_curves(self._title(), self.lengths(), self.by_length())
 
     def _repr_html_(self) -> str:
-        rows = [line.strip("|").split("|") for line in self.table().split("\n")]
-        cells = [[cell.strip().replace("**", "") for cell in row] for row in rows]
-        head = "".join(f"<th>{cell}</th>" for cell in cells[0])
-        body = "".join(
-            "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells[2:]
-        )
-        return f"<p>{escape(self._title())}</p><table><tr>{head}</tr>{body}</table>{self.picture()}"
+        return f"<p>{escape(self._title())}</p>{html_table(self.table())}{self.picture()}"
 
 
 @overload

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from html import escape
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ from trueup.plan.boxes import best_boxes, mean_energies
 from trueup.plan.figures import figures_of
 from trueup.plan.hats import best_hats
 from trueup.plan.search import best_question
-from trueup.plan.table import figure
+from trueup.plan.table import figure, html_table
 from trueup.plan.workload import Workload, as_workload
 
 Floats = npt.NDArray[np.float64]
@@ -93,6 +94,10 @@ class GridPlan:
             numbers = [s.mean, s.continuous, s.mean**0.5]
             rows.append(f"| {name} | {' | '.join(figure(number) for number in numbers)} |")
         return "\n".join(rows)
+
+    def _repr_html_(self) -> str:
+        title, _, table = str(self).partition("\n\n")
+        return f"<p>{escape(title)}</p>{html_table(table)}"
 
     def __str__(self) -> str:
         sides = " × ".join(f"'{axis.name}' ({axis.size:,})" for axis in self.axes)
