@@ -57,12 +57,11 @@ uvicorn.run(app, port=int(sys.argv[-1]), access_log=False, log_level="warning", 
 """
 HEAD = 'wrk.headers["Authorization"] = "Bearer {token}"\n'
 DISTINCT = """
-local seed = os.time() % 100000
+local n = (os.time() % 10000) * 100003
 request = function()
-  seed = (seed * 1103515245 + 12345) % 2147483648
-  local low = seed % 65000
-  seed = (seed * 1103515245 + 12345) % 2147483648
-  local high = low + 1 + seed % (65536 - low)
+  n = n + 1
+  local low = (n * 7919) % 65000
+  local high = low + 1 + (n * 104729) % (65536 - low)
   return wrk.format("GET", "{path}?low=" .. low .. "&high=" .. high)
 end
 """
@@ -119,7 +118,8 @@ def wrk(url: str, script: str, seconds: int, connections: int) -> tuple[float, f
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
-        words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", file.name]
+        words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s"]
+        words += ["--timeout", "30s", "--latency", "-s", file.name]
         said = subprocess.run([*words, url], capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in said or "Socket errors" in said:
         raise SystemExit(f"The server refused or failed:\n{said}")
