@@ -197,6 +197,33 @@ class TreeErrors:
         found = [np.concatenate(column) for column in zip(*parts, strict=True)]
         return NoiseLaw(found[0], found[1], found[2], self.law)
 
+    def half_widths(self, starts: Ints, stops: Ints, level: float) -> Floats:
+        """The half-width of the interval of each range [start, stop), exact as of its `noise_law`.
+
+        Compiled where the tree is regular and each level was asked at most once: made for a server
+        that is asked for many, and for the same release again and again.
+        """
+        simple = self._coefficients.tree.regular and max(map(len, self.scales)) == 1
+        if not simple or self.pinned:
+            pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+            return half_widths([self.noise_law(((pair, 1.0),)) for pair in pairs], level)
+        from trueup._kernels.range_coefficients import range_classes
+
+        finer = _FINER if self.law == "continuous" else 1
+        scales = np.array([float(one[0]) if one else 1.0 for one in self.scales]) * finer
+        found, room = np.zeros(len(starts)), 64 * len(self.scales)
+        numbers = self._coefficients.numbers
+        c, at, m, used = range_classes(numbers, self.shape.size, starts, stops, room)
+        order = np.argsort(used)
+        for first in range(0, len(order), _TOGETHER):
+            some = order[first : first + _TOGETHER]
+            if used[some[0]] < 0:  # never seen: the room is several times what a range takes
+                raise AssertionError("A range of a regular tree has more classes than expected.")
+            most = max(1, int(used[some[-1]]))
+            rows = c[some, :most] / finer, scales[at[some, :most]], m[some, :most]
+            found[some] = _half_widths(*rows, np.full(len(some), level))
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class HaarErrors:

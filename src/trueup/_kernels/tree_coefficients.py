@@ -47,7 +47,7 @@ class TreeCoefficients:
         [[1.0], [1], [4.0]]
         """
         if self.tree.regular:
-            found = _regular(self.tree, self._numbers, cuts, values)
+            found = _regular(self.tree, self.numbers, cuts, values)
         else:
             found = _irregular(self.tree, cuts, values)
         coefficients, levels, counts = found
@@ -55,11 +55,12 @@ class TreeCoefficients:
         return coefficients[present], levels[present], counts[present]
 
     @cached_property
-    def _numbers(self) -> _Regular:
-        return _Regular(self.tree)
+    def numbers(self) -> Regular:
+        """What is asked again and again of a regular tree, as plain numbers."""
+        return Regular(self.tree)
 
 
-class _Regular:
+class Regular:
     """What is asked again and again of a regular tree, as plain numbers."""
 
     def __init__(self, tree: TreeVariance) -> None:
@@ -84,7 +85,7 @@ class _Regular:
 
 
 def _regular(
-    tree: TreeVariance, known: _Regular, cuts: Sequence[int], values: Sequence[float]
+    tree: TreeVariance, known: Regular, cuts: Sequence[int], values: Sequence[float]
 ) -> Classes:
     size, height = tree.shape.size, tree.shape.height
     # Each cut, and the value that begins there.
@@ -144,7 +145,7 @@ class _Cut(NamedTuple):
 
 
 def _cut_nodes(
-    known: _Regular,
+    known: Regular,
     level: int,
     size: int,
     turns: Sequence[tuple[int, float]],
@@ -187,7 +188,7 @@ def _cut_nodes(
 
 
 def _gathered(
-    known: _Regular, parts: list[tuple[int, float, float]], alone: list[tuple[float, int]]
+    known: Regular, parts: list[tuple[int, float, float]], alone: list[tuple[float, int]]
 ) -> Classes:
     level, factor, number = (np.array(column) for column in zip(*parts, strict=True))
     height = len(known.under)

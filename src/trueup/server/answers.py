@@ -23,7 +23,7 @@ from trueup.linear_errors import HatErrors
 from trueup.release import Estimate, QueryRelease, Release, SortedRelease
 from trueup.release.estimate import check_level
 from trueup.release.intervals import allowing_for_rounding, reaches, share_band
-from trueup.uncertainty import half_widths
+from trueup.uncertainty import TreeErrors, half_widths
 
 Version = Literal["unbiased", "whole"]
 Floats = npt.NDArray[np.float64]
@@ -33,6 +33,7 @@ EXACT = "exact, from the law of the noise"
 OF_UNBIASED = "interval and standard error are those of the unbiased count"
 NEARLY = "from the law of the noise of ranges alike"
 _MOST_WORK = 1 << 23  # cells × laws: what a release of hats takes for exact intervals
+_COMPILED = 8  # ranges at once from which on compiled code is worth its loading
 _MOST_TIMES = 200  # widths and levels that are remembered
 _BARS = 64  # looked at for the bands of a picture
 _PLAIN = 1 << 53  # whole numbers up to here are floats
@@ -67,7 +68,9 @@ class Answering:
         high = low
         if level is not None:
             check_level(level)
-            if exact:
+            if isinstance(own.errors, TreeErrors) and len(starts) >= _COMPILED:
+                reach = own.errors.half_widths(starts, stops, level)
+            elif exact:
                 pairs = zip(starts.tolist(), stops.tolist(), strict=True)
                 reach = half_widths([own.errors.noise_law(((s, 1.0),)) for s in pairs], level)
             else:
