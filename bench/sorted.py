@@ -1,6 +1,6 @@
 """Sorted counts: squared and absolute error of the paper's estimators and of YoungCounts.
 
-Run: python bench/sorted.py [--data DIR] [--draws 50] [--groups 300 3000 30000] [--quick] [--sizes]
+Run: python bench/sorted.py [--data DIR] [--draws 50] [--groups 300 3000 10000] [--quick] [--sizes]
 
 DIR holds .npy vectors of counts, in folders or not. One that is stored in rising or falling order
 is a frequency list or a degree sequence; any other is a histogram whose cells are taken as groups.
@@ -53,7 +53,7 @@ class Input:
 
     def draws(self, least: int) -> int:
         """More draws of few groups."""
-        return least * (min(max(10_000 // len(self.counts), 1), 4) if self.kind == "made up" else 1)
+        return least * (min(max(12_000 // len(self.counts), 1), 4) if self.kind == "made up" else 1)
 
 
 def families(groups: int) -> Iterator[tuple[str, Ints]]:
@@ -217,7 +217,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder of .npy vectors")
     parser.add_argument("--draws", type=int, default=50)
-    parser.add_argument("--groups", type=int, nargs="*", default=[300, 3_000, 30_000])
+    parser.add_argument("--groups", type=int, nargs="*", default=[300, 3_000, 10_000])
     parser.add_argument("--quick", action="store_true", help="10 draws, up to 3,000 groups")
     parser.add_argument("--sizes", action="store_true", help="time and memory only")
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)

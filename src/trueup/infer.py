@@ -319,17 +319,18 @@ def _young(
 
     scale = measurement.block_scales[0]
     transcript = question.transcript(measurement.noisy)
-    counts = fit(transcript, question.groups, float(scale))
-    if not (wish.integers or wish.graphical):
-        return SortedRelease(counts, scale, about, None, transcript)
+    nearest = fit(transcript, question.groups, float(scale))
+    shown: npt.NDArray[Any] = fit(transcript, question.groups, float(scale), likely=True)
+    words = "likely counts"
     if wish.graphical:
         from trueup._kernels.graphical import nearest_graphical
 
-        shown = nearest_graphical(counts[::-1].copy())[::-1].copy()
-    else:
-        shown = whole_numbers(counts)
-    words = wish.words if wish.graphical else "non-negative whole numbers"
-    return SortedRelease(shown, scale, {**about, "inferred": words}, counts, transcript)
+        words = wish.words
+        shown = nearest_graphical(shown[::-1].copy())[::-1].copy()
+    elif wish.integers:
+        words = "non-negative whole numbers"
+        shown = whole_numbers(shown)
+    return SortedRelease(shown, scale, {**about, "inferred": words}, nearest, transcript)
 
 
 def _regular_cells(measurement: Measurement, question: TreeCounts) -> Floats:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
 from trueup._kernels.isotonic import isotonic
+from trueup._kernels.likely_rows import likely_rows
 from trueup._kernels.transcript import Transcript
 
 Ints = npt.NDArray[np.int64]
@@ -226,8 +227,12 @@ def _ends(
         ends[row] = max(end, floor)
 
 
-def fit(transcript: Transcript, groups: int, b: float) -> Floats:
-    """The counts in rising order; real numbers, none below zero."""
+def fit(transcript: Transcript, groups: int, b: float, likely: bool = False) -> Floats:
+    """The counts in rising order; real numbers, none below zero.
+
+    Rows are the nearest in squares, or what is `likely`: their means, given steps like those of
+    their neighbours. Corners are those of the nearest.
+    """
     fitted = np.zeros(groups)
     taken, own = 0, 0  # answers used; the first row that is the next row stretch's own
     parts = transcript.stretches
@@ -238,6 +243,8 @@ def fit(transcript: Transcript, groups: int, b: float) -> Floats:
         part = fitted[own : rows.stop]
         _rising(noisy[own - rows.start :], part)
         if number + 1 == len(parts):
+            if likely:
+                part[:] = likely_rows(noisy[own - rows.start :], part, b)
             part += rows.base
             break
         edges = parts[number + 1].edges
@@ -254,6 +261,8 @@ def fit(transcript: Transcript, groups: int, b: float) -> Floats:
         best, whole = _first_corner(part, rows.base, edges, means, held, most, room)
         held[:whole] = most
         floor = float(edges[whole]) if whole < strips else 0.0
+        if likely:
+            part[:] = likely_rows(noisy[own - rows.start :], part, b)
         part += rows.base
         if best < strips:
             np.minimum(part, float(edges[best]), out=part)
