@@ -246,7 +246,10 @@ def test_killed_between_charge_and_answer_then_restarted(
     with process(path, STUCK) as (url, running):
         said = httpx.post(f"{url}/api/v1/datasets/trips/measure", timeout=60, **sent)
         assert said.status_code == 202
-        assert (tmp_path / "stuck").exists()
+        until = time.monotonic() + 60
+        while not (tmp_path / "stuck").exists():  # charged already, and not drawn yet
+            assert time.monotonic() < until
+            time.sleep(0.01)
         running.kill()
         running.wait()
     (charge,) = ledger.history()
@@ -254,7 +257,7 @@ def test_killed_between_charge_and_answer_then_restarted(
     with process(path) as (url, _):
         # Looking at the job is enough to have it taken up again.
         job = said.json()["url"]
-        for _ in range(200):
+        for _ in range(1200):
             state = httpx.get(url + job, headers=sent["headers"], timeout=60).json()["state"]
             if state == "done":
                 break
@@ -290,7 +293,7 @@ def test_two_hundred_clients_race_and_spend_exactly_the_limit(
                 said = await client.post(f"{url}/api/v1/datasets/trips/measure", **sent)
             except httpx.TransportError:
                 continue
-            if said.status_code not in (202, 429):
+            if said.status_code not in (202, 408, 429):  # not yet; slow to send; too many at once
                 return who, said
             await asyncio.sleep(0.2)
 

@@ -146,6 +146,7 @@ async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask
     charge = None
     while charge is None:
         run = asyncio.wrap_future(parts.runs.begin(wanted))
+        run.add_done_callback(_looked_at)
         await asyncio.wait([run], timeout=max(limit - time.time(), _LOOK))
         if run.done():
             run.result()  # raises what was refused before it was charged
@@ -153,6 +154,12 @@ async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask
         if charge is None:
             await asyncio.sleep(_LOOK)
     return await _at_its_deadline(parts, table, charge, limit)
+
+
+def _looked_at(run: asyncio.Future[None]) -> None:
+    """A run that was not waited for to its end: asyncio would log its error as never seen."""
+    if not run.cancelled():
+        run.exception()
 
 
 def _wanted(parts: Served, table: Table, who: Holder, key: str, body: Ask) -> Wanted:
