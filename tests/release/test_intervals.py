@@ -45,6 +45,17 @@ def test_two_of_many_like_ranges_tell_how_far_all_reach(width: int) -> None:
     assert few == pytest.approx(many, rel=0.005)
 
 
+@pytest.mark.parametrize("name", ["the paper's tree", "best tree, ragged", "cells alone"])
+def test_many_intervals_at_once_are_those_of_one_by_one(name: str) -> None:
+    release = release_of(QUESTIONS[name])
+    cuts = np.random.default_rng(1).integers(0, release.axis.size + 1, (2, 1100))
+    starts, stops = np.sort(cuts, axis=0)
+    low, high = release.intervals(starts, stops, 0.95, simultaneous=False)
+    for i in (0, 7, 500, 999, 1000, 1099):
+        one = release.between(int(starts[i]), int(stops[i])).interval(0.95)
+        assert (low[i], high[i]) == pytest.approx(one, rel=1e-4, abs=1e-6)
+
+
 def test_no_noise_reaches_nowhere() -> None:
     release = release_of(tu.UnitCounts(4))
     nothing = np.zeros(3, np.int64)
