@@ -81,6 +81,7 @@ def write_config(
     server: str = "",
     rows: Any = None,
     deadline: float = 0.15,
+    patience: float = 60,
 ) -> Path:
     """A configuration and the tables that it names."""
     pq.write_table(trips() if rows is None else rows, folder / "trips.parquet")
@@ -88,7 +89,7 @@ def write_config(
     pq.write_table(pa.table({"src": ends[:, 0], "dst": ends[:, 1]}), folder / "edges.parquet")
     path = folder / "trueup.toml"
     text = DATASETS.format(limit=limit)
-    usual = f"port = 0\ndeadline = {deadline}\npatience = 1.0\nwarm = false"
+    usual = f"port = 0\ndeadline = {deadline}\npatience = {patience}\nwarm = false"
     path.write_text(f"[server]\n{usual}\n{server}\n{text}")
     return path
 
@@ -182,7 +183,7 @@ def config_of() -> Callable[..., Path]:
     return write_config
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def serving_in() -> Callable[..., Any]:
     """Servers in folders of a test's own choice, with rows of its own."""
 

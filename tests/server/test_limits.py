@@ -5,10 +5,19 @@ from __future__ import annotations
 import logging
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, serving_in: Callable[..., Any]
+) -> Iterator[Any]:
+    """A server that soon loses its patience."""
+    with serving_in(tmp_path_factory.mktemp("impatient"), patience=1.0) as found:
+        yield found
 
 
 def raw(server: Any, data: bytes) -> bytes:
@@ -168,7 +177,7 @@ def test_many_connections_are_let_go(serving: Any) -> None:
 
 
 def test_too_many_requests_at_once_are_told_so(serving: Any) -> None:
-    server = serving(server="most_requests = 1")
+    server = serving(server="most_requests = 1", patience=1.0)
     port = int(server.url.rsplit(":", 1)[1])
     with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
         wire.sendall(
