@@ -265,7 +265,8 @@ def fit(transcript: Transcript, groups: int, b: float, likely: bool = False) -> 
             part[:] = likely_rows(noisy[own - rows.start :], part, b)
         part += rows.base
         if best < strips:
-            np.minimum(part, float(edges[best]), out=part)
+            # Within the strip where the corner lies, rows know better than its edge where they end.
+            np.minimum(part, float(edges[best + 1]), out=part)
         after = parts[number + 2]
         ahead = transcript.noisy[taken : taken + after.stop - after.start]
         own = int(_second_corner(ahead, after.start, groups, edges, held, b))
