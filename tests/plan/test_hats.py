@@ -51,3 +51,9 @@ def test_hats_are_left_out_where_they_do_not_pay_or_take_long(size, workload):
     assert best_hats(as_axis(size), workload) is None
     names = [strategy.name for strategy in tu.plan(size, 1, workload).strategies]
     assert "hats" not in names
+
+
+def test_labels_have_no_hats():
+    many = tu.Axis.categories("name", [f"n{i}" for i in range(60)])
+    assert best_hats(many, tu.Workload.all_ranges()) is None
+    assert isinstance(tu.plan(many, 1).best, tu.TreeCounts)

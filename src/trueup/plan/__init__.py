@@ -237,7 +237,7 @@ def _questions(
             own = best_own_levels(axis, workload)
             found.append(("the axis's own levels, best shares", own, True))
     found.append(("best tree", best_question(axis, workload), True))
-    hats = None if isinstance(axis.cells, HierarchyCells) else best_hats(axis, workload)
+    hats = best_hats(axis, workload)
     if hats is not None:
         found.append(("hats", hats, True))
     if nonnegative:

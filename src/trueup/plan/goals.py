@@ -13,7 +13,6 @@ import numpy as np
 from trueup.ask import HatCounts, Neighbours, TreeCounts, UnitCounts, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
-from trueup.axis.labels import HierarchyCells
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
@@ -112,7 +111,7 @@ class _Goal:
         chosen.check(axis)
         starts, stops, _ = chosen.sample(axis, _SAMPLED)
         candidates = []
-        hats = None if isinstance(axis.cells, HierarchyCells) else best_hats(axis, chosen)
+        hats = best_hats(axis, chosen)
         for question in (UnitCounts(axis), best_question(axis, chosen), hats):
             if question is None:
                 continue

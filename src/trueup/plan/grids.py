@@ -163,7 +163,7 @@ def _questions(
     hats: list[Factor] = []
     for axis, workload in zip(axes, workloads, strict=True):
         trees.append(TreeCounts(axis) if _own_levels(axis) else best_question(axis, workload))
-        wide = None if _labels(axis) else best_hats(axis, workload)
+        wide = best_hats(axis, workload)
         hats.append(wide if wide is not None else UnitCounts(axis))
     best: list[Factor] = []
     for number, workload in enumerate(workloads):

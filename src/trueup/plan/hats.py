@@ -17,6 +17,7 @@ from trueup.ask import HatCounts
 from trueup.ask.hats import strides_for
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
+from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors
 from trueup.plan.workload import Workload
@@ -132,11 +133,12 @@ def best_hats(axis: Axis, workload: Workload) -> HatCounts | None:
     strides for the whole axis and for the longest range wanted, fewer levels and more, with and
     without the hats on the ends; then moves each ratio of strides, and each share.
 
-    Not worth a look: few cells, or ranges of a few cells, which the cells alone answer best; and
-    strides so short that thousands of them cover the axis, whose errors take long to work out.
+    Not worth a look: labels, whose neighbours mean nothing; few cells, or ranges of a few cells,
+    which the cells alone answer best; and strides so short that hundreds of them cover the axis,
+    whose errors take long to work out.
     """
     size = axis.size
-    if size < _FEWEST:
+    if size < _FEWEST or isinstance(axis.cells, (CategoryCells, HierarchyCells)):
         return None
     if workload.kind == "ranges":
         return HatCounts(axis)
