@@ -8,8 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from sybil import Example, Sybil
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.markdown import CodeBlockParser
+
+_run = PythonEvaluator()
 
 
 def _into_a_fresh_directory(namespace: dict[str, Any]) -> None:
@@ -23,8 +26,18 @@ def _back(namespace: dict[str, Any]) -> None:
     shutil.rmtree(namespace["_fresh"])
 
 
+def _after_those_above(example: Example) -> None:
+    """A snippet, once those above it on its page have run: another worker may have had them."""
+    ran = example.namespace.setdefault("_ran", set())
+    for above in example.document:
+        if above.start < example.start and above.start not in ran:
+            above.evaluate()
+    ran.add(example.start)
+    _run(example)
+
+
 pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser(), SkipParser()],
+    parsers=[CodeBlockParser("python", _after_those_above)],
     patterns=["README.md", "docs/*.md"],
     setup=_into_a_fresh_directory,
     teardown=_back,
