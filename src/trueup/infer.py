@@ -179,10 +179,10 @@ def _cells(measurement: Measurement, errors: RangeErrors) -> Floats:
         return np.asarray(measurement.noisy, np.float64)
     if question.radices and question.size >= _MANY_CELLS:
         return _regular_cells(measurement, question)
-    from trueup._kernels.tree import fit
+    from trueup._kernels.levels import fit_by_levels
 
     noisy, weights = node_values(measurement)
-    fitted = fit(question.shape.first, noisy, weights)
+    fitted = fit_by_levels(question.shape.first, noisy, weights)
     return fitted[len(fitted) - question.shape.size :]
 
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from trueup._kernels import levels, tree
 from trueup._kernels.shape import Shape
-from trueup._kernels.tree import fit
+
+
+@pytest.fixture(params=[tree.fit, levels.fit_by_levels], ids=["compiled", "by levels"])
+def fit(request):
+    return request.param
 
 
 def membership(shape):
@@ -40,7 +45,7 @@ def shapes(rng):
             yield Shape.irregular(size, [*levels, np.arange(size)])
 
 
-def test_the_fit_is_dense_weighted_least_squares():
+def test_the_fit_is_dense_weighted_least_squares(fit):
     rng = np.random.default_rng(1)
     for shape in shapes(rng):
         matrix = membership(shape)
@@ -52,7 +57,7 @@ def test_the_fit_is_dense_weighted_least_squares():
             assert off <= 1e-9 * np.abs(np.cumsum(expected[-shape.size :])).max()
 
 
-def test_nodes_that_were_not_asked_do_not_count():
+def test_nodes_that_were_not_asked_do_not_count(fit):
     rng = np.random.default_rng(2)
     for shape in shapes(rng):
         matrix = membership(shape)
@@ -67,7 +72,7 @@ def test_nodes_that_were_not_asked_do_not_count():
         np.testing.assert_allclose(again, found, rtol=0, atol=1e-6)
 
 
-def test_children_sum_to_parent():
+def test_children_sum_to_parent(fit):
     rng = np.random.default_rng(3)
     for shape in shapes(rng):
         noisy = rng.normal(0, 1e6, shape.level_starts[-1])
@@ -75,7 +80,7 @@ def test_children_sum_to_parent():
         np.testing.assert_allclose(found, membership(shape) @ found[-shape.size :], atol=1e-6)
 
 
-def test_consistent_counts_stay_as_they_are():
+def test_consistent_counts_stay_as_they_are(fit):
     rng = np.random.default_rng(4)
     for shape in shapes(rng):
         truth = membership(shape) @ rng.integers(0, 1000, shape.size)
@@ -83,7 +88,7 @@ def test_consistent_counts_stay_as_they_are():
         np.testing.assert_allclose(found, truth, rtol=1e-12, atol=1e-9)
 
 
-def test_the_paper_s_recurrence_is_the_case_of_equal_weights():
+def test_the_paper_s_recurrence_is_the_case_of_equal_weights(fit):
     # §4.1: z[v] = ((k^l − k^(l−1)) h̃[v] + (k^(l−1) − 1) Σ z[u]) / (k^l − 1), then from the root
     # h̄[v] = z[v] + (h̄[u] − Σ z[w]) / k, with l the height of v (leaves 1) and u its parent.
     rng = np.random.default_rng(5)
@@ -106,7 +111,7 @@ def test_the_paper_s_recurrence_is_the_case_of_equal_weights():
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
-def test_weights_of_any_size_are_only_relative(scale):
+def test_weights_of_any_size_are_only_relative(scale, fit):
     rng = np.random.default_rng(6)
     shape = Shape.regular(27, (3, 3, 3))
     noisy, weights = rng.normal(0, 9, 40), rng.uniform(1, 2, 40)
