@@ -62,4 +62,8 @@ def test_the_picture_says_what_was_paid_and_whom_it_protects(question):
 def test_negative_and_empty_counts_can_be_drawn():
     for counts in ([-5, -3], [0, 0], [-(2**40), 2**40]):
         m = tu.Measurement(tu.UnitCounts(2), counts, 1)
-        ET.fromstring(tu.infer(m)._repr_html_())
+        page = ET.fromstring(tu.infer(m)._repr_html_())
+        drawn = [part.attrib for part in page.iter() if part.tag.endswith("rect")]
+        assert drawn
+        for part in drawn:
+            assert float(part.get("height", "0").rstrip("%")) >= 0
