@@ -244,15 +244,15 @@ def test_sets_that_share_a_cell_are_refused():
             YoungCounts(8, asked=wrong)
 
 
-@pytest.mark.parametrize("spent", [1, 5])
-def test_an_audit_proves_no_more_than_is_claimed(spent):
+@pytest.mark.parametrize(("claimed", "spent"), [(1, 1), (1, 5), ("1/10", "1/10"), ("1/10", 1)])
+def test_an_audit_proves_no_more_than_is_claimed(claimed, spent):
     def outputs(counts):
         m = tu.measure(counts, YoungCounts(GROUPS), epsilon=spent)
         rows = m.noisy[:4].astype(float)
         return [*rows, float(m.noisy.sum()), float(len(m.noisy)), float(m.noisy[-1])]
 
-    found = audit(outputs, [1] * 50 + [4], [1] * 50 + [5], epsilon=1, draws=2000)
-    assert found.passed == (spent == 1), str(found)
+    found = audit(outputs, [1] * 50 + [4], [1] * 50 + [5], epsilon=claimed, draws=2000)
+    assert found.passed == (spent == claimed), str(found)
 
 
 # ---- the question knows what it asked
