@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import anyio._backends._asyncio  # noqa: F401  not first in a thread: see test_fuzz.py
 import httpx
 import numpy as np
 import pyarrow as pa

@@ -64,7 +64,10 @@ def serve(config: Config, settings: Settings | None = None) -> None:
         raise InputError("A server needs a configuration file.")
     if settings.workers == 1:
         log_to_stderr()
-        uvicorn.Server(configured(settings, create_app(config))).run()
+        try:
+            uvicorn.Server(configured(settings, create_app(config))).run()
+        finally:  # the stream may be gone before this process is
+            logging.getLogger("trueup.server").handlers.clear()
         return
     os.environ[_CONFIG] = str(Path(config.path).absolute())
     create_app(config)  # what is wrong with the configuration is said once, before any process
