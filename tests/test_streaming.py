@@ -65,6 +65,14 @@ def test_without_noise_the_counts_come_back() -> None:
         assert np.abs(found.counts() - counts).max() < 1e-6
 
 
+def test_a_negative_count_is_found_by_any_thread() -> None:
+    for at in (0, 4_999, 5_000, 9_999):
+        counts = np.ones(10_000, np.int64)
+        counts[at] = -1
+        with pytest.raises(InputError, match="negative"):
+            tu.release(counts, tu.UnitCounts(10_000), 1, threads=2)
+
+
 @pytest.mark.parametrize(
     "question", [tu.SortedCounts(4), tu.CountQueries(4, {"all": slice(None), "last": [3]})]
 )

@@ -96,7 +96,7 @@ def _prefix(
     from trueup._kernels.laplace import sample_into
     from trueup._kernels.laplace_tables import Tables, checked_scale, tables
 
-    cells = np.ascontiguousarray(unit_counts(counts, size))
+    cells = np.ascontiguousarray(unit_counts(counts, size, threads=threads))
     # Tables first: a scale that is refused is refused before any noise is drawn.
     laws: dict[int | None, Tables] = {
         level: tables(checked_scale(scale)) for level, scale in scales.items()

@@ -102,6 +102,40 @@ def complete(
 
 
 @compiled
+def decide(
+    prefixes: NDArray[np.uint16],
+    outcomes: NDArray[np.uint16],
+    unused: int,
+    boundaries: NDArray[np.uint64],
+    rest: int,
+    undecided: NDArray[np.int64],
+    reserve: NDArray[np.uint64],
+    used: int,
+    chosen: NDArray[np.int16],
+    tied_at: NDArray[np.int64],
+    tied_word: NDArray[np.uint64],
+) -> tuple[int, int, int, int]:
+    """`look_up`, then `complete`: (fours undecided, fours done, used, ties met).
+
+    One call, because a thread that comes back from one may have to wait for another thread.
+    """
+    count = look_up(prefixes, outcomes, chosen, undecided)
+    done, used, ties = complete(
+        prefixes,
+        unused,
+        boundaries,
+        rest,
+        undecided[:count],
+        reserve,
+        used,
+        chosen,
+        tied_at,
+        tied_word,
+    )
+    return count, done, used, ties
+
+
+@compiled
 def add_top(values: NDArray[np.int64], top: NDArray[np.int16], lowest: int) -> None:
     """Adds the top part where it is all there is."""
     for i in range(values.size):
@@ -190,27 +224,21 @@ def _draw_parts(
     far: dict[int, int] = {}
     for part, draws, chosen in zip(law.parts, prefixes, space.chosen, strict=False):
         chosen = chosen[: draws.size]
-        undecided = space.undecided[: look_up(draws, part.outcomes, chosen, space.undecided)]
-        while undecided.size:
-            if used + 4 > words.size:
-                bits(reserve)
-                used = 0
-            done, used, ties = complete(
-                draws,
-                16 - part.prefix,
-                part.boundaries,
-                part.word - part.prefix,
-                undecided,
-                words,
-                used,
-                chosen,
-                space.tied_at,
-                space.tied_word,
-            )
-            undecided = undecided[done:]
+        given = (16 - part.prefix, part.boundaries, part.word - part.prefix)
+        kept = (chosen, space.tied_at, space.tied_word)
+        count, done, used, ties = decide(
+            draws, part.outcomes, *given, space.undecided, words, used, *kept
+        )
+        undecided = space.undecided[done:count]
+        while ties or undecided.size:
             for tie in range(ties):
                 word, at = int(space.tied_word[tie]), int(space.tied_at[tie])
                 _settle(part, word, at, chosen, far, bits)
+            if used + 4 > words.size:
+                bits(reserve)
+                used = 0
+            done, used, ties = complete(draws, *given, undecided, words, used, *kept)
+            undecided = undecided[done:]
     return far
 
 

@@ -114,7 +114,7 @@ def even_radices(size: int, branching: int) -> tuple[int, ...]:
     return (branching,) * height
 
 
-def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False) -> Ints:
+def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False, threads: int = 1) -> Ints:
     """The counts as int64, refused unless whole, non-negative, of the right length and sum."""
     try:
         array = np.asarray(counts)
@@ -137,10 +137,20 @@ def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False) -> Ints
         return np.zeros(0, np.int64)
     # Read as unsigned, a negative count is larger than any other: one pass finds both ends. The
     # largest settles the sum, nearly always, in a fraction of the time of adding up floats.
-    largest = int(array.view(array.dtype.str.replace("i", "u")).max())
+    largest = _largest(array.view(array.dtype.str.replace("i", "u")), threads)
     if array.dtype.kind == "i" and largest > np.iinfo(array.dtype).max:
         raise InputError("Counts must not be negative.")
     most = largest * array.size
     if most >= _MOST_RECORDS and float(array.sum(dtype=np.float64)) >= _MOST_RECORDS:
         raise InputError("The counts add up to more than 2^62 records.")
     return array.astype(np.int64, copy=False)
+
+
+def _largest(array: npt.NDArray[Any], threads: int) -> int:
+    """The largest element, sought in so many threads."""
+    if threads == 1 or array.size < threads:
+        return int(array.max())
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        return max(int(part) for part in pool.map(np.max, np.array_split(array, threads)))
