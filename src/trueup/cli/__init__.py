@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from trueup.cli import answers, checks, ledgers, serving, spending
+from trueup.cli import answers, checks, ledgers, planning, serving, spending
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
 
 CODES = {BudgetError: 3, LedgerError: 4, FileError: 5}
@@ -25,7 +25,7 @@ app.command("query")(answers.query_command)
 app.command("quantile")(answers.quantile_command)
 app.command("show")(answers.show_command)
 app.command("plot")(answers.plot_command)
-app.command("plan")(spending.plan_command)
+app.command("plan")(planning.plan_command)
 app.command("measure")(spending.measure_command)
 app.command("combine")(answers.combine_command)
 app.command("audit")(checks.audit_command)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+import typer
 
 from trueup.ask import (
     Grid,
@@ -22,6 +24,11 @@ from trueup.axis import Axis
 from trueup.cli import axes
 from trueup.config import Dataset
 from trueup.errors import InputError
+
+Epsilon = Annotated[
+    str | None,
+    typer.Option("--epsilon", envvar="TRUEUP_EPSILON", help="The cost, such as 0.1 or 1/10."),
+]
 
 
 def missing(option: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,34 +19,9 @@ from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.axis.numbers import IntegerCells
 from trueup.errors import InputError
 
-Column = Annotated[str | None, typer.Option("--column", help="The column to count.")]
 Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="The column to count; of a declared dataset, several."),
-]
-Range = Annotated[
-    tuple[float, float] | None,
-    typer.Option("--range", help="Equal bins over [LOW, HIGH), with --bins.", metavar="LOW HIGH"),
-]
-Bins = Annotated[int | None, typer.Option("--bins", help="How many equal bins.")]
-Integers = Annotated[
-    tuple[int, int] | None,
-    typer.Option("--integers", help="Whole numbers, both ends included.", metavar="FIRST LAST"),
-]
-Edges = Annotated[str | None, typer.Option("--edges", help="Bins between edges: 0,10,25,100.")]
-Categories = Annotated[str | None, typer.Option("--categories", help="Labels: A,B,C,D,F.")]
-Dates = Annotated[
-    tuple[str, str] | None,
-    typer.Option("--dates", help="Dates, both ends included.", metavar="FIRST LAST"),
-]
-Every = Annotated[
-    str, typer.Option("--every", help="With --dates: minute, hour, day, week or month.")
-]
-Ipv4 = Annotated[str | None, typer.Option("--ipv4", help="A network, such as 10.0.0.0/8.")]
-Prefix = Annotated[int, typer.Option("--prefix", help="With --ipv4: the cells' prefix length.")]
-Hierarchy = Annotated[
-    Path | None,
-    typer.Option("--hierarchy", help="A JSON file: nested labels, or a list of paths."),
 ]
 
 
@@ -51,17 +29,46 @@ Hierarchy = Annotated[
 class AxisOptions:
     """The axis options of one call."""
 
-    column: str | None
-    range: tuple[float, float] | None
-    bins: int | None
-    integers: tuple[int, int] | None
-    edges: str | None
-    categories: str | None
-    dates: tuple[str, str] | None
-    every: str
-    ipv4: str | None
-    prefix: int
-    hierarchy: Path | None
+    column: Annotated[str | None, typer.Option("--column", help="The column to count.")] = None
+    range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            "--range", help="Equal bins over [LOW, HIGH), with --bins.", metavar="LOW HIGH"
+        ),
+    ] = None
+    bins: Annotated[int | None, typer.Option("--bins", help="How many equal bins.")] = None
+    integers: Annotated[
+        tuple[int, int] | None,
+        typer.Option("--integers", help="Whole numbers, both ends included.", metavar="FIRST LAST"),
+    ] = None
+    edges: Annotated[
+        str | None, typer.Option("--edges", help="Bins between edges: 0,10,25,100.")
+    ] = None
+    categories: Annotated[str | None, typer.Option("--categories", help="Labels: A,B,C,D,F.")] = (
+        None
+    )
+    dates: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--dates", help="Dates, both ends included.", metavar="FIRST LAST"),
+    ] = None
+    every: Annotated[
+        str, typer.Option("--every", help="With --dates: minute, hour, day, week or month.")
+    ] = "day"
+    ipv4: Annotated[str | None, typer.Option("--ipv4", help="A network, such as 10.0.0.0/8.")] = (
+        None
+    )
+    prefix: Annotated[
+        int, typer.Option("--prefix", help="With --ipv4: the cells' prefix length.")
+    ] = 16
+    hierarchy: Annotated[
+        Path | None,
+        typer.Option("--hierarchy", help="A JSON file: nested labels, or a list of paths."),
+    ] = None
+
+    @property
+    def of_the_owner(self) -> tuple[object, ...]:
+        """What only the owner of a table declares, never somebody who asks his server."""
+        return self.edges, self.categories, self.dates, self.ipv4, self.hierarchy
 
     def axis(self) -> Axis | None:
         """The axis that was declared; None if no kind was given."""
@@ -97,6 +104,32 @@ class AxisOptions:
         if self.hierarchy is not None:
             return Axis.hierarchy(name, read_json(self.hierarchy))
         return None
+
+
+NOTHING = AxisOptions()
+
+
+def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with an option for each field of AxisOptions in place of its `declared`.
+
+    Typer reads options from a signature; this way the axis has one for all commands. A command
+    that has `columns` of its own gets no single column.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    own = signature.parameters
+    names = [f.name for f in fields(AxisOptions) if f.name != "column" or "columns" not in own]
+    options = inspect.signature(AxisOptions, eval_str=True).parameters
+    listed: list[inspect.Parameter] = []
+    for name, parameter in own.items():
+        listed += [options[n] for n in names] if name == "declared" else [parameter]
+
+    @functools.wraps(command)
+    def spelled(**given: Any) -> None:
+        declared = AxisOptions(**{name: given.pop(name) for name in names})
+        command(declared=declared, **given)
+
+    spelled.__signature__ = signature.replace(parameters=listed)  # type: ignore[attr-defined]
+    return spelled
 
 
 def read_json(path: Path) -> Any:

@@ -1,9 +1,8 @@
-"""Commands that plan a measurement and pay for it."""
+"""The command that measures, and pays for it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +10,8 @@ import typer
 
 from trueup.ask import Neighbours, check_neighbours
 from trueup.cli import axes, remote
-from trueup.cli.asking import Asked, expected_errors, missing, question_of
-from trueup.cli.output import AsJson, confirm, emit, number, say, table, waiting
+from trueup.cli.asking import Asked, Epsilon, expected_errors, missing, question_of
+from trueup.cli.output import AsJson, confirm, emit, number, say, waiting
 from trueup.config import Dataset, read_config
 from trueup.epsilon import positive
 from trueup.errors import InputError
@@ -20,10 +19,6 @@ from trueup.errors import InputError
 if TYPE_CHECKING:
     from trueup.owner import Owner
 
-Epsilon = Annotated[
-    str | None,
-    typer.Option("--epsilon", envvar="TRUEUP_EPSILON", help="The cost, such as 0.1 or 1/10."),
-]
 Config = Annotated[
     Path | None,
     typer.Option("--config", envvar="TRUEUP_CONFIG", help="Instead of ./trueup.toml."),
@@ -96,6 +91,7 @@ def _door(source: str, dataset: Dataset | None, given: dict[str, Any]) -> Door:
     )
 
 
+@axes.spelled_out
 def measure_command(
     source: Annotated[
         str,
@@ -119,16 +115,7 @@ def measure_command(
         str | None, typer.Option("--table", help="The table, in a database file or server.")
     ] = None,
     columns: axes.Columns = None,
-    span: axes.Range = None,
-    bins: axes.Bins = None,
-    integers: axes.Integers = None,
-    edges: axes.Edges = None,
-    categories: axes.Categories = None,
-    dates: axes.Dates = None,
-    every: axes.Every = "day",
-    ipv4: axes.Ipv4 = None,
-    prefix: axes.Prefix = 16,
-    hierarchy: axes.Hierarchy = None,
+    declared: axes.AxisOptions = axes.NOTHING,
     branching: Annotated[
         int | None, typer.Option("--branching", help="The paper's tree of this fan-out.")
     ] = None,
@@ -181,15 +168,16 @@ def measure_command(
     if source.startswith(("http://", "https://")):
         if columns and column is None:
             raise InputError("A server counts one column at a time: give --column once.")
-        at_home = (ledger, limit, anchor, table, unit, branching, edges, categories, dates, ipv4)
-        if any(given is not None for given in (*at_home, hierarchy, by, groups, degrees, nodes)):
+        at_home = (ledger, limit, anchor, table, unit, branching, by, groups, degrees, nodes)
+        if any(given is not None for given in (*at_home, *declared.of_the_owner)):
             raise InputError(
                 "A server's owner declares its tables: give --column, --range and --bins, or "
                 "--integers, within a declared axis; --strategy, --where, --key and --token."
             )
-        whole = None if integers is None else (integers[0], integers[1] + 1)
+        whole = declared.integers and (declared.integers[0], declared.integers[1] + 1)
         price = epsilon if epsilon is not None else missing("--epsilon")
-        part = remote.Part(column, span or whole, bins, price, strategy or "best", where)
+        span = declared.range or whole
+        part = remote.Part(column, span, declared.bins, price, strategy or "best", where)
         remote.measure(source, token, part, output, key, yes, as_json)
         return
     dataset = read_config(config).datasets.get(source)
@@ -207,9 +195,7 @@ def measure_command(
             "neighbours": check_neighbours(neighbours),
         },
     )
-    options = axes.AxisOptions(
-        column, span, bins, integers, edges, categories, dates, every, ipv4, prefix, hierarchy
-    )
+    options = replace(declared, column=column)
     asked = Asked(branching, strategy, cost)
     if columns and column is None:
         question = asked.grid(columns, options, dataset)
@@ -252,87 +238,3 @@ def _ends(degrees: str | None) -> tuple[str, str] | None:
     if len(parts) != 2 or not all(parts):
         raise InputError(f"--degrees names two columns, such as src,dst, got {degrees!r}.")
     return parts[0], parts[1]
-
-
-def plan_command(
-    column: axes.Column = None,
-    span: axes.Range = None,
-    bins: axes.Bins = None,
-    integers: axes.Integers = None,
-    edges: axes.Edges = None,
-    categories: axes.Categories = None,
-    dates: axes.Dates = None,
-    every: axes.Every = "day",
-    ipv4: axes.Ipv4 = None,
-    prefix: axes.Prefix = 16,
-    hierarchy: axes.Hierarchy = None,
-    epsilon: Epsilon = None,
-    workload: Annotated[
-        str,
-        typer.Option("--workload", help="What will be asked: ranges, prefixes, lengths or cells."),
-    ] = "ranges",
-    nonnegative: Annotated[
-        bool, typer.Option("--nonnegative", help="The best if counts are shown non-negative.")
-    ] = False,
-    within: Annotated[
-        float | None, typer.Option("--within", help="A goal: errors within this many counts …")
-    ] = None,
-    level: Annotated[float, typer.Option("--level", help="… this often.")] = 0.95,
-    as_json: AsJson = False,
-) -> None:
-    """Compare questions by their exact error before spending; or say what epsilon a goal needs."""
-    from trueup.plan import epsilon_for, error_for, plan
-
-    options = axes.AxisOptions(
-        column, span, bins, integers, edges, categories, dates, every, ipv4, prefix, hierarchy
-    )
-    axis = options.axis()
-    if axis is None:
-        raise InputError(
-            "Declare the axis: --integers, --range and --bins, --edges, --dates, --categories, "
-            "--ipv4 or --hierarchy."
-        )
-    known = {
-        "ranges": "all ranges",
-        "prefixes": "prefixes",
-        "lengths": "log-uniform lengths",
-        "cells": "unit counts",
-    }
-    if workload not in known:
-        raise InputError(f"--workload must be one of {', '.join(known)}, got {workload!r}.")
-    asked = known[workload]
-    needed = None if within is None else epsilon_for(axis, within, level, asked)
-    cost = positive(epsilon) if epsilon is not None else (needed or Fraction(1))
-    found = plan(axis, cost, asked, nonnegative=nonnegative)
-    typical = error_for(axis, cost, level, asked)
-    facts = {
-        "axis": axis.to_json(),
-        "epsilon": cost,
-        "workload": workload,
-        "strategies": [
-            {"name": s.name, "mean_squared_error": s.mean, "worst": s.worst}
-            for s in found.strategies
-        ],
-        "best": found.best.to_json(),
-        "level": level,
-        "typical_error": typical,
-        "epsilon_needed": needed,
-    }
-
-    def show() -> None:
-        rows = [
-            [
-                ("→ " if s is found.best_strategy else "  ") + s.name,
-                number(s.mean),
-                number(s.worst),
-                f"±{number(s.mean**0.5)}",
-            ]
-            for s in found.strategies
-        ]
-        title = f"Expected squared error at epsilon {cost} over {asked}, {axis.size:,} cells"
-        table(["question", "mean", "worst", "std. error"], rows, title)
-        if needed is not None:
-            say(f"±{number(float(within or 0))} at {100 * level:g} % needs epsilon = {needed}")
-        say(f"epsilon {cost} buys ±{number(typical)} on a typical answer at {100 * level:g} %")
-
-    emit(as_json, facts, show)

@@ -1,0 +1,86 @@
+"""The command that compares questions before anything is spent."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+from trueup.cli import axes
+from trueup.cli.asking import Epsilon
+from trueup.cli.output import AsJson, emit, number, say, table
+from trueup.epsilon import positive
+from trueup.errors import InputError
+
+
+@axes.spelled_out
+def plan_command(
+    declared: axes.AxisOptions = axes.NOTHING,
+    epsilon: Epsilon = None,
+    workload: Annotated[
+        str,
+        typer.Option("--workload", help="What will be asked: ranges, prefixes, lengths or cells."),
+    ] = "ranges",
+    nonnegative: Annotated[
+        bool, typer.Option("--nonnegative", help="The best if counts are shown non-negative.")
+    ] = False,
+    within: Annotated[
+        float | None, typer.Option("--within", help="A goal: errors within this many counts …")
+    ] = None,
+    level: Annotated[float, typer.Option("--level", help="… this often.")] = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Compare questions by their exact error before spending; or say what epsilon a goal needs."""
+    from trueup.plan import epsilon_for, error_for, plan
+
+    axis = declared.axis()
+    if axis is None:
+        raise InputError(
+            "Declare the axis: --integers, --range and --bins, --edges, --dates, --categories, "
+            "--ipv4 or --hierarchy."
+        )
+    known = {
+        "ranges": "all ranges",
+        "prefixes": "prefixes",
+        "lengths": "log-uniform lengths",
+        "cells": "unit counts",
+    }
+    if workload not in known:
+        raise InputError(f"--workload must be one of {', '.join(known)}, got {workload!r}.")
+    asked = known[workload]
+    needed = None if within is None else epsilon_for(axis, within, level, asked)
+    cost = positive(epsilon) if epsilon is not None else (needed or Fraction(1))
+    found = plan(axis, cost, asked, nonnegative=nonnegative)
+    typical = error_for(axis, cost, level, asked)
+    facts = {
+        "axis": axis.to_json(),
+        "epsilon": cost,
+        "workload": workload,
+        "strategies": [
+            {"name": s.name, "mean_squared_error": s.mean, "worst": s.worst}
+            for s in found.strategies
+        ],
+        "best": found.best.to_json(),
+        "level": level,
+        "typical_error": typical,
+        "epsilon_needed": needed,
+    }
+
+    def show() -> None:
+        rows = [
+            [
+                ("→ " if s is found.best_strategy else "  ") + s.name,
+                number(s.mean),
+                number(s.worst),
+                f"±{number(s.mean**0.5)}",
+            ]
+            for s in found.strategies
+        ]
+        title = f"Expected squared error at epsilon {cost} over {asked}, {axis.size:,} cells"
+        table(["question", "mean", "worst", "std. error"], rows, title)
+        if needed is not None:
+            say(f"±{number(float(within or 0))} at {100 * level:g} % needs epsilon = {needed}")
+        say(f"epsilon {cost} buys ±{number(typical)} on a typical answer at {100 * level:g} %")
+
+    emit(as_json, facts, show)
