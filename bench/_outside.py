@@ -7,22 +7,12 @@ Uses nothing of trueup.
 from __future__ import annotations
 
 import sys
-import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-
-def best(work: Callable[[], Any], repeats: int = 3) -> float:
-    """The shortest of a few runs, in seconds of processor time."""
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
+from _timing import seconds
 
 
 def main() -> None:
@@ -37,10 +27,12 @@ def main() -> None:
     answer: dict[str, Any] = {
         "diffprivlib": diffprivlib.__version__,
         "scikit-learn": sklearn.__version__,
-        "isotonic": best(lambda: isotonic_regression(work["sorted"])),
+        "isotonic": seconds(lambda: isotonic_regression(work["sorted"])),
     }
     values, bins = work["values"], int(work["bins"])
-    answer["histogram"] = best(lambda: histogram(values, epsilon=1.0, bins=bins, range=(0.0, 1.0)))
+    answer["histogram"] = seconds(
+        lambda: histogram(values, epsilon=1.0, bins=bins, range=(0.0, 1.0))
+    )
     for name in work.files:
         if not name.startswith("counts "):
             continue

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 import trueup as tu
+from _timing import seconds
 from trueup._kernels.boxes import box_prefix, box_sums
 from trueup.ask import Question
 from trueup.infer import errors_of
@@ -107,17 +108,6 @@ def error_tables(quick: bool) -> None:
             f"{found['best trees'].continuous:,.0f} | {found['cells alone'].continuous:,.0f} | "
             f"{held(found['hats'].continuous, goal)} |"
         )
-
-
-def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """The least CPU time of several runs, after one to warm up."""
-    work()
-    best = float("inf")
-    for _ in range(repeats):
-        begin = time.process_time()
-        work()
-        best = min(best, time.process_time() - begin)
-    return best
 
 
 def memory(size: int) -> None:

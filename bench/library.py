@@ -6,24 +6,12 @@ Run: python bench/library.py [log2 of the cells]
 from __future__ import annotations
 
 import sys
-import time
 import tracemalloc
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 import trueup as tu
-
-
-def best(work: Callable[[], Any], repeats: int = 3) -> float:
-    """The shortest of a few runs, in seconds of processor time."""
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
+from _timing import seconds
 
 
 def main() -> None:
@@ -33,16 +21,16 @@ def main() -> None:
     counts = draw.poisson(3, n)
     tree = tu.TreeCounts(n, branching=2)
     release = tu.infer(tu.measure(counts, tree, epsilon=1))
-    measuring = best(lambda: tu.measure(counts, tree, epsilon=1))
+    measuring = seconds(lambda: tu.measure(counts, tree, epsilon=1))
     measurement = tu.measure(counts, tree, epsilon=1)
-    inferring = best(lambda: tu.infer(measurement))
+    inferring = seconds(lambda: tu.infer(measurement))
     tracemalloc.start()
     tu.infer(tu.measure(counts, tree, epsilon=1))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     low = draw.integers(0, n // 2, 1_000_000)
     high = low + draw.integers(0, n // 2, 1_000_000)
-    ranges = best(lambda: release.ranges(low, high))
+    ranges = seconds(lambda: release.ranges(low, high))
     print(f"binary tree over {n:,} cells, {tree.length:,} answers")
     print(f"measure        {measuring * 1e9 / n:8.1f} ns a leaf")
     print(f"infer          {inferring * 1e9 / n:8.1f} ns a leaf")

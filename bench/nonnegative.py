@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from _timing import seconds
 from trueup._kernels.nonnegative import (
     node_sums,
     nonnegative_leaves,
@@ -30,17 +30,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 TARGETS = {(2, 20): 0.25, (16, 20): 0.1}
-
-
-def seconds(work: Callable[[], object], repeats: int) -> float:
-    """The least CPU time of several runs, after one to warm up."""
-    work()
-    best = float("inf")
-    for _ in range(repeats):
-        begin = time.process_time()
-        work()
-        best = min(best, time.process_time() - begin)
-    return best
 
 
 def problem(branching: int, leaves: int) -> tuple[Ints, Floats, Floats]:

@@ -13,7 +13,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, partial
@@ -24,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 import trueup as tu
+from _timing import seconds
 from trueup.paper import datasets
 from trueup.paper.claims import Table
 
@@ -32,16 +32,6 @@ Ints = npt.NDArray[np.int64]
 
 EPSILONS = (1.0, 0.1)
 CELLS = 4_096
-
-
-def best(work: Callable[[], Any], repeats: int = 3) -> float:
-    """The shortest of a few runs, in seconds of processor time."""
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 # --- OpenDP
@@ -88,7 +78,7 @@ def trees(quick: bool) -> Table:
             apart = float(np.abs(np.asarray(peer.consistent(noisy)) - ours).max())
             tu.release(counts, tree, 1)
             times = [
-                best(work)
+                seconds(work)
                 for work in (
                     partial(peer.noisy, listed),
                     partial(tu.measure, counts, tree, 1),
@@ -146,8 +136,8 @@ def kernels(quick: bool, outside: Outside | None) -> Table:
     n = 1 << (17 if quick else 20)
     noisy = _sorted_noise(n)
     isotonic(noisy[:8])
-    ours = best(lambda: isotonic(noisy), 5)
-    theirs = best(lambda: isotonic_regression(noisy), 5)
+    ours = seconds(lambda: isotonic(noisy), 5)
+    theirs = seconds(lambda: isotonic_regression(noisy), 5)
     rows: list[tuple[object, ...]] = [
         (f"isotonic, {n:,} noisy counts", "scipy", theirs * 1e9 / n, ours * 1e9 / n, theirs / ours)
     ]
@@ -161,16 +151,16 @@ def kernels(quick: bool, outside: Outside | None) -> Table:
         measured = tu.measure(np.random.default_rng(b).poisson(3, leaves), tree, 1)
         answers = measured.noisy.astype(np.float64)
         apart = np.abs(recurrence(answers, b, height) - tu.infer(measured).counts()).max()
-        took = best(partial(recurrence, answers, b, height))
-        ours = best(partial(tu.infer, measured))
+        took = seconds(partial(recurrence, answers, b, height))
+        ours = seconds(partial(tu.infer, measured))
         name = f"H̄, {b}-ary, {leaves:,} cells (differ by {apart:.0e})"
         rows.append(
             (name, "numpy, level by level", took * 1e9 / leaves, ours * 1e9 / leaves, took / ours)
         )
     values = np.random.default_rng(5).random(1_000_000)
     tu.histogram(values, bins=1_024, range=(0, 1), epsilon=1)
-    ours = best(lambda: tu.histogram(values, bins=1_024, range=(0, 1), epsilon=1))
-    bare = best(lambda: np.histogram(values, bins=1_024, range=(0, 1)))
+    ours = seconds(lambda: tu.histogram(values, bins=1_024, range=(0, 1), epsilon=1))
+    bare = seconds(lambda: np.histogram(values, bins=1_024, range=(0, 1)))
     name = "histogram, 10⁶ values in 1,024 bins"
     rows.append((name, "numpy, no privacy", bare * 1e3, ours * 1e3, bare / ours))
     if outside:

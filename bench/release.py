@@ -10,25 +10,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 
 import numpy as np
 
 import trueup as tu
+from _timing import seconds
 from trueup._kernels.blocks import Blocks, fit_leaves
 from trueup._kernels.isotonic import isotonic
 from trueup._kernels.shape import Shape
-
-
-def best(work: Callable[[], object], repeats: int, clock: Callable[[], float]) -> float:
-    """Seconds of the fastest of several runs, the first one not counted."""
-    work()
-    found = float("inf")
-    for _ in range(repeats):
-        begin = clock()
-        work()
-        found = min(found, clock() - begin)
-    return found
 
 
 def line(name: str, value: str, target: str, good: bool) -> bool:
@@ -86,11 +75,11 @@ def main() -> int:
     question = tu.TreeCounts(size, branching=2)
     good = True
 
-    whole = best(lambda: tu.release(counts, question, 1), 5, time.process_time) / size * 1e9
+    whole = seconds(lambda: tu.release(counts, question, 1), 5) / size * 1e9
     good &= line("whole release, binary", f"{whole:.1f} ns/leaf", "<= 20", whole <= 20)
 
     wide = tu.TreeCounts(size, branching=16)
-    sixteen = best(lambda: tu.release(counts, wide, 1), 5, time.process_time) / size * 1e9
+    sixteen = seconds(lambda: tu.release(counts, wide, 1), 5) / size * 1e9
     line("whole release, 16-ary", f"{sixteen:.1f} ns/leaf", "-", True)
 
     memory = extra_memory(bits)
@@ -100,15 +89,15 @@ def main() -> int:
     noisy = generator.integers(-50, 100, int(shape.level_starts[-1]))
     blocks = Blocks(size, (2,) * bits, (1.0,) * (bits + 1))
     starts = shape.level_starts[:-1]
-    alone = best(lambda: fit_leaves(blocks, noisy, starts), 7, time.process_time) / size * 1e9
+    alone = seconds(lambda: fit_leaves(blocks, noisy, starts), 7) / size * 1e9
     good &= line("least squares alone, binary", f"{alone:.1f} ns/leaf", "<= 6", alone <= 6)
 
     from scipy.optimize import isotonic_regression
 
     rising = np.sort(generator.zipf(1.6, size).clip(0, 10**6)).astype(np.float64)
     rising += generator.laplace(0, 10, size)
-    ours = best(lambda: isotonic(rising), 5, time.process_time)
-    theirs = best(lambda: isotonic_regression(rising), 3, time.process_time)
+    ours = seconds(lambda: isotonic(rising), 5)
+    theirs = seconds(lambda: isotonic_regression(rising), 3)
     ratio = theirs / ours
     shown = f"{ratio:.2f}x scipy"
     good &= line(f"isotonic, {ours / size * 1e9:.1f} ns/element", shown, ">= 1.5x", ratio >= 1.5)
@@ -116,9 +105,9 @@ def main() -> int:
     # Interleaved, by the clock on the wall: a busy machine slows both.
     one = two = float("inf")
     for _ in range(5):
-        one = min(one, best(lambda: tu.release(counts, question, 1), 1, time.perf_counter))
+        one = min(one, seconds(lambda: tu.release(counts, question, 1), 1, time.perf_counter))
         run = lambda: tu.release(counts, question, 1, threads=2)  # noqa: E731
-        two = min(two, best(run, 1, time.perf_counter))
+        two = min(two, seconds(run, 1, time.perf_counter))
     limit = two_processes(bits)
     enough = one / two >= min(1.7, 0.9 * limit) or (os.cpu_count() or 1) < 2
     line("two processes against one", f"{limit:.2f}x", "the limit here", True)

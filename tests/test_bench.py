@@ -13,6 +13,7 @@ import pytest
 import trueup as tu
 
 BENCH = Path(__file__).parents[1] / "bench"
+sys.path.append(str(BENCH))  # as when a script is run: they share _timing.py
 
 
 def script(name: str) -> ModuleType:
