@@ -384,8 +384,15 @@ def test_counts_and_boxes_that_do_not_fit_are_refused():
 
 def test_more_records_than_the_hats_leave_room_for_are_refused():
     grid = tu.Grid(tu.HatCounts(axis("a", 4), [2]), tu.HatCounts(axis("b", 4), [2]))
-    with pytest.raises(tu.InputError, match="weigh up to 9 at most"):
-        grid.answers(np.full((4, 4), 2**56))
+    with pytest.raises(tu.InputError, match="weights of up to 16 at most"):
+        tu.measure(np.full((4, 4), 2**56), grid, 1)
+
+
+def test_hats_too_heavy_for_64_bits_are_refused_whatever_the_counts():
+    wide = [tu.HatCounts(axis(name, 10), [1 << 19]) for name in "ab"]
+    assert tu.Grid(*wide).heaviest == 1 << 40
+    with pytest.raises(tu.InputError, match=r"weigh up to .* Ask smaller strides"):
+        tu.Grid(*wide, tu.HatCounts(axis("c", 1), [4]))
 
 
 def test_large_first_keeps_clear_counts_where_most_cells_are_empty():

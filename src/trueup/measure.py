@@ -6,7 +6,14 @@ from functools import partial
 
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, YoungCounts, check_neighbours, check_question
+from trueup.ask import (
+    Neighbours,
+    Question,
+    YoungCounts,
+    check_neighbours,
+    check_question,
+    check_records,
+)
 from trueup.epsilon import positive
 from trueup.measurement import Measurement, block_scales, check_rows_per_unit, check_unit
 
@@ -29,6 +36,26 @@ def measure(
     >>> m = measure([2, 0, 10, 2], TreeCounts(4, branching=2), epsilon=1)
     >>> len(m.noisy), float(m.scales[0])
     (7, 3.0)
+    """
+    check_records(check_question(question), counts)
+    return measure_all(
+        counts, question, epsilon, neighbours, unit=unit, rows_per_unit=rows_per_unit
+    )
+
+
+def measure_all(
+    counts: npt.ArrayLike,
+    question: Question,
+    epsilon: object,
+    neighbours: Neighbours,
+    *,
+    unit: str,
+    rows_per_unit: int,
+) -> Measurement:
+    """As `measure`, of however many records: answers past 64 bits wrap around.
+
+    For the owner, who must not tell even whether there are more records than that. Modulo 2^64
+    the answers are a function of the exact ones, and so as private.
     """
     from trueup._kernels.laplace import add_noise_blocks, draw
 

@@ -108,6 +108,24 @@ def test_noise_that_cannot_be_drawn_is_refused_before_it_is_charged(ledger: tu.L
     assert ledger.spent == 0
 
 
+def test_weights_that_leave_no_room_for_records_are_refused_whatever_the_table(
+    ledger: tu.Ledger,
+) -> None:
+    # Refused by the weights alone: an error for "too many records" would say how many there are.
+    heavy = tu.StrategyCounts(HOUR, np.eye(24, dtype=np.int64) * 2**30 + np.eye(24, dtype=int, k=1))
+    for rows in (0, 1, 200):
+        with pytest.raises(InputError, match=r"weighs cells by up to 1,073,741,824; an owner"):
+            tu.Owner(trips(rows), ledger).measure(heavy, 2**20)
+    assert ledger.spent == 0
+
+
+def test_more_rows_a_unit_than_noise_can_hide_are_refused_before_any_charge(
+    ledger: tu.Ledger,
+) -> None:
+    with pytest.raises(InputError, match=r"rows_per_unit must lie between 1 and 1,000,000,000"):
+        tu.Owner(trips(), ledger, unit="user", rows_per_unit=2 * 10**9)
+
+
 def test_a_measurement_that_is_not_private_is_never_handed_out(ledger: tu.Ledger) -> None:
     owner = tu.Owner(trips(), ledger)
     question = tu.UnitCounts(HOUR)

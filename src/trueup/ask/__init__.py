@@ -20,6 +20,8 @@ from trueup.ask.question import (
     Question,
     check_neighbours,
     check_question,
+    check_records,
+    heaviest,
     unit_counts,
 )
 from trueup.ask.sorted import SortedCounts
@@ -50,6 +52,8 @@ __all__ = [
     "YoungCounts",
     "check_neighbours",
     "check_question",
+    "check_records",
+    "heaviest",
     "question_from_json",
     "unit_counts",
 ]
@@ -86,6 +90,6 @@ def question_from_json(spec: dict[str, Any]) -> Question:
                 return LatticeCounts.from_json(spec)
             case "queries":
                 return CountQueries.from_json(spec)
-    except (KeyError, TypeError, ValueError, IndexError) as wrong:
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as wrong:
         raise FileError(f"The question cannot be read: {wrong!r}.") from None
     raise FileError(f"Question kind {spec.get('kind')!r} is not known to this version.")

@@ -23,6 +23,7 @@ from trueup.ask.question import (
     as_axis,
     check_neighbours,
     even_radices,
+    heaviest,
     unit_counts,
 )
 from trueup.ask.tree import TreeCounts
@@ -38,6 +39,7 @@ Factor = UnitCounts | TreeCounts | HatCounts
 
 MOST_CELLS = 1 << 28
 _MOST = 1 << 62
+_HEAVIEST = 1 << 40
 
 
 @dataclass(frozen=True, init=False)
@@ -85,6 +87,11 @@ class Grid:
         factors = tuple(_factor(axis, number) for number, axis in enumerate(axes))
         object.__setattr__(self, "factors", factors)
         check_grid([factor.axis for factor in factors], math.prod(q.length for q in factors))
+        if self.heaviest > _HEAVIEST:
+            raise InputError(
+                f"The hats of this grid weigh up to {self.heaviest:,}; at most {_HEAVIEST:,} can "
+                f"be added up in 64 bits. Ask smaller strides."
+            )
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -99,6 +106,11 @@ class Grid:
     @property
     def size(self) -> int:
         return math.prod(self.sizes)
+
+    @property
+    def heaviest(self) -> int:
+        """No cell weighs more in an answer, nor in a sum on the way to it."""
+        return math.prod(heaviest(factor) for factor in self.factors)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
@@ -210,12 +222,6 @@ class Grid:
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         array = grid_counts(counts, self.sizes)
-        largest = math.prod(int(matrix.data.max()) for matrix in self._matrices)
-        if float(array.sum(dtype=np.float64)) * largest >= _MOST:
-            raise InputError(
-                f"With hats that weigh up to {largest:,} at most {_MOST // largest:,} records can "
-                f"be counted. Ask smaller strides."
-            )
         for number, (factor, matrix) in enumerate(zip(self.factors, self._matrices, strict=True)):
             lines = np.moveaxis(array, number, 0)
             found = matrix @ np.ascontiguousarray(lines).reshape(factor.size, -1)

@@ -33,9 +33,9 @@ from trueup.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_MOST = 1 << 62
 _SPARE = 5  # with so many stretches two cells between the ends can be far enough apart
 _STEPS = 8
+_WIDEST = 1 << 20  # stride of any axis, or 16 times its cells: wider hats are all but flat
 
 
 @dataclass(frozen=True, init=False)
@@ -73,7 +73,7 @@ class HatCounts:
         ends: bool | None = None,
     ) -> None:
         axis = as_axis(axis)
-        chosen = strides_for(axis.size) if strides is None else _checked_strides(strides)
+        chosen = strides_for(axis.size) if strides is None else _checked_strides(strides, axis.size)
         object.__setattr__(self, "axis", axis)
         object.__setattr__(self, "strides", chosen)
         object.__setattr__(self, "shares", _checked_shares(shares, len(chosen)))
@@ -103,6 +103,11 @@ class HatCounts:
         Narrow, since neighbouring stretches share the noise of the hats over both.
         """
         return Shape.regular(self.size, even_radices(self.size, 4))
+
+    @property
+    def heaviest(self) -> int:
+        """No cell weighs more in an answer, nor in a sum on the way to it."""
+        return 2 * self.strides[-1] if self.strides else 1
 
     def intervals(self, stride: int) -> int:
         """How many stretches of a stride cover the cells; there is one hat more."""
@@ -181,11 +186,6 @@ class HatCounts:
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         counts = unit_counts(counts, self.size)
-        if self.strides and float(counts.sum(dtype=np.float64)) * 2 * self.strides[-1] >= _MOST:
-            raise InputError(
-                f"With hats of stride {self.strides[-1]:,} at most "
-                f"{_MOST // (2 * self.strides[-1]):,} records can be counted. Ask smaller strides."
-            )
         parts = [counts]
         # Falling and rising: what each stretch puts into the hats at its left and right end. On
         # the next level they are sums of these: the lines are straight.
@@ -293,7 +293,7 @@ def _distance(stride: int, size: int) -> int:
     return int(np.abs(first - last).sum())
 
 
-def _checked_strides(strides: Sequence[int]) -> tuple[int, ...]:
+def _checked_strides(strides: Sequence[int], size: int) -> tuple[int, ...]:
     chosen = tuple(whole_number(stride, "A stride") for stride in listed(strides, "strides"))
     if any(stride < 1 for stride in chosen):
         raise InputError(f"Strides must be at least 1, got {list(chosen)}.")
@@ -303,8 +303,11 @@ def _checked_strides(strides: Sequence[int]) -> tuple[int, ...]:
                 f"Strides must rise, each dividing the next; {fine} does not divide {coarse}. "
                 f"Try {max(2, round(coarse / fine)) * fine} instead of {coarse}."
             )
-    if chosen and chosen[-1] >= 1 << 40:
-        raise InputError(f"Strides must be below 2^40, got {chosen[-1]:,}.")
+    widest = max(_WIDEST, 16 * size)
+    if chosen and chosen[-1] > widest:
+        raise InputError(
+            f"Strides over {size:,} cells may go up to {widest:,}, got {chosen[-1]:,}."
+        )
     return chosen
 
 

@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 Neighbours = Literal["add-remove", "replace"]
 Block = tuple[int, Fraction]
 
-_MOST_RECORDS = 1 << 62
+MOST_RECORDS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False, threads
     if array.dtype.kind == "i" and largest > np.iinfo(array.dtype).max:
         raise InputError("Counts must not be negative.")
     most = largest * array.size
-    if most >= _MOST_RECORDS and float(array.sum(dtype=np.float64)) >= _MOST_RECORDS:
+    if most >= MOST_RECORDS and float(array.sum(dtype=np.float64)) >= MOST_RECORDS:
         raise InputError("The counts add up to more than 2^62 records.")
     return array.astype(np.int64, copy=False)
 
@@ -154,3 +154,24 @@ def _largest(array: npt.NDArray[Any], threads: int) -> int:
 
     with ThreadPoolExecutor(threads) as pool:
         return max(int(part) for part in pool.map(np.max, np.array_split(array, threads)))
+
+
+def heaviest(question: Question) -> int:
+    """The largest weight that a cell has in an answer; 1 where all that is asked are counts."""
+    return int(getattr(question, "heaviest", 1))
+
+
+def check_records(question: Question, counts: npt.ArrayLike) -> None:
+    """Refuses more records than the weights leave room for: answers are kept modulo 2^64."""
+    weight = heaviest(question)
+    if weight == 1:
+        return
+    try:
+        records = float(np.asarray(counts).sum(dtype=np.float64))
+    except (TypeError, ValueError):
+        return  # no counts at all: for the question to refuse
+    if records * weight >= MOST_RECORDS:
+        raise InputError(
+            f"With weights of up to {weight:,} at most {MOST_RECORDS // weight:,} records can be "
+            f"counted. Ask smaller strides, or weights of fewer digits."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +25,7 @@ from trueup.ask.question import (
     unit_counts,
 )
 from trueup.axis import Axis
+from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
 from trueup.errors import FileError, InputError
 
@@ -34,6 +36,7 @@ _MOST = 1 << 62
 _LARGEST = 1 << 40
 _MOST_TOLD_APART = 4_096
 _MOST_PAIRS = 10**11
+_UNIT = re.compile(r"[0-9]{1,200}(?:/[0-9]{1,200})?")  # of a file: of longer ones nothing comes
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -142,6 +145,11 @@ class StrategyCounts:
     def blocks(self) -> tuple[Block, ...]:
         return tuple((len(list(run)), unit) for unit, run in groupby(self.units))
 
+    @property
+    def heaviest(self) -> int:
+        """No cell weighs more in an answer."""
+        return _largest(self.weights.data)
+
     def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
         return int(self._weighed(neighbours, [1] * self.length))
 
@@ -195,12 +203,6 @@ class StrategyCounts:
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         counts = unit_counts(counts, self.size)
-        largest = int(np.abs(self.weights.data).max())
-        if float(counts.sum(dtype=np.float64)) * largest >= _MOST:
-            raise InputError(
-                f"With whole weights of up to {largest:,} at most {_MOST // largest:,} records "
-                f"can be counted. Round the weights to fewer digits."
-            )
         return np.asarray(self.weights @ counts, np.int64)
 
     def matrix(self) -> csr_array[Any]:
@@ -234,19 +236,44 @@ class StrategyCounts:
     def from_json(spec: dict[str, Any]) -> StrategyCounts:
         """The question that `to_json` described; checked as if typed."""
         axis = Axis.from_json(spec["axis"])
-        units = [Fraction(unit) for length, unit in spec["units"] for _ in range(length)]
-        pointer = np.concatenate([[0], np.cumsum(np.array(spec["lengths"], np.int64))])
-        whole, cells = np.array(spec["weights"], np.int64), np.array(spec["cells"], np.int64)
-        fits = len(units) == len(pointer) - 1 and len(whole) == len(cells) == pointer[-1]
-        if not fits or not whole.all() or min(units) <= 0 or np.abs(whole).max() >= _LARGEST:
+        lengths, whole, cells = (_numbers(spec[name]) for name in ("lengths", "weights", "cells"))
+        units = _units(spec["units"], len(lengths))
+        pointer = np.concatenate([[0], np.cumsum(lengths)])
+        fits = len(units) == len(lengths) and len(whole) == len(cells) == pointer[-1]
+        if not fits or not whole.all() or min(units) <= 0 or _largest(whole) >= _LARGEST:
             raise FileError("The strategy's rows do not fit together.")
-        if min(spec["lengths"]) < 0 or cells.min() < 0 or cells.max() >= axis.size:
+        if lengths.min() < 0 or cells.min() < 0 or cells.max() >= axis.size:
             raise FileError("The strategy counts cells that its axis lacks.")
         question = object.__new__(StrategyCounts)
         question._put(axis, pointer, cells, whole, units)
         if not question.weights.has_canonical_format:
             raise FileError("The strategy's rows name a cell twice, or out of order.")
         return question
+
+
+def _largest(whole: npt.NDArray[Any]) -> int:
+    """The largest distance from 0, as a whole number: -2^63 has none in 64 bits."""
+    return max(int(whole.max(initial=0)), -int(whole.min(initial=0)))
+
+
+def _numbers(listed: Any) -> Ints:
+    """Whole numbers from a file."""
+    numbers = np.array(listed)
+    if numbers.ndim != 1 or numbers.dtype != np.int64:
+        raise FileError("The strategy's rows are not in whole numbers.")
+    return numbers
+
+
+def _units(runs: Any, rows: int) -> list[Fraction]:
+    """The unit of each row, from a file that gives them in runs."""
+    units: list[Fraction] = []
+    for length, unit in runs:
+        if not isinstance(unit, str) or not _UNIT.fullmatch(unit):
+            raise FileError("The strategy has a unit that is no number.")
+        if not 1 <= whole_number(length, "A length") <= rows - len(units):
+            raise FileError("The strategy's rows do not fit together.")
+        units += [Fraction(unit)] * length
+    return units
 
 
 def _as_rows(matrix: Any, size: int) -> tuple[Ints, Ints, Ints, list[Fraction]]:
@@ -271,8 +298,8 @@ def _as_rows(matrix: Any, size: int) -> tuple[Ints, Ints, Ints, list[Fraction]]:
     if shape[1] != size:
         raise InputError(f"The matrix has {shape[1]:,} columns; there are {size:,} cells.")
     if data.dtype.kind in "iu":
-        some, largest = data != 0, int(np.abs(data).max(initial=0))
-        if largest < _LARGEST:
+        some = data != 0
+        if _largest(data) < _LARGEST:
             pointer = np.concatenate([[0], np.cumsum(some)])[pointer].astype(np.int64)
             return pointer, cells[some], data[some].astype(np.int64), [Fraction(1)] * shape[0]
     exactly = [exact(weight, "A weight") for weight in data.tolist()] if data.size else []

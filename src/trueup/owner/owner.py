@@ -19,13 +19,14 @@ from trueup.ask import (
     UnitCounts,
     YoungCounts,
     check_neighbours,
+    heaviest,
 )
 from trueup.axis import Axis
-from trueup.axis.numbers import Ints, whole_number
+from trueup.axis.numbers import Ints
 from trueup.epsilon import positive
 from trueup.errors import InputError, NoiseError
-from trueup.measure import measure
-from trueup.measurement import Measurement
+from trueup.measure import measure_all
+from trueup.measurement import Measurement, check_rows_per_unit
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Wanted
 from trueup.owner.counting import Counting, counting, fold
@@ -34,7 +35,7 @@ from trueup.owner.ledger import Ledger
 from trueup.owner.sampling import bounded
 from trueup.owner.source import open_source, quietly
 
-_MOST_ROWS = 1 << 40  # of a unit: more is a typing error, and its noise would drown any table
+_HEAVIEST = 1 << 24  # weight of a cell in an answer: so many times 2^38 records fit 64 bits
 
 
 class Owner:
@@ -71,9 +72,7 @@ class Owner:
         if not isinstance(ledger, Ledger):
             raise InputError(f"An owner needs a Ledger, got {type(ledger).__name__}.")
         self.ledger = ledger
-        self.rows_per_unit = whole_number(rows_per_unit, "rows_per_unit")
-        if not 1 <= self.rows_per_unit <= _MOST_ROWS:
-            raise InputError(f"rows_per_unit must be at least 1, got {rows_per_unit}.")
+        self.rows_per_unit = check_rows_per_unit(rows_per_unit)
         if unit is None and self.rows_per_unit != 1:
             raise InputError('rows_per_unit goes with a unit, such as unit="user_id".')
         self.graph = None if edges is None else Graph(*_two(edges), graph)
@@ -175,7 +174,7 @@ class Owner:
                         f"The source could not be read. The charge stands: ask again under the key "
                         f"{key!r}, at no further cost.",
                     )
-                noisy = measure(
+                noisy = measure_all(
                     counts, question, cost, neighbours, unit=self.protects, rows_per_unit=rows
                 )
                 return noisy.to_bytes()
@@ -327,8 +326,15 @@ def _largest(table: Any, most: int) -> Ints:
 
 
 def _check_noise(question: Question, cost: Any, neighbours: Neighbours, rows: int) -> None:
-    """Makes the noise's tables, and so refuses noise that cannot be drawn, before the charge."""
+    """Refuses, before the charge, noise that cannot be drawn and weights that leave no room."""
     from trueup._kernels.laplace_tables import checked_scale
+
+    if heaviest(question) > _HEAVIEST:
+        raise InputError(
+            f"The question weighs cells by up to {heaviest(question):,}; an owner answers up to "
+            f"{_HEAVIEST:,}, whatever the number of records. Ask smaller strides, or weights of "
+            f"fewer digits."
+        )
 
     unit = question.price(neighbours) * rows / cost
     for _, weight in question.blocks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, YoungCounts, check_question
+from trueup.ask import Neighbours, Question, YoungCounts, check_question, check_records
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.measurement import LAWS, Law, Measurement, block_scales
@@ -33,6 +33,7 @@ def measure_for_experiment(
     if isinstance(question, YoungCounts) and not question.asked:
         return _measure_adaptively(counts, question, epsilon, generator, law, neighbours)
     answers = check_question(question).answers(counts)
+    check_records(question, counts)
     blank = Measurement(question, answers, positive(epsilon), neighbours, private=False, law=law)
     noise = [
         draw_for_experiment(generator, float(scale), length, law)
