@@ -6,7 +6,6 @@ is the output, written in place: first the leaves, then their prefix sums.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from trueup._kernels import blocks as in_cache
 from trueup._kernels.blocks import Blocks, LastBlock, final_roots, solve
 from trueup._kernels.compiled import compiled, inlined
+from trueup._kernels.prefix import grid_for
 from trueup._kernels.shape import Shape
 
 Floats = npt.NDArray[np.float64]
@@ -142,16 +142,6 @@ def _accumulate_blocks(
     for block in range(steps.size):
         own = leaves[block * width : (block + 1) * width]
         _accumulate(own, starts[block], steps[block], grid)
-
-
-def _grid(largest: float) -> float:
-    """The power of two g for which the largest sum, times g, just fits 52 bits."""
-    if largest == 0.0:
-        return 1.0
-    shift = min(52 - math.ceil(math.log2(largest)), 1000)
-    while math.ldexp(largest, shift) > 2.0**52:  # log2 rounds
-        shift -= 1
-    return math.ldexp(1.0, shift)
 
 
 def refined(radices: Sequence[int]) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
@@ -299,7 +289,7 @@ def release_prefix(blocks: Blocks, cells: Ints, noise: Noise, threads: int = 1) 
     if last is not None:
         leaves[blocks.full * blocks.width :] = last.leaves(float(final[-1]))
         largest += float(np.abs(leaves[blocks.full * blocks.width :]).sum())
-    grid = _grid(largest)
+    grid = grid_for(largest)
     steps = gained / blocks.width
 
     def accumulate(numbers: range) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+
+
+_BLOCK = 1 << 15  # numbers rounded while they are in the cache
 
 
 def on_grid(values: npt.ArrayLike, largest: float) -> Floats:
@@ -13,16 +18,31 @@ def on_grid(values: npt.ArrayLike, largest: float) -> Floats:
 
     Sums and differences of such values are exact in floating point while they stay below that.
     """
-    rounded = np.array(values, np.float64)
+    rounded = np.array(values, np.float64, order="C")
+    _round(rounded.reshape(-1), largest)
+    return rounded
+
+
+def grid_for(largest: float) -> float:
+    """The power of two g for which the largest sum, times g, just fits 52 bits."""
     if largest == 0.0:
-        return rounded
-    shift = 52 - int(np.ceil(np.log2(largest)))
-    while np.ldexp(largest, shift) > 2.0**52:  # log2 rounds
+        return 1.0
+    shift = min(52 - math.ceil(math.log2(largest)), 1000)
+    while math.ldexp(largest, shift) > 2.0**52:  # log2 rounds
         shift -= 1
-    np.ldexp(rounded, shift, out=rounded)
-    np.rint(rounded, out=rounded)
-    rounded += 0.0  # no minus zero
-    return np.ldexp(rounded, -shift, out=rounded)
+    return math.ldexp(1.0, shift)
+
+
+def _round(values: Floats, largest: float) -> None:
+    """As `on_grid`, in place."""
+    grid = grid_for(largest)
+    cell = 1.0 / grid
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        block *= grid
+        np.rint(block, out=block)
+        block += 0.0  # no minus zero
+        block *= cell
 
 
 def prefix_on_grid(counts: npt.ArrayLike) -> Floats:
@@ -30,6 +50,8 @@ def prefix_on_grid(counts: npt.ArrayLike) -> Floats:
 
     The difference of any two prefixes, and the sum of two such differences that meet, is exact.
     """
-    prefix = np.zeros(len(np.asarray(counts)) + 1)
+    prefix = np.empty(len(np.asarray(counts)) + 1)
+    prefix[0] = 0.0
     np.cumsum(counts, dtype=np.float64, out=prefix[1:])
-    return on_grid(prefix, float(np.abs(prefix).max()))
+    _round(prefix, max(float(prefix.max()), -float(prefix.min())))
+    return prefix
