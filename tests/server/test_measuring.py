@@ -31,14 +31,14 @@ SERVE = "from trueup.cli import main; main()"
 STUCK = """
 import pathlib, sys, time
 import trueup.owner.owner as owner
-drawn = owner.measure
+drawn = owner.measure_all
 def stuck(*given, **more):
     flag = pathlib.Path("stuck")
     if not flag.exists():
         flag.touch()
         time.sleep(1000)
     return drawn(*given, **more)
-owner.measure = stuck
+owner.measure_all = stuck
 from trueup.cli import main
 main()
 """
@@ -211,7 +211,7 @@ def test_a_run_that_fails_after_its_charge_says_so_and_is_completed(
             raise tu.SourceError("a path on the owner's machine")
         return tu.measure(*given, **more)
 
-    monkeypatch.setattr("trueup.owner.owner.measure", measured)
+    monkeypatch.setattr("trueup.owner.owner.measure_all", measured)
     sent = {
         "json": {"column": "fare", "epsilon": "1/10"},
         "headers": {"Idempotency-Key": "fails-at-first"},
