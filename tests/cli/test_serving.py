@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,9 +75,12 @@ def test_a_token_that_makes_no_sense_is_not_made(
 )
 def test_a_server_that_cannot_start_says_why(run: Run, config: Path, text: str, says: str) -> None:
     config.write_text(text)
+    logger = logging.getLogger("trueup.server")
+    before = logger.handlers[:], logger.level, logger.propagate
     ran = run("serve", "--config", config)
     assert ran.code != 0
     assert says in ran.err
+    assert (logger.handlers, logger.level, logger.propagate) == before
 
 
 def test_a_server_needs_a_configuration(run: Run) -> None:

@@ -26,7 +26,7 @@ from trueup.config import read_config
 from trueup.server.auth import Tokens, create
 from trueup.server.settings import read_settings
 
-expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
+expect.set_options(timeout=120_000)  # a busy machine is slow, not wrong
 BOROUGHS = ["Bronx", "Brooklyn", "Queens <i>West</i>", "Staten Island"]
 SOURCE = Path(__file__).parents[2] / "src"
 _CONFIG = """

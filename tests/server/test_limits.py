@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -263,7 +262,6 @@ def test_what_goes_wrong_inside_is_told_in_one_shape_and_no_more(
     serving: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = serving()
-    logging.getLogger("trueup.server").propagate = True
 
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret row")

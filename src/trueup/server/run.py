@@ -63,11 +63,14 @@ def serve(config: Config, settings: Settings | None = None) -> None:
     if config.path is None:
         raise InputError("A server needs a configuration file.")
     if settings.workers == 1:
+        logger = logging.getLogger("trueup.server")
+        before = logger.handlers[:], logger.level, logger.propagate
         log_to_stderr()
         try:
             uvicorn.Server(configured(settings, create_app(config))).run()
         finally:  # the stream may be gone before this process is
-            logging.getLogger("trueup.server").handlers.clear()
+            logger.handlers[:], level, logger.propagate = before
+            logger.setLevel(level)
         return
     os.environ[_CONFIG] = str(Path(config.path).absolute())
     create_app(config)  # what is wrong with the configuration is said once, before any process
