@@ -103,7 +103,7 @@ class Axis:
     def count(self, values: npt.ArrayLike) -> Ints:
         """How many of the values fall into each cell."""
         cells = self.locate(values).ravel()
-        return np.bincount(cells[cells >= 0], minlength=self.size).astype(np.int64)
+        return np.bincount(cells + 1, minlength=self.size + 1)[1:].astype(np.int64, copy=False)
 
     def interval(self, cell: int) -> tuple[Any, Any]:
         """The two edges of a cell; for labels, the label and the one after it.

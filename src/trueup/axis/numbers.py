@@ -20,13 +20,15 @@ Floats = npt.NDArray[np.float64]
 MOST_CELLS = 1 << 32  # more than fits in memory anywhere; a typing error rather than a domain
 _LARGEST = 1 << 62
 _EXACT = 1 << 53  # up to here every whole number is a float
+_BLOCK = 1 << 15  # values located while they are in the cache
+_MOST_EDGES = 1 << 16  # looked up rather than computed, from a table that stays in the cache
 
 
 def real_numbers(values: npt.ArrayLike, name: str) -> Floats:
     """The values as float64, NaN where one is missing or is no number."""
     array = np.asarray(values)
     if array.dtype.kind in "iuf":
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
     if array.dtype.kind == "O":
         return np.array([_real(value) for value in array.ravel()], np.float64).reshape(array.shape)
     raise InputError(f"Axis '{name}' takes numbers, got an array of type {array.dtype}.")
@@ -235,17 +237,34 @@ class RegularCells:
         edges = self.low + (indices.astype(np.float64) * (self.high - self.low)) / self.bins
         return np.where(indices == self.bins, self.high, edges)
 
+    @cached_property
+    def _edges(self) -> Floats | None:
+        """All edges, of an axis that is not too long to keep them."""
+        return self.edges_at(np.arange(self.bins + 1)) if self.bins <= _MOST_EDGES else None
+
     def locate(self, values: npt.ArrayLike) -> Ints:
         """The cell of each value; -1 for what is outside or missing."""
         x = real_numbers(values, self.name)
-        with np.errstate(invalid="ignore", over="ignore"):
+        cells = np.empty(x.size, np.int64)
+        flat = x.reshape(-1)
+        for start in range(0, x.size, _BLOCK):
+            cells[start : start + _BLOCK] = self._locate(flat[start : start + _BLOCK])
+        return cells.reshape(x.shape)
+
+    def _locate(self, x: Floats) -> Ints:
+        with np.errstate(invalid="ignore"):
             inside = (x >= self.low) & (x < self.high)
-        x = np.where(inside, x, self.low)
-        guess = np.floor((x - self.low) * self.bins / (self.high - self.low)).astype(np.int64)
-        guess = np.clip(guess, 0, self.bins - 1)
-        guess -= x < self.edges_at(guess)
-        guess += x >= self.edges_at(guess + 1)
-        return np.where(inside, guess, -1)
+        missed = not inside.all()
+        if missed:
+            x = np.where(inside, x, self.low)
+        guess = ((x - self.low) * self.bins / (self.high - self.low)).astype(np.int64)
+        np.minimum(guess, self.bins - 1, out=guess)
+        edges = self._edges
+        guess -= x < (self.edges_at(guess) if edges is None else edges[guess])
+        guess += x >= (self.edges_at(guess + 1) if edges is None else edges[guess + 1])
+        if missed:
+            guess[~inside] = -1
+        return guess
 
     def boundary(self, value: object) -> int:
         """The number of cells left of an edge given in axis units."""
