@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import duckdb
@@ -190,23 +191,95 @@ STRANGE = [
 ]
 
 
-@each_question
+AGE = tu.Axis.integers("age", 0, 3)
+MORE = [
+    tu.HaarCounts(4),
+    tu.HatCounts(6, [2], ["1/3", "2/3"]),
+    tu.StrategyCounts(2, [[1, 0], [0, 1], ["1/2", "3/2"]]),
+    tu.YoungCounts(5),
+    tu.Grid(tu.UnitCounts(AGE), tu.TreeCounts(tu.Axis.categories("kind", ["x", "y"]), 2)),
+    tu.Grid(AGE, tu.Axis.categories("kind", ["x", "y"]), marginals=["age", ["kind"]]),
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS + MORE, ids=lambda q: type(q).__name__)
 def test_facts_that_were_tampered_with_raise_no_other_error(question, tmp_path):
-    path = tmp_path / "saved.json"
+    assert _tampered(things(question)[:2], tmp_path / "saved.json") > 50
+
+
+def test_facts_of_parts_that_were_tampered_with_raise_no_other_error(tmp_path):
+    questions = tu.UnitCounts(AGE), tu.TreeCounts(AGE, 2), tu.HatCounts(AGE, [2])
+    parts = [measured(question, seed) for seed, question in enumerate(questions)]
+    combined = [tu.reconcile(parts[:2], known={"total": 9}), tu.reconcile(parts)]
+    assert _tampered(combined, tmp_path / "saved.json") > 100
+
+
+def _tampered(saved, path):
+    """How many changes of single facts are refused; whatever is not must load."""
     refused = 0
-    for thing in things(question)[:2]:
+    for thing in saved:
         thing.save(path)
-        head = json.loads(path.read_text())
+        head, (_, columns, _) = json.loads(path.read_text()), files.read(path)
         for number, place in enumerate(leaves(head["about"])):
             for new in STRANGE[number % 3 :: 3]:
                 about = changed(head["about"], place, new)
                 # The checksum fits what the file now says.
-                path.write_bytes(files.encode(head["kind"], thing.columns(), about, ".json"))
+                path.write_bytes(files.encode(head["kind"], columns, about, ".json"))
                 try:
-                    tu.load(path)
+                    repr(tu.load(path))
                 except tu.FileError:
                     refused += 1
-    assert refused > 50
+    return refused
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"epsilon": "1/1000000"},
+        {"private": True},
+        {"unit": "person"},
+        {"neighbours": "replace"},
+        {"known_total": float("nan")},
+        {"combined": []},
+        ("combined", 0, "scales", ["1/1000000"]),
+        ("combined", 0, "scales", ["1e999999999"]),
+        ("combined", 0, "epsilon", "1"),
+    ],
+    ids=str,
+)
+def test_a_combined_release_cannot_lie_about_its_parts(lie, tmp_path):
+    one, two = (measured(tu.UnitCounts(AGE), seed) for seed in (1, 2))
+    release = tu.reconcile([one, two])
+    if isinstance(lie, dict):
+        about = release.about | lie
+    else:
+        about = changed(release.about, lie[:-1], lie[-1])
+    files.write(tmp_path / "x.json", "release", release.columns(), about)
+    with pytest.raises(tu.FileError):
+        tu.load(tmp_path / "x.json")
+    files.write(tmp_path / "x.json", "release", release.columns(), release.about)
+    assert same(tu.load(tmp_path / "x.json"), release)
+
+
+def test_no_memory_is_taken_for_what_a_file_only_claims_to_hold(tmp_path):
+    sorted_counts = measured(tu.SortedCounts(4))
+    cells = measured(tu.UnitCounts(AGE))
+    for m, kind, claim in (
+        (sorted_counts, "sorted release", ("question", "groups", 1 << 32)),
+        (cells, "release", ("question", "axis", "last", (1 << 32) - 1)),
+        (sorted_counts, "measurement", ("question", "groups", 1 << 32)),
+    ):
+        thing = m if kind == "measurement" else tu.infer(m)
+        about = m.about() if kind == "measurement" else thing.about
+        files.write(
+            tmp_path / "x.json", kind, thing.columns(), changed(about, claim[:-1], claim[-1])
+        )
+        tracemalloc.start()
+        with pytest.raises(tu.FileError):
+            tu.load(tmp_path / "x.json")
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert most < 1 << 26
 
 
 @pytest.mark.parametrize("column", ["noisy", "count"])

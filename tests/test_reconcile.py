@@ -383,13 +383,53 @@ def test_releases_that_do_not_belong_together_are_refused():
     with pytest.raises(tu.InputError, match="only the total"):
         tu.reconcile([here], known={"x": 1})
     with pytest.raises(tu.InputError, match="not a combined one"):
-        tu.reconcile([tu.reconcile([here, here]), here])
+        tu.reconcile([tu.reconcile([here]), here])
 
 
 def test_names_with_spaces_and_signs_are_quoted():
     estimates = {"North East": (5, 1.0), "co-op": (2, 1.0), "rest": (2, 1.0)}
     agreed = tu.reconcile(estimates, "'North East' = \"co-op\" + rest")
     assert agreed["North East"].value == agreed["co-op"].value + agreed["rest"].value
+
+
+def test_one_noise_is_not_taken_for_two(tmp_path):
+    axis = tu.Axis.integers("a", 0, 7)
+    for question in (tu.TreeCounts(axis, branching=2), tu.HatCounts(axis, [2])):
+        # At this ε the noise is mostly 0: equal answers are no sign of one measurement.
+        one, two = (tu.measure(range(8), question, 1000) for _ in range(2))
+        one.save(tmp_path / "m.parquet")
+        tu.infer(one).save(tmp_path / "r.json")
+        again, released = tu.load(tmp_path / "m.parquet"), tu.load(tmp_path / "r.json")
+        whole = tu.infer(one, nonnegative=True, integers=True)
+        assert tu.reconcile([one, two]).about["epsilon"] == "2000"
+        assert tu.reconcile([released, tu.infer(two)]).axis == axis
+        for pair in ((one, one), (one, again), (one, released), (again, whole), (whole, released)):
+            for parts in (pair, pair[::-1], [two, *pair]):
+                with pytest.raises(tu.InputError, match="noise would be counted twice"):
+                    tu.reconcile(list(parts))
+    streamed = tu.release(range(8), tu.UnitCounts(axis), 1)
+    with pytest.raises(tu.InputError, match="come from one measurement"):
+        tu.reconcile([streamed, streamed.unbiased, tu.release(range(8), tu.UnitCounts(axis), 1)])
+
+
+def test_one_noise_of_named_counts_is_not_taken_for_two():
+    question = tu.CountQueries(2, {"all": slice(None), "last": [1]})
+    one, two = (tu.measure([3, 4], question, 1000) for _ in range(2))
+    agreed = tu.reconcile([one, tu.infer(two)])
+    for parts in ([one, tu.infer(one)], [tu.infer(one), tu.infer(one)], [agreed, two]):
+        with pytest.raises(tu.InputError, match="noise would be counted twice"):
+            tu.reconcile(parts)
+
+
+def test_measurements_of_before_ids_are_combined_as_ever(tmp_path):
+    here, there = (measured([1, 2], tu.UnitCounts(2), 1, seed) for seed in (1, 2))
+    assert here.id is None
+    assert "id" not in here.about()
+    here.save(tmp_path / "m.json")
+    assert tu.load(tmp_path / "m.json").id is None
+    assert tu.reconcile([here, there]).axis.size == 2
+    with pytest.raises(tu.InputError, match="noise would be counted twice"):
+        tu.reconcile([here, here])
 
 
 LINE = tu.Axis.integers("line", 0, 59)
@@ -435,10 +475,10 @@ def test_hats_with_anything_equal_dense_least_squares(name, released, tmp_path):
 def test_hats_that_cannot_be_combined_are_refused():
     m = tu.measure(np.ones(60, int), tu.HatCounts(LINE), epsilon=1)
     with pytest.raises(tu.InputError, match="not with hats"):
-        tu.reconcile([m, m], known={"total": 60})
+        tu.reconcile([m], known={"total": 60})
     large = tu.measure(np.ones(5000, int), tu.HatCounts(5000), epsilon=1)
     with pytest.raises(tu.InputError, match="up to 4,096 cells"):
-        tu.reconcile([large, large])
+        tu.reconcile([large])
     other = tu.measure(np.ones(61, int), tu.HatCounts(61), epsilon=1)
     with pytest.raises(tu.InputError, match="different axes"):
         tu.reconcile([m, other])

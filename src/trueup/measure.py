@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import (
@@ -15,7 +16,12 @@ from trueup.ask import (
     check_records,
 )
 from trueup.epsilon import positive
-from trueup.measurement import Measurement, block_scales, check_rows_per_unit, check_unit
+from trueup.measurement import (
+    Measurement,
+    block_scales,
+    check_rows_per_unit,
+    check_unit,
+)
 
 
 def measure(
@@ -70,7 +76,16 @@ def measure_all(
         # What is asked follows from the noisy answers; the measurement's question is what was.
         fresh = partial(draw, scale=scales[0])
         question, noisy = question.measure_adaptively(counts, scales[0], fresh)
-        return Measurement(question, noisy, epsilon, neighbours, unit, rows_per_unit)
+        return Measurement(question, noisy, epsilon, neighbours, unit, rows_per_unit, id=new_id())
     answers = question.answers(counts)
     add_noise_blocks(answers, [length for length, _ in question.blocks], scales)
-    return Measurement(question, answers, epsilon, neighbours, unit, rows_per_unit)
+    return Measurement(question, answers, epsilon, neighbours, unit, rows_per_unit, id=new_id())
+
+
+def new_id() -> str:
+    """A name for a new measurement, of the same random bits as its noise."""
+    from trueup._kernels.bits import keystream
+
+    name = np.empty(16, np.uint8)
+    keystream().fill(name)
+    return name.tobytes().hex()

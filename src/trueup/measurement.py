@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -39,6 +40,7 @@ Law = Literal["discrete", "continuous"]
 LAWS = ("discrete", "continuous")
 _INT64_MAX = np.iinfo(np.int64).max
 _MOST_ROWS = 1_000_000_000
+_ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,8 @@ class Measurement:
 
     Self-describing: the question, the exact ε, the neighbour relation, the protected unit and the
     noise law. `private` is False for experiments, whose noise is reproducible: such a measurement
-    is stamped NOT PRIVATE wherever it is shown or saved.
+    is stamped NOT PRIVATE wherever it is shown or saved. `id` is drawn at random by `measure` and
+    kept in every release, so that one noise is never taken for two; None where nobody drew one.
 
     >>> from trueup.ask import SortedCounts
     >>> m = Measurement(SortedCounts(4), [1, 2, 0, 11], epsilon=1)
@@ -63,6 +66,7 @@ class Measurement:
     rows_per_unit: int = 1
     private: bool = True
     law: Law = "discrete"
+    id: str | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -71,12 +75,8 @@ class Measurement:
         put(self, "neighbours", check_neighbours(self.neighbours))
         put(self, "unit", check_unit(self.unit))
         put(self, "rows_per_unit", check_rows_per_unit(self.rows_per_unit))
-        if not isinstance(self.private, bool):
-            raise InputError(f"private must be True or False, got {self.private!r}.")
-        if self.law not in LAWS:
-            raise InputError(f"The noise law must be one of {', '.join(LAWS)}, got {self.law!r}.")
-        if self.law == "continuous" and self.private:
-            raise InputError("Continuous noise is for experiments: it is never private.")
+        _check_law(self.private, self.law)
+        _check_id(self.id)
         put(self, "noisy", self._checked(self.noisy))
 
     def _checked(self, noisy: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -125,6 +125,7 @@ class Measurement:
             ),
             "law": self.law,
             "private": self.private,
+            **({} if self.id is None else {"id": self.id}),
         }
 
     def columns(self) -> dict[str, Any]:
@@ -162,23 +163,11 @@ class Measurement:
     @staticmethod
     def from_facts(question: Question, noisy: Any, about: dict[str, Any]) -> Measurement:
         """The measurement of which `about` says the rest; refused unless its facts agree."""
+        facts, _ = read_facts(question, about)
         try:
-            found = Measurement(
-                question,
-                noisy,
-                about["epsilon"],
-                about["neighbours"],
-                about["unit"],
-                about["rows_per_unit"],
-                about["private"],
-                about["law"],
-            )
-            claimed = about["scales"]
-        except (KeyError, TypeError, ValueError) as wrong:
+            return Measurement(question, noisy, **facts)
+        except (TypeError, ValueError) as wrong:
             raise FileError(f"The file holds no measurement that makes sense: {wrong}") from None
-        if claimed != [str(scale) for scale in found.block_scales]:
-            raise FileError("The file's noise scales do not follow from its question and epsilon.")
-        return found
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -193,6 +182,50 @@ class Measurement:
         stamp = "" if self.private else " NOT PRIVATE"
         kind = type(self.question).__name__
         return f"<Measurement{stamp}: {kind}, {len(self.noisy):,} answers, epsilon={self.epsilon}>"
+
+
+def read_facts(
+    question: Question, about: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[Fraction, ...]]:
+    """What a file says of a measurement besides its question and answers, and its noise scales.
+
+    Refused unless each makes sense and the scales follow from the rest.
+    """
+    try:
+        facts = {
+            "epsilon": positive(about["epsilon"]),
+            "neighbours": check_neighbours(about["neighbours"]),
+            "unit": check_unit(about["unit"]),
+            "rows_per_unit": check_rows_per_unit(about["rows_per_unit"]),
+            "private": about["private"],
+            "law": about["law"],
+            "id": about.get("id"),
+        }
+        _check_law(facts["private"], facts["law"])
+        _check_id(facts["id"])
+        claimed = about["scales"]
+        scales = block_scales(
+            question, facts["epsilon"], facts["neighbours"], facts["rows_per_unit"]
+        )
+    except (KeyError, TypeError, ValueError) as wrong:
+        raise FileError(f"The file holds no measurement that makes sense: {wrong}") from None
+    if claimed != [str(scale) for scale in scales]:
+        raise FileError("The file's noise scales do not follow from its question and epsilon.")
+    return facts, scales
+
+
+def _check_law(private: object, law: object) -> None:
+    if not isinstance(private, bool):
+        raise InputError(f"private must be True or False, got {private!r}.")
+    if law not in LAWS:
+        raise InputError(f"The noise law must be one of {', '.join(LAWS)}, got {law!r}.")
+    if law == "continuous" and private:
+        raise InputError("Continuous noise is for experiments: it is never private.")
+
+
+def _check_id(name: object) -> None:
+    if name is not None and not (isinstance(name, str) and _ID.fullmatch(name)):
+        raise InputError(f"The id of a measurement is 32 hexadecimal digits, got {name!r}.")
 
 
 def check_unit(unit: object) -> str:

@@ -17,6 +17,7 @@ from trueup.ask import (
     Grid,
     Histogram,
     LatticeCounts,
+    Question,
     SortedCounts,
     YoungCounts,
     question_from_json,
@@ -26,7 +27,7 @@ from trueup.errors import FileError
 from trueup.files import read
 from trueup.grid_errors import SliceErrors
 from trueup.infer import AnyRelease, errors_of, grid_errors_of
-from trueup.measurement import Measurement
+from trueup.measurement import Measurement, read_facts
 from trueup.reconcile.combined import errors_from
 from trueup.release import GridRelease, MarginalRelease, QueryRelease, Release, SortedRelease
 from trueup.uncertainty import QueryErrors
@@ -51,16 +52,19 @@ def load(path: str | Path) -> Measurement | AnyRelease:
     }
     if kind not in readers:
         raise FileError(f"{Path(path).name} holds a {kind!r}, which this version does not know.")
+    if kind != "measurement" and not isinstance(about.get("inferred"), str):
+        raise FileError(f"{Path(path).name} does not say how its answers were inferred.")
     try:
         return readers[kind](columns, about)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as wrong:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as wrong:
         raise FileError(f"{Path(path).name} cannot be read: {wrong}") from None
 
 
-def _asked(about: About) -> Measurement:
-    """What was measured, its facts checked; its answers, which a release does not keep, are 0."""
+def _asked(about: About) -> tuple[Question, tuple[Fraction, ...], str]:
+    """What was measured, with which noise; a release keeps no answers that could be checked."""
     question = question_from_json(about["question"])
-    return Measurement.from_facts(question, np.zeros(question.length, np.int64), about)
+    facts, scales = read_facts(question, about)
+    return question, scales, str(facts["law"])
 
 
 def _release(columns: Columns, about: About) -> Release:
@@ -69,11 +73,12 @@ def _release(columns: Columns, about: About) -> Release:
     elif "slice" in about:
         (axis,), errors = _grid_errors(about)
     else:
-        asked = _asked(about)
-        if not isinstance(asked.question, Histogram):
+        question, scales, law = _asked(about)
+        if not isinstance(question, Histogram):
             raise FileError("The file's question has no cells.")
-        axis = asked.question.answer_axis
-        errors = errors_of(asked.question, asked.block_scales, asked.law)
+        axis = question.answer_axis
+        _numbers(columns["count"], axis.size)  # before anything is made for so many cells
+        errors = errors_of(question, scales, law)
     prefix = _running_sums(_numbers(columns["count"], axis.size))
     unbiased = columns.get("unbiased")
     kept = None if unbiased is None else _running_sums(_numbers(unbiased, axis.size))
@@ -81,8 +86,7 @@ def _release(columns: Columns, about: About) -> Release:
 
 
 def _sorted_release(columns: Columns, about: About) -> SortedRelease:
-    asked = _asked(about)
-    question = asked.question
+    question, scales, _ = _asked(about)
     if not isinstance(question, (SortedCounts, YoungCounts)):
         raise FileError("The file's question is not about sorted counts.")
     transcript = None
@@ -93,19 +97,21 @@ def _sorted_release(columns: Columns, about: About) -> SortedRelease:
     fit = columns.get("isotonic")
     kept = None if fit is None else _numbers(fit, question.groups)
     counts = _numbers(columns["count"], question.groups)
-    return SortedRelease(counts, asked.block_scales[0], about, kept, transcript)
+    return SortedRelease(counts, scales[0], about, kept, transcript)
 
 
 def _query_release(columns: Columns, about: About) -> QueryRelease:
     names = tuple(columns["query"])
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise FileError("The file's queries need names, each its own.")
     # What was typed in with its errors, and reconciled, has no question: its law is not known.
     scale: Fraction | None = None
     law = "discrete"
     if "question" in about:
-        asked = _asked(about)
-        if not isinstance(asked.question, CountQueries) or asked.question.names != names:
+        question, scales, law = _asked(about)
+        if not isinstance(question, CountQueries) or question.names != names:
             raise FileError("The file's question does not ask its queries.")
-        scale, law = asked.block_scales[0], str(asked.law)
+        scale = scales[0]
     covariance = np.array(about["covariance"], np.float64)
     if covariance.shape != (len(names), len(names)) or not np.isfinite(covariance).all():
         raise FileError("The file's covariance does not fit its queries.")
@@ -118,11 +124,10 @@ def _query_release(columns: Columns, about: About) -> QueryRelease:
 
 def _grid_errors(about: About) -> tuple[tuple[Axis, ...], Any]:
     """The axes that are left of a grid, and the errors of what is counted over them."""
-    asked = _asked(about)
-    question = asked.question
+    question, scales, law = _asked(about)
     if not isinstance(question, (Grid, LatticeCounts)):
         raise FileError("The file's question is no grid.")
-    errors = grid_errors_of(question, asked.block_scales, asked.law)
+    errors = grid_errors_of(question, scales, law)
     if "slice" not in about:
         return question.axes, errors
     ends = tuple(None if span is None else (int(span[0]), int(span[1])) for span in about["slice"])
@@ -144,7 +149,7 @@ def _grid_release(columns: Columns, about: About) -> GridRelease:
 
 
 def _marginal_release(columns: Columns, about: About) -> MarginalRelease:
-    question = _asked(about).question
+    question, _, _ = _asked(about)
     if not isinstance(question, LatticeCounts):
         raise FileError("The file's question has no marginals.")
     return MarginalRelease(_grid_release(columns, about), question.marginal_names)

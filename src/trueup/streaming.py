@@ -22,7 +22,7 @@ from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.infer import errors_of, infer
-from trueup.measure import measure
+from trueup.measure import measure, new_id
 from trueup.measurement import (
     block_scales,
     check_rows_per_unit,
@@ -77,7 +77,7 @@ def release(
     scales = block_scales(question, epsilon, neighbours, rows_per_unit)
     asked = question.asked if isinstance(question, TreeCounts) else (1,)
     prefix = _prefix(counts, question.size, radices, dict(zip(asked, scales, strict=True)), threads)
-    about = public_facts(question, epsilon, neighbours, unit, rows_per_unit)
+    about = public_facts(question, epsilon, neighbours, unit, rows_per_unit) | {"id": new_id()}
     errors = errors_of(question, scales, "discrete")
     return Release(question.answer_axis, prefix, errors, {**about, "inferred": "least squares"})
 

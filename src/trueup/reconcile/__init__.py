@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trueup.ask import CountQueries, question_from_json
 from trueup.errors import InputError
 from trueup.measurement import Measurement
-from trueup.reconcile.combined import combine, known_total_of, tree_of
+from trueup.reconcile.combined import check_apart, combine, known_total_of, tree_of
 from trueup.reconcile.forest import forest
 from trueup.reconcile.named import (
     MOST_DENSE,
@@ -67,6 +67,7 @@ def reconcile(
                 "total give known={'total': …}."
             )
         return _shown_axis(combine(parts, known_total_of(known)), nonnegative, integers)
+    check_apart(parts, [p.about() if isinstance(p, Measurement) else p.about for p in parts])
     names, pull, precision, obeyed, about = _read(parts or estimates)
     found = [*obeyed, *statements(constraints, known, names)]
     problem = Problem(names, pull, precision, independent(found), forest(names, found))

@@ -22,8 +22,9 @@ from trueup._kernels.prefix import prefix_on_grid
 from trueup._kernels.shape import Shape
 from trueup.ask import Histogram, TreeCounts, UnitCounts, question_from_json
 from trueup.axis import Axis
-from trueup.errors import InputError
-from trueup.measurement import Measurement
+from trueup.axis.numbers import finite_number
+from trueup.errors import FileError, InputError
+from trueup.measurement import Measurement, read_facts
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
 from trueup.uncertainty import Combination, NoiseLaw, RangeErrors, TreeErrors, noise_variance
@@ -53,16 +54,9 @@ class Level:
 def combine(parts: Sequence[Release | Measurement], known_total: float | None) -> Release:
     """The least-squares release of all parts together."""
     abouts = [_about(part) for part in parts]
+    check_apart(parts, abouts)
     questions = _questions(abouts)
-    about = {
-        "combined": abouts,
-        "epsilon": str(sum((Fraction(a["epsilon"]) for a in abouts), Fraction(0))),
-        "unit": " and ".join(dict.fromkeys(a["unit"] for a in abouts)),
-        "neighbours": " and ".join(dict.fromkeys(a["neighbours"] for a in abouts)),
-        "private": all(a["private"] for a in abouts),
-        "known_total": known_total,
-        "inferred": "least squares",
-    }
+    about = {**_facts(abouts, known_total), "inferred": "least squares"}
     if not _all_trees(questions):
         _check_total(known_total)
         axis, stacked = stacked_errors(questions, abouts)
@@ -80,9 +74,49 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     return Release(axis, prefix, errors, about)
 
 
+def _facts(abouts: Sequence[dict[str, Any]], known_total: float | None) -> dict[str, Any]:
+    """What is said of all parts together."""
+    return {
+        "combined": abouts,
+        "epsilon": str(sum((Fraction(a["epsilon"]) for a in abouts), Fraction(0))),
+        "unit": " and ".join(dict.fromkeys(a["unit"] for a in abouts)),
+        "neighbours": " and ".join(dict.fromkeys(a["neighbours"] for a in abouts)),
+        "private": all(a["private"] for a in abouts),
+        "known_total": known_total,
+    }
+
+
+def check_apart(parts: Sequence[object], abouts: Sequence[dict[str, Any]]) -> None:
+    """Refuses parts that hold the same noise: errors would be told too small.
+
+    A measurement made by `measure` has an id, which its releases keep, and so does what was
+    reconciled from them; those without one are told apart only as objects.
+    """
+    known = [name for about in abouts for name in _ids(about)]
+    if len(set(known)) < len(known) or len({id(part) for part in parts}) < len(parts):
+        raise InputError(
+            "Two of these come from one measurement, whose noise would be counted twice. Give the "
+            "measurement, or one release of it, once."
+        )
+
+
+def _ids(about: dict[str, Any]) -> list[str]:
+    """The measurements that something was made from."""
+    own = [about["id"]] if "id" in about else []
+    return own + [name for source in about.get("sources", []) for name in _ids(source)]
+
+
 def errors_from(about: dict[str, Any]) -> tuple[Axis, RangeErrors]:
-    """The axis and errors of a combined release that was saved."""
+    """The axis and errors of a combined release that was saved, its facts compared."""
     blank = _questions(about["combined"])
+    for question, part in zip(blank, about["combined"], strict=True):
+        read_facts(question, part)
+    total = about["known_total"]
+    if total is not None:
+        finite_number(total, "The known total")
+    facts = _facts(about["combined"], total)
+    if any(about[name] != said for name, said in facts.items()):
+        raise FileError("The file's facts do not follow from those of its parts.")
     if not _all_trees(blank):
         _check_total(about["known_total"])
         return stacked_errors(blank, about["combined"])
@@ -345,4 +379,4 @@ def known_total_of(known: Mapping[Any, Any] | None) -> float | None:
         raise InputError(
             f"Over an axis only the total can be known: known={{'total': …}}, got {dict(known)!r}."
         )
-    return float(known["total"])
+    return finite_number(known["total"], "The known total")
