@@ -6,6 +6,7 @@ stay apart for every kind of colour vision.
 
 from __future__ import annotations
 
+from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ def headline(words: str, note: str) -> dict[str, Any]:
     """A title with a small line under it that says what is drawn."""
     lines = "<br>".join(f"<sup>{line}</sup>" for line in wrap(note, 48))
     return {
-        "text": f"<b>{words}</b><br>{lines}",
+        "text": f"<b>{escape(words, quote=False)}</b><br>{lines}",
         "x": 0.02,
         "xanchor": "left",
         "y": 0.96,
@@ -38,7 +39,7 @@ def caption(about: dict[str, Any]) -> str:
     stamp = "" if about.get("private", True) else "<br><b>NOT PRIVATE: an experiment</b>"
     how = "added or removed" if about.get("neighbours") == "add-remove" else "replaced"
     words = f"ε = {paid(about)} · protects {whom}, {how}"
-    return "<br>".join(wrap(words, 56)) + stamp
+    return "<br>".join(escape(line, quote=False) for line in wrap(words, 56)) + stamp
 
 
 def base_figure(about: dict[str, Any], x: str, y: str) -> Figure:
@@ -52,7 +53,7 @@ def base_figure(about: dict[str, Any], x: str, y: str) -> Figure:
         margin={"l": 70, "r": 20, "t": 80, "b": 90},
         showlegend=False,
         hoverlabel={"align": "left"},
-        xaxis={"title": x, "automargin": True},
+        xaxis={"title": escape(x, quote=False), "automargin": True},
         yaxis={"title": y, "automargin": True, "tickformat": ",", "zeroline": True},
     )
     figure.add_annotation(

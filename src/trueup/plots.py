@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import escape, unescape
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -225,7 +227,9 @@ def to_html(figure: Figure, release: object = None, whole_page: bool = True) -> 
     )
     if not whole_page:
         return str(part)
-    title = str(figure.layout.title.text or "trueup").split("<br>")[0]
+    # Names of axes may come from a file that a stranger wrote: text, and never markup.
+    first = str(figure.layout.title.text or "trueup").split("<br>")[0]
+    title = escape(unescape(re.sub("</?b>", "", first)))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
         f'{title}</title><meta name="viewport" content="width=device-width, initial-scale=1">'

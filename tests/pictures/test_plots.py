@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from playwright.sync_api import Page
 
 import trueup as tu
 from trueup.paper.noise import measure_for_experiment
-from trueup.plots import bars, plot, save_plot
+from trueup.plots import bars, plot, save_plot, to_html
 
 Opened = Callable[[Path], Page]
 
@@ -129,3 +130,16 @@ def test_unknown_kinds_and_endings_are_refused(tmp_path: Path) -> None:
         plot(release, "pie")
     with pytest.raises(tu.InputError, match=r"\.html"):
         save_plot(plot(release), tmp_path / "x.gif")
+
+
+@pytest.mark.parametrize("name", ["</title><script>alert(1)</script>", "a<b & c", "<b>x</b>"])
+def test_a_name_is_text_in_every_part_of_a_page(name: str) -> None:
+    # The name may come from a file that a stranger wrote.
+    one = release_over(tu.Axis.categories(name, [name, "other"]))
+    two = measure_for_experiment(np.ones((2, 3), int), tu.Grid(one.axis, 3), 1, seed=1)
+    for release in (one, tu.infer(two)):
+        page = to_html(plot(release), release)
+        assert "<script>alert" not in page
+        title = page.partition("<title>")[2].partition("</title>")[0]
+        assert unescape(title).startswith(name)
+        assert plot(release).layout.title.text.startswith(f"<b>{escape(name, quote=False)}")
