@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from trueup import HatCounts, Measurement, StrategyCounts, infer
 from trueup.infer import errors_of
@@ -124,3 +125,22 @@ def test_a_sparse_strategy_of_many_cells_is_solved_without_a_dense_matrix():
     as_hats = errors_of(HatCounts(size, [10, 100], shares, ends=True), scales, "discrete")
     found = release.errors.range_variances([0, 17, 5_000], [1, 4_000, size])
     np.testing.assert_allclose(found, as_hats.range_variances([0, 17, 5_000], [1, 4_000, size]))
+
+
+@pytest.mark.parametrize("epsilon", [1, 10, 50])
+def test_intervals_of_hats_hold_their_level_where_noise_is_mostly_zero(epsilon):
+    question = HatCounts(64)
+    measurement = Measurement(question, np.zeros(question.length, np.int64), epsilon)
+    matrix, scales = question.matrix().toarray(), measurement.scales
+    weighed = matrix / np.array([noise_variance(scale) for scale in scales])[:, None]
+    inverse = np.linalg.solve(matrix.T @ weighed, weighed.T)
+    generator = np.random.default_rng(epsilon)
+    shape, success = (100_000, len(scales)), -np.expm1(-1 / scales)
+    noise = generator.geometric(success, shape) - generator.geometric(success, shape)
+    errors = infer(measurement).errors
+    for start, stop in ((21, 22), (1, 64), (16, 32)):
+        off = np.abs(noise @ inverse[start:stop].sum(axis=0))
+        for level in (0.5, 0.8, 0.95, 0.99):
+            found = errors.noise_law((((start, stop), 1.0),)).half_width(level)
+            covered = int(np.count_nonzero(off <= found * (1 + 1e-9)))
+            assert binomtest(covered, len(off), level, alternative="less").pvalue > 1e-5

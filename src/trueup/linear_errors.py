@@ -32,6 +32,8 @@ Floats = npt.NDArray[np.float64]
 
 _CLASS_WIDTH = 0.01  # coefficients within one percent are one class
 _LEAST = 1e-7  # and those below this part of the largest are another
+_ATOMS = 0.5  # noise of a smaller scale is mostly 0, and where it is not, each value shows
+_NARROW = 0.0001  # then those of a class are as near as this, however small
 _DUST = 1e-13  # what rounding leaves where a coefficient is 0
 _DENSE = 4_096
 _MANY = 100  # cells out of so many are as well found by finding them all
@@ -47,14 +49,18 @@ def noise_law(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: s
     """The law of Σ coefficient · noise, from the coefficients of each block of answers.
 
     Coefficients that differ by less than a percent are put together as their root mean square:
-    the variance stays what it is, and the tails move by less than a part in ten thousand.
+    the variance stays what it is, and the tails move by less than a part in ten thousand. Noise
+    that is mostly 0 adds up to few values, and an interval may end just past one of them: there
+    classes are narrower, and intervals wider by as much.
     """
     largest = max((float(np.abs(block).max(initial=0.0)) for block in coefficients), default=0.0)
+    atoms = min(scales, default=1) < _ATOMS
+    width, least = (_NARROW, _DUST) if atoms else (_CLASS_WIDTH, _LEAST)
     found = []
     for block, scale in zip(coefficients, scales, strict=True):
         size = np.abs(block)
         size = size[size > _DUST * largest]
-        kind = np.floor(np.log(np.maximum(size / largest, _LEAST)) / _CLASS_WIDTH)
+        kind = np.floor(np.log(np.maximum(size / largest, least)) / width)
         at = (kind - kind.min(initial=0.0)).astype(np.int64)
         number = np.bincount(at)
         squares = np.bincount(at, size * size)
@@ -62,7 +68,7 @@ def noise_law(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: s
         root = np.sqrt(squares[some] / number[some])
         found.append((root, np.full(len(root), float(scale)), number[some].astype(np.float64)))
     roots, each, counts = (np.concatenate(part) for part in zip(*found, strict=True))
-    return NoiseLaw(roots, each, counts, law)
+    return NoiseLaw(roots, each, counts, law, widened=width if atoms else 0.0)
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,13 @@ from trueup._kernels import haar
 from trueup._kernels.shape import Shape
 from trueup._kernels.tree_coefficients import TreeCoefficients
 from trueup._kernels.tree_variance import TreeVariance
-from trueup._kernels.weighted_laplace import half_widths as _half_widths
+from trueup._kernels.weighted_laplace import half_width
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Combination = tuple[tuple[Any, float], ...]
 """Answers with coefficients: ((start, stop), 1.0) is a range of cells, (name, 1.0) a query."""
 
-_TOGETHER = 64  # laws worked on at once
 _PINNED = 1e14  # the weight of a known total, in units of the largest other
 _FINER = 1024  # continuous noise is taken as discrete noise on a lattice this much finer
 
@@ -48,12 +47,16 @@ def log_noise_variance(scale: Fraction | float, law: str = "discrete") -> float:
 
 @dataclass(frozen=True, eq=False)
 class NoiseLaw:
-    """The law of Σ coefficient · noise: `counts` noises of a scale share a coefficient."""
+    """The law of Σ coefficient · noise: `counts` noises of a scale share a coefficient.
+
+    Those that share one may differ by a part of it, by which half-widths are `widened`.
+    """
 
     coefficients: Floats
     scales: Floats
     counts: Floats
     law: str = "discrete"
+    widened: float = 0.0
 
     @cached_property
     def variance(self) -> float:
@@ -66,7 +69,9 @@ class NoiseLaw:
 
     def half_width(self, level: float) -> float:
         """The q for which |sum| ≤ q with at least that probability, and hardly more."""
-        return float(half_widths([self], level)[0])
+        finer = _FINER if self.law == "continuous" else 1
+        found = half_width(self.coefficients / finer, self.scales * finer, self.counts, level)
+        return found * (1 + self.widened)
 
 
 @dataclass(frozen=True)
@@ -85,24 +90,7 @@ Law = NoiseLaw | NormalLaw
 
 def half_widths(laws: Sequence[Law], level: float) -> Floats:
     """As `half_width` of each, for many at once."""
-    known = [law for law in laws if isinstance(law, NoiseLaw)]
-    if len(known) < len(laws):
-        return np.array([law.half_width(level) for law in laws])
-    found = np.zeros(len(known))
-    order = sorted(range(len(known)), key=lambda law: len(known[law].coefficients))
-    for start in range(0, len(order), _TOGETHER):
-        some = order[start : start + _TOGETHER]
-        most = max(1, len(known[some[-1]].coefficients))
-        rows = np.zeros((3, len(some), most))
-        rows[1] = 1.0
-        for row, law in enumerate(known[i] for i in some):
-            finer = _FINER if law.law == "continuous" else 1
-            end = len(law.coefficients)
-            rows[0, row, :end] = law.coefficients / finer
-            rows[1, row, :end] = law.scales * finer
-            rows[2, row, :end] = law.counts
-        found[some] = _half_widths(rows[0], rows[1], rows[2], np.full(len(some), level))
-    return found
+    return np.array([law.half_width(level) for law in laws])
 
 
 class Errors(Protocol):
@@ -207,22 +195,17 @@ class TreeErrors:
         if not simple or self.pinned:
             pairs = zip(starts.tolist(), stops.tolist(), strict=True)
             return half_widths([self.noise_law(((pair, 1.0),)) for pair in pairs], level)
+        from trueup._kernels.laplace_rows import half_widths as rows
         from trueup._kernels.range_coefficients import range_classes
 
         finer = _FINER if self.law == "continuous" else 1
         scales = np.array([float(one[0]) if one else 1.0 for one in self.scales]) * finer
-        found, room = np.zeros(len(starts)), 64 * len(self.scales)
+        room = 64 * len(self.scales)
         numbers = self._coefficients.numbers
         c, at, m, used = range_classes(numbers, self.shape.size, starts, stops, room)
-        order = np.argsort(used)
-        for first in range(0, len(order), _TOGETHER):
-            some = order[first : first + _TOGETHER]
-            if used[some[0]] < 0:  # never seen: the room is several times what a range takes
-                raise AssertionError("A range of a regular tree has more classes than expected.")
-            most = max(1, int(used[some[-1]]))
-            rows = c[some, :most] / finer, scales[at[some, :most]], m[some, :most]
-            found[some] = _half_widths(*rows, np.full(len(some), level))
-        return found
+        if used.min(initial=0) < 0:  # never seen: the room is several times what a range takes
+            raise AssertionError("A range of a regular tree has more classes than expected.")
+        return rows(c / finer, scales[at], m, used, level)
 
 
 @dataclass(frozen=True, eq=False)

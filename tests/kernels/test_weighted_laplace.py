@@ -1,14 +1,19 @@
+"""Half-widths against laws convolved number by number, in trees of many kinds and at any ε."""
+
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 from scipy.signal import fftconvolve
 
-from trueup._kernels import weighted_laplace
-from trueup._kernels.weighted_laplace import half_width, half_widths
+import trueup as tu
+from trueup._kernels import laplace_sum
+from trueup._kernels.weighted_laplace import half_width
+from trueup.infer import errors_of
+from trueup.measurement import block_scales
 
 LEVELS = (0.5, 0.9, 0.95, 0.99, 0.999)
 
@@ -91,39 +96,96 @@ def test_many_classes_cover_what_they_claim(seed):
         assert level - 4.5 * spread <= covered <= level + 4.5 * spread + 0.004
 
 
-def test_many_sums_at_once_are_the_same_as_one_by_one():
-    generator = np.random.default_rng(0)
-    c, b = generator.uniform(0, 1, (50, 20)) ** 3, generator.uniform(0.1, 9, (50, 20))
-    m = generator.integers(0, 4, (50, 20)).astype(float)
-    c[0], m[1], c[2] = 1, 0, c[2].round(1)
-    levels = generator.choice([0.5, 0.9, 0.95, 0.999, 1 - 1e-12], 50)
-    together = half_widths(c, b, m, levels)
-    alone = [half_width(*row) for row in zip(c, b, m, levels.tolist(), strict=True)]
-    np.testing.assert_allclose(together, alone, rtol=1e-6)
+QUESTIONS = {
+    "binary": tu.TreeCounts(64, branching=2),
+    "wide, no root": tu.TreeCounts(256, branching=16, root=False),
+    "uneven shares": tu.TreeCounts(37, radices=(7, 3, 2), shares=("1/10", "2/5", "1/6", "1/3")),
+    "levels not asked": tu.TreeCounts(108, radices=(3, 4, 9), shares=("1/4", 0, 0, "3/4")),
+    "two levels of nine": tu.TreeCounts(
+        512, radices=(2,) * 9, shares=(0, 0, 0, "1/6", 0, 0, 0, 0, 0, "5/6")
+    ),
+    "wavelet": tu.HaarCounts(32),
+    "hats": tu.HatCounts(32),
+}
+EPSILONS = ("1/10", "1", "5", "10", "20", "50")
 
 
-def test_weak_classes_taken_together_change_nothing():
+def in_steps(law):
+    """The law with coefficients that are whole multiples of a small step: multiples and step."""
+    largest = np.abs(law.coefficients).max()
+    most = int(np.clip(2**14 / (40 * law.scales.max()), 12, 1000))
+    whole = np.rint(np.abs(law.coefficients) * most / largest)
+    return whole, largest / most
+
+
+def held_by(whole, scales, counts):
+    """P(|Σ whole·X| ≤ k) for k = 0, 1, …, by one transform around a circle that holds them all."""
+    variance = 0.5 / np.sinh(0.5 / scales) ** 2
+    reach = whole.max() * (2 + 40 * scales.max()) + 12 * np.sqrt(counts @ (whole**2 * variance))
+    points = 1 << math.ceil(math.log2(2 * reach))
+    t = np.arange(points // 2 + 1) * (2 * np.pi / points)
+    classes = {}
+    for step, s, count in zip(whole.tolist(), variance.tolist(), counts.tolist(), strict=True):
+        classes[step, s] = classes.get((step, s), 0) + count
+    phi = np.ones(len(t))
+    for (step, s), count in classes.items():
+        phi *= (1 / (1 + s * (1 - np.cos(step * t)))) ** count
+    law = np.fft.irfft(phi, points)
+    return law[0] + 2 * np.concatenate([[0.0], np.cumsum(law[1 : points // 2])])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_at_any_epsilon_levels_are_held_and_one_percent_less_would_not_hold_them(name, epsilon):
+    question = QUESTIONS[name]
+    scales = block_scales(question, Fraction(epsilon), "add-remove", 1)
+    errors, size = errors_of(question, scales, "discrete"), question.size
+    generator = np.random.default_rng(len(name))
+    start = int(generator.integers(1, size // 2))
+    for ends in ((start, start + 1), (1, size), (start, start + size // 3)):
+        law = errors.noise_law(((ends, 1.0),))
+        whole, step = in_steps(law)
+        held = held_by(whole, law.scales, law.counts)
+        for level in (0.5, 0.8, 0.95, 0.99, 0.999, 1 - 1e-6):
+            found = half_width(whole * step, law.scales, law.counts, level)
+            assert held[int(found / step * (1 + 1e-9))] >= level - 1e-12
+            # The least that holds the level and 1/2000 of what is missing.
+            least = np.argmax(held >= min(level + (1 - level) / 2000, held.max())) * step
+            assert found <= 1.01 * least * (1 + 1e-9)
+
+
+def test_jumps_that_are_too_rare_to_matter_do_not_widen():
+    # P(a jump of the first) is 2.5e-4, far below 5 %, and no less than the slack of the level.
+    rare, often = 1 / 9.0, 1.0
+    exact = half_width([1e-3, 7.1e-4], [often, often], [3, 5], 0.95 / math.tanh(0.5 / rare))
+    found = half_width([1.0, 1e-3, 7.1e-4], [rare, often, often], [1, 3, 5], 0.95)
+    assert found == pytest.approx(exact, rel=0.01)
+
+
+def test_noises_that_cancel_are_no_width():
+    # All of fifteen noises are 0 less often than their sum is: 0.7953 and 0.8039.
+    assert half_width([0.0588, 0.941], [0.2, 0.2], [16, 1], 0.8) == 0
+    assert half_width([0.0588, 0.941], [0.2, 0.2], [16, 1], 0.81) > 0.0588
+
+
+def test_what_rounding_leaves_of_a_coefficient_does_not_widen():
+    # Were the last a true coefficient, nothing would be on a lattice.
+    assert half_width([1.0, 1.0, 1e-16], [1.0] * 3, [2, 2, 50], 0.95) == pytest.approx(
+        half_width([1.0], [1.0], [4], 0.95), rel=1e-12
+    )
+
+
+def test_weak_classes_taken_together_change_nothing(monkeypatch):
     generator = np.random.default_rng(1)
-    shape = (16, 300)
-    c = np.exp(generator.normal(-2, 2, shape))
-    b, m = np.exp(generator.normal(1, 1, shape)), generator.integers(1, 30, shape).astype(float)
-    levels = generator.choice([0.5, 0.95, 0.999, 1 - 1e-8], 16)
-    sums = weighted_laplace._sums(c, b, m)
-    assert sums.strong < 100
-    together = half_widths(c, b, m, levels)
-    alone = [half_width(*row) for row in zip(c, b, m, levels.tolist(), strict=True)]
+    c = np.exp(generator.normal(-2, 2, (16, 300)))
+    b, m = np.exp(generator.normal(0, 1, c.shape)), generator.integers(1, 30, c.shape).astype(float)
+    levels = generator.choice([0.5, 0.95, 0.999, 1 - 1e-8], 16).tolist()
+    assert laplace_sum.LaplaceSum(c[0], b[0], m[0]).weak.sum() > 100
+    together = [half_width(*row) for row in zip(c, b, m, levels, strict=True)]
+    monkeypatch.setattr(laplace_sum, "WEAK", 0.0)
+    assert not laplace_sum.LaplaceSum(c[0], b[0], m[0]).weak.any()
+    alone = [half_width(*row) for row in zip(c, b, m, levels, strict=True)]
     np.testing.assert_allclose(together, alone, rtol=1e-4)
-
-
-@pytest.mark.parametrize("scale", [1.0, 3.0, 40.0])
-def test_the_series_of_a_class_is_that_of_mpmath(scale):
-    order = weighted_laplace._ORDERS
-    s = 2 * math.exp(-1 / scale) / (1 - math.exp(-1 / scale)) ** 2
-    exact = mpmath.taylor(lambda x: -mpmath.log(1 + s * (1 - mpmath.cos(x))), 0, 2 * order + 4)
-    one = np.ones((1, 1))
-    found, beyond = weighted_laplace._series(one, scale * one, s * one, one)
-    np.testing.assert_allclose(found[0], [float(a) for a in exact[2 : 2 * order + 1 : 2]], 1e-9)
-    assert abs(float(exact[2 * order + 2])) <= beyond[0]
 
 
 @pytest.mark.parametrize("scale", [1e8, 1e11])
