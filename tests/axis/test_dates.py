@@ -116,6 +116,14 @@ def test_what_is_missing_or_no_date_is_in_no_cell():
         axis.locate([2013])
 
 
+def test_nanoseconds_far_off_are_no_other_year():
+    axis = Axis.dates("d", "1600", "9999", "year")
+    for year in (1600, 1676, 1678, 2024, 2261, 2263, 9999):
+        for digits in ("000000001", "999999999", "1234567"):
+            value = np.array([f"{year}-06-12T00:25:26.{digits}"], object)
+            assert axis.locate(value).tolist() == [year - 1600]
+
+
 @given(st.integers(-(2**62), 2**62))
 def test_nanoseconds_fall_into_the_microsecond_before_them(nanoseconds):
     axis = Axis.dates("d", "1970-01-01T00:00", "1970-01-01T00:09", "minute")

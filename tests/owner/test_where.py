@@ -142,6 +142,8 @@ def test_values_take_the_plain_form_of_their_column() -> None:
     assert checked(parse("day >= '1970-01-02'"), KINDS) == Comparison(
         "day", ">=", (86_400_000_000,)
     )
+    last = checked(parse("day <= '9999-12-31 23:59:59.999999999'"), KINDS)
+    assert last == Comparison("day", "<=", (253_402_300_799_999_999,))
     assert checked(parse("fare in (1, 2.5)"), KINDS) == Comparison("fare", "in", (1.0, 2.5))
 
 
@@ -154,3 +156,12 @@ def test_a_filter_may_not_be_endless() -> None:
         parse("age = 1" + " " * 20_000)
     with pytest.raises(InputError, match="must be text"):
         parse(7)
+    for word in (" and ", " or "):
+        assert parse(word.join(["age = 1"] * 100))
+        with pytest.raises(InputError, match="more than 100 comparisons"):
+            parse(word.join(["age = 1"] * 101))
+    for column in ("age", "fare"):
+        for number in ("1" * 301, "1" * 5000, "-" + "9" * 400, "0." + "1" * 5000):
+            with pytest.raises(InputError, match="a number of more than 300 digits"):
+                parse(f"{column} < {number}")
+    assert checked(parse("fare < " + "9" * 300), KINDS) == Comparison("fare", "<", (1e300,))

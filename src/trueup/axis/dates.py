@@ -21,6 +21,7 @@ _MICROSECONDS["week"] = 7 * _MICROSECONDS["day"]
 _CODES = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h", "minute": "m"}
 _NONE = np.iinfo(np.int64).min  # numpy's NaT
 _FINER = ("ns", "ps", "fs", "as")
+_TO_MICROSECOND = len("2013-01-31T12:00:00.000000")
 _WRITTEN = re.compile(
     r"(\d{4}(?:-\d\d(?:-\d\d(?:[T ]\d\d(?::\d\d(?::\d\d(?:\.\d{1,9})?)?)?)?)?)?)"
     r"(Z|[+-]\d\d(?::?\d\d)?)?",
@@ -52,6 +53,10 @@ def _read(text: str, what: str) -> np.datetime64:
     if not found:
         raise _no_date(text, what)
     moment, zone = np.datetime64(found[1]), found[2]
+    if len(found[1]) > _TO_MICROSECOND:
+        # Nanoseconds end in 2262, and numpy counts on from 1677; microseconds do not.
+        whole = np.datetime64(found[1][:_TO_MICROSECOND])
+        moment = moment if moment.astype("datetime64[us]") == whole else whole
     if zone in (None, "Z"):
         return moment
     if ":" not in found[1]:  # a date is no instant

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Literal = bool | int | float | str
 _LONGEST = 10_000
 _DEEPEST = 40
+_MOST_TESTS = 100  # engines take ever longer over a chain of them; a list goes with `in`
+_MOST_DIGITS = 300  # of a number: its float is finite
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?![\w.])
@@ -83,6 +85,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.place = text, 0
         self.kind, self.word = "", ""
+        self.tests = 0
         self.step()
 
     def step(self) -> str:
@@ -151,6 +154,12 @@ class _Reader:
 
     def test(self) -> Part:
         """A column, a sign and its values."""
+        self.tests += 1
+        if self.tests > _MOST_TESTS:
+            raise InputError(
+                f"The filter has more than {_MOST_TESTS} comparisons. Use in (…) for a list of "
+                f"values."
+            )
         if self.kind == "quoted":
             column = self.step()[1:-1].replace('""', '"')
         elif self.kind == "word":
@@ -184,6 +193,8 @@ class _Reader:
     def value(self) -> Literal:
         """A number, a text, true or false."""
         if self.kind == "number":
+            if len(self.word) > _MOST_DIGITS:
+                raise InputError(f"The filter has a number of more than {_MOST_DIGITS} digits.")
             word = self.step()
             return int(word) if re.fullmatch(r"[+-]?\d+", word) else float(word)
         if self.kind == "text":
