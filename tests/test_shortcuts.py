@@ -74,6 +74,9 @@ def test_a_histogram_is_private_at_the_epsilon_given():
         ({"bins": [0, 2, 1]}, "must rise"),
         ({"bins": 10, "range": (0, 1), "epsilon": 0}, "epsilon must be positive"),
         ({"bins": 10, "range": (0, 1), "x": ["a"]}, "takes numbers"),
+        ({"bins": 10, "range": (0, 1), "x": None}, "x must be an array of numbers, got None"),
+        ({"bins": 10, "range": (0, 1), "x": iter([1])}, "x must be an array of numbers, got <list"),
+        ({"bins": 10, "range": np.array([0, 1, 2])}, "range must be"),
     ],
 )
 def test_a_histogram_that_makes_no_sense_is_refused_and_nothing_drawn(arguments, told, draws):
@@ -123,6 +126,13 @@ def test_the_other_side_of_a_bipartite_graph_may_be_numbered_as_it_likes():
     assert degrees(edges.astype(np.int64), 4_000_000, "bipartite")[:2].tolist() == [2, 1]
 
 
+@pytest.mark.parametrize("kind", ["undirected", "directed", "bipartite"])
+def test_nodes_with_numbers_past_2_to_the_53_are_not_taken_for_each_other(kind):
+    edges = np.array([[1, 2**63 + i] for i in range(5)] + [[2, 2**63]], np.uint64)
+    found = tu.degree_sequence(edges, nodes=None, epsilon=HARDLY_NOISY, kind=kind)
+    assert found.counts()[-2:].tolist() == ([2, 5] if kind == "undirected" else [1, 5])
+
+
 def test_a_degree_sequence_is_the_sorted_degrees():
     graph = nx.karate_club_graph()
     sure = {"epsilon": HARDLY_NOISY}
@@ -150,6 +160,7 @@ def test_a_degree_sequence_is_the_sorted_degrees():
         ({"edges": [("a", "b")]}, "edges must be pairs of whole node numbers"),
         ({"nodes": 0}, "nodes must be at least 1, got 0"),
         ({"nodes": 2.5}, r"nodes must be a whole number, got 2\.5"),
+        ({"nodes": 2**40}, "groups must be at most"),
         ({"nodes": "3"}, "nodes must be a whole number, got '3'"),
         ({"kind": "ring"}, "kind must be undirected, directed or bipartite, got 'ring'"),
         ({"epsilon": float("nan")}, "epsilon must be a finite number, got nan"),

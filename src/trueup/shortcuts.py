@@ -39,12 +39,14 @@ def histogram(
     >>> len(counts), len(edges)
     (64, 65)
     """
+    if np.ndim(x) == 0:
+        raise InputError(f"x must be an array of numbers, got {x!r}.")
     if np.ndim(bins) == 0:
         if range is None:
             raise InputError(
                 "histogram needs range=(low, high): ends read from the data would betray it."
             )
-        if not isinstance(range, (tuple, list)) or len(range) != 2:
+        if not isinstance(range, (tuple, list, np.ndarray)) or len(range) != 2:
             raise InputError(f"range must be (low, high), got {range!r}.")
         axis = Axis.regular("x", range[0], range[1], whole_number(bins, "bins, unless edges,"))
     elif range is not None:
@@ -96,8 +98,8 @@ def degree_sequence(
     if graphical and ends == 1:
         raise InputError(f"graphical=True is for undirected graphs; this one is {kind}.")
     if nodes is not None:
-        found = degrees(pairs, nodes, kind)
-        return infer(measure(found, YoungCounts(nodes, ends=ends), epsilon), graphical=graphical)
+        question = YoungCounts(nodes, ends=ends)
+        return infer(measure(degrees(pairs, nodes, kind), question, epsilon), graphical=graphical)
     if kind == "undirected":
         names, numbers = np.unique(pairs, return_inverse=True)
         pairs = numbers.reshape(pairs.shape)
@@ -105,7 +107,9 @@ def degree_sequence(
         names, first = np.unique(pairs[:, 0], return_inverse=True)
         if kind == "directed":  # a loop is no edge, wherever the second column points
             first, pairs = first[pairs[:, 0] != pairs[:, 1]], pairs[pairs[:, 0] != pairs[:, 1]]
-        pairs = np.stack([first, pairs[:, 1]], axis=1)
+        # Numbered afresh: int64 and uint64 beside each other would become floats.
+        _, second = np.unique(pairs[:, 1], return_inverse=True)
+        pairs = np.stack([first, second], axis=1)
     found = degrees(pairs, max(len(names), 1), "undirected" if ends == 2 else "bipartite")
     return _of_unknown_number(found[found > 0], epsilon, ends, graphical)
 
