@@ -62,6 +62,16 @@ def test_expected_error_is_what_the_release_reports(run: Run, people: Path, tmp_
     assert expected[-1]["within"] == pytest.approx((high - low) / 2)
 
 
+def test_nothing_is_spent_on_what_cannot_be_saved(run: Run, people: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder.parquet").mkdir()
+    run("ledger", "limit", "a.ledger", "1")
+    for place in ("nowhere/m.parquet", "folder.parquet", "m.csv"):
+        ran = run("measure", people, *AXIS, *PAY, "-o", place)
+        assert ran.code == 1
+        assert "Cannot write" in ran.err or "must end in .parquet or .json" in ran.err
+    assert left(tmp_path) == 1
+
+
 def test_nothing_is_spent_without_a_yes(run: Run, people: Path, tmp_path: Path) -> None:
     ran = run("measure", people, *AXIS, *PAY[:-1], "-o", "m.parquet")
     assert ran.code == 1

@@ -73,11 +73,14 @@ def test_a_charge_is_exact_and_outlives_its_ledger_object(path: Path) -> None:
 
 
 def test_an_existing_ledger_needs_no_limit_and_a_missing_one_does(path: Path) -> None:
-    with pytest.raises(LedgerError, match="Give limit="):
+    with pytest.raises(LedgerError, match="Give its limit to make one"):
         Ledger(path)
     assert not list(path.parent.iterdir())
     Ledger(path, limit=2)
     assert Ledger(path).limit == 2
+    for wrong in (None, 5, b"ledger"):
+        with pytest.raises(InputError, match="The path of a ledger is text or a Path, got"):
+            Ledger(wrong, limit=1)  # type: ignore[arg-type]
 
 
 def test_the_same_key_returns_the_same_bytes_and_charges_once(path: Path) -> None:

@@ -280,3 +280,14 @@ def test_a_narwhals_frame_is_its_native_one(ledger: tu.Ledger) -> None:
 
     frame = nw.from_native(pl.DataFrame({"hour": [1, 1, 3]}))
     assert counts(tu.Owner(frame, ledger)) == [0, 2, 0, 1]
+
+
+def test_a_frame_that_cannot_be_a_table_is_refused_with_a_reason(ledger: tu.Ledger) -> None:
+    import pandas as pd
+    import polars as pl
+
+    twice = pd.DataFrame([[1, 2]], columns=["hour", "hour"])
+    with pytest.raises(InputError, match="Two columns of the DataFrame have one name"):
+        tu.Owner(twice, ledger)
+    with pytest.raises(InputError, match="Give a Polars DataFrame or LazyFrame"):
+        tu.Owner(pl.Series("hour", [1]), ledger)

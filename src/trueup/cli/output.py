@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from trueup.errors import InputError
+from trueup.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from trueup.measurement import Measurement
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -33,6 +38,23 @@ def _plain(value: object) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return str(value)
+
+
+def check_output(path: Path) -> None:
+    """Refuses, before anything is spent, a file that a measurement could not be saved in."""
+    if path.suffix not in (".parquet", ".json"):
+        raise InputError(f"A measurement must end in .parquet or .json, got {path.name!r}.")
+    folder = path.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"Cannot write {path}: it is a folder, or its folder cannot be written.")
+
+
+def save_paid(measured: Measurement, path: Path, key: str) -> None:
+    """Saves what was paid for; if that fails, says how to have it again for nothing."""
+    try:
+        measured.save(path)
+    except FileError as wrong:
+        raise FileError(f"{wrong} It is paid for: ask the same with --key {key}.") from None
 
 
 def table(headers: list[str], rows: list[list[str]], title: str | None = None) -> None:

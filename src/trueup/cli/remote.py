@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueup.cli.output import confirm, emit, say, waiting
+from trueup.cli.output import check_output, confirm, emit, save_paid, say, waiting
 from trueup.errors import InputError
 
 
@@ -40,8 +41,8 @@ def measure(
         raise InputError(f"Name the dataset after the server: {address.rstrip('/')}/trips.")
     if token is None:
         raise InputError("A server needs a token: --token, or better $TRUEUP_TOKEN.")
-    if output.suffix not in (".parquet", ".json"):
-        raise InputError(f"A measurement must end in .parquet or .json, got {output.name!r}.")
+    check_output(output)
+    key = secrets.token_hex(16) if key is None else key
     client = connect(server, token)
     asked = vars(part)
     quote = client.quote(dataset, **asked)
@@ -52,7 +53,7 @@ def measure(
         confirm(as_json)
     with waiting("the owner's server is counting, and drawing noise"):
         measured = client.measure(dataset, **asked, key=key)
-        measured.save(output)
+        save_paid(measured, output, key)
     left = client.datasets()[dataset].yours
     facts = {
         "saved": str(output),

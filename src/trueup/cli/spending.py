@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,16 @@ import typer
 from trueup.ask import Neighbours, check_neighbours
 from trueup.cli import axes, remote
 from trueup.cli.asking import Asked, Epsilon, expected_errors, missing, question_of
-from trueup.cli.output import AsJson, confirm, emit, number, say, waiting
+from trueup.cli.output import (
+    AsJson,
+    check_output,
+    confirm,
+    emit,
+    number,
+    save_paid,
+    say,
+    waiting,
+)
 from trueup.config import Dataset, read_config
 from trueup.epsilon import positive
 from trueup.errors import InputError
@@ -201,8 +211,8 @@ def measure_command(
         question = asked.grid(columns, options, dataset)
     else:
         question = question_of(options, dataset, asked, (by, groups), (degrees, nodes, graph))
-    if output.suffix not in (".parquet", ".json"):
-        raise InputError(f"A measurement must end in .parquet or .json, got {output.name!r}.")
+    check_output(output)
+    key = secrets.token_hex(16) if key is None else key
     owner = door.open(_ends(degrees), graph)
     before = owner.ledger.remaining
     expected = expected_errors(question, cost, door.neighbours, owner.rows_per_unit)
@@ -215,7 +225,7 @@ def measure_command(
         confirm(as_json)
     with waiting("counting, and drawing noise (the first run compiles for a while)"):
         measured = owner.measure(question, cost, key, where=where, neighbours=door.neighbours)
-        measured.save(output)
+        save_paid(measured, output, key)
     left = owner.ledger.remaining
     facts = {
         "saved": str(output),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from trueup.durable import sync_folder, write_whole
 from trueup.epsilon import positive
-from trueup.errors import LedgerError
+from trueup.errors import InputError, LedgerError
 from trueup.owner import account
 from trueup.owner import anchor as anchor_file
 from trueup.owner.account import Account, Charge, Entry
@@ -65,6 +65,9 @@ class Ledger:
         *,
         anchor: str | os.PathLike[str] | None = None,
     ) -> None:
+        for name, place in (("ledger", path), ("anchor", anchor or path)):
+            if not isinstance(place, (str, os.PathLike)):
+                raise InputError(f"The path of a {name} is text or a Path, got {place!r}.")
         self.path = Path(path)
         self.anchor = Path(anchor) if anchor is not None else _beside(self.path, ".anchor")
         self.answers = _beside(self.path, ".answers")
@@ -276,7 +279,7 @@ class Ledger:
     def _make(self, limit: Fraction | None) -> None:
         """A new ledger, whole before it has its name, so that a crash cannot leave half of one."""
         if limit is None:
-            raise LedgerError(f"There is no ledger at {self.path}. Give limit= to make one.")
+            raise LedgerError(f"There is no ledger at {self.path}. Give its limit to make one.")
         if self.anchor.exists():
             if self.path.exists():  # another process has just made it
                 return

@@ -110,6 +110,8 @@ def _relation(relation: Any) -> Source:
 def _polars(frame: Any) -> Source:
     from trueup.owner.engines import polars
 
+    if not hasattr(frame, "lazy"):
+        raise InputError("Give a Polars DataFrame or LazyFrame.")
     lazy = frame.lazy()
     return Source(Polars(), polars.schema(lazy), lambda _: lazy, {"kind": "polars"}, shared=False)
 
@@ -161,6 +163,8 @@ def _pandas(frame: Any) -> Source:
     if not hasattr(frame, "columns"):
         raise InputError("Give a pandas DataFrame.")
     names = [name for name in frame.columns if isinstance(name, str)]
+    if len(set(names)) < len(names):
+        raise InputError("Two columns of the DataFrame have one name: rename one.")
     objects = [name for name in names if frame[name].dtype == object]
     schema: dict[str, Storage] = dict.fromkeys(objects, "raw")
     if plain := [name for name in names if name not in objects]:
