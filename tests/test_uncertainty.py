@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 import trueup as tu
+from trueup.paper.noise import measure_for_experiment
 from trueup.uncertainty import noise_variance, steps
 
 DRAWS = 20_000
@@ -143,22 +144,27 @@ def test_the_true_quantile_is_ruled_out_as_seldom_as_claimed(share):
     assert binomtest(int(kept.sum()), DRAWS, 0.9, alternative="less").pvalue > 1e-4
 
 
-def test_quantile_and_share_intervals_cover_what_they_claim():
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_intervals_of_whole_releases_cover_what_they_claim(epsilon):
+    draws, level = 300, 0.9
     question = tu.TreeCounts(len(TRUTH), branching=5)
-    exact = question.answers(TRUTH)
-    drawn = noise(measured(question, "0.2"), 80, seed=4)
-    below = np.cumsum(TRUTH)
-    cell = int(np.argmax(below >= 0.5 * below[-1]))
-    edge = float(below[cell] / below[-1])
-    held = held_share = 0
-    for row in drawn:
-        release = tu.infer(measured(question, "0.2", exact + row))
-        low, high = release.quantile_interval(0.5, 0.9)
-        held += low <= cell <= high
-        least, most = release.cdf_interval(cell + 1, 0.9)
-        held_share += least <= edge <= most
-    assert binomtest(held, len(drawn), 0.9, alternative="less").pvalue > 1e-3
-    assert binomtest(held_share, len(drawn), 0.9, alternative="less").pvalue > 1e-3
+    below = np.concatenate([[0], np.cumsum(TRUTH)])
+    cell = int(np.argmax(below[1:] >= 0.5 * below[-1]))
+    starts, stops = np.array([0, 3, 5, 11, 18]), np.array([20, 9, 6, 17, 20])
+    held = dict.fromkeys(("quantile", "share", "all at once"), 0)
+    for seed in range(draws):
+        release = tu.infer(measure_for_experiment(TRUTH, question, epsilon, seed=seed))
+        low, high = release.quantile_interval(0.5, level)
+        held["quantile"] += low <= cell <= high
+        low, high = release.cdf_interval(cell + 1, level)
+        held["share"] += low <= below[cell + 1] / below[-1] <= high
+        lows, highs = release.intervals(starts, stops, level)
+        true = below[stops] - below[starts]
+        held["all at once"] += bool(((lows <= true) & (true <= highs)).all())
+    for covered in held.values():
+        assert binomtest(covered, draws, level, alternative="less").pvalue > 1e-3
+    # A share that is not ruled out is so by a test of just that level; the others by safer ones.
+    assert binomtest(held["share"], draws, level + 0.01, alternative="greater").pvalue > 1e-3
 
 
 def test_quantile_and_share_intervals_narrow_with_epsilon():

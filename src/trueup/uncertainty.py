@@ -133,6 +133,11 @@ class TreeErrors:
         return min(self._logs[-1])
 
     @cached_property
+    def _level_scales(self) -> Floats:
+        """The noise scale of each level that was asked at most once, 1 where it was not."""
+        return np.array([float(level[0]) if level else 1.0 for level in self.scales])
+
+    @cached_property
     def _weights(self) -> list[list[float]]:
         return [
             [math.exp(min(max(self._unit - log, -345), 345)) for log in level]
@@ -173,8 +178,7 @@ class TreeErrors:
             below = levels > 0
             coefficients, levels, counts = coefficients[below], levels[below], counts[below]
         if max(map(len, self.scales)) == 1:
-            scales = np.array([float(level[0]) if level else 0.0 for level in self.scales])
-            return NoiseLaw(coefficients, scales[levels], counts, self.law)
+            return NoiseLaw(coefficients, self._level_scales[levels], counts, self.law)
         # A level asked more than once enters as the mean of its answers by weight.
         parts = []
         for level, (scales_, weights) in enumerate(zip(self.scales, self._weights, strict=True)):
@@ -199,7 +203,7 @@ class TreeErrors:
         from trueup._kernels.range_coefficients import range_classes
 
         finer = _FINER if self.law == "continuous" else 1
-        scales = np.array([float(one[0]) if one else 1.0 for one in self.scales]) * finer
+        scales = self._level_scales * finer
         room = 64 * len(self.scales)
         numbers = self._coefficients.numbers
         c, at, m, used = range_classes(numbers, self.shape.size, starts, stops, room)

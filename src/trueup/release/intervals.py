@@ -18,8 +18,8 @@ from trueup.uncertainty import Combination, RangeErrors, TreeErrors, half_widths
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_BATCH = 64
-_MOST_BATCHES = 40
+_HALVINGS = 6
+_MOST_LAWS = 2560  # looked at on each side of a quantile
 _CHOSEN = 8
 _MANY = 1000
 
@@ -116,24 +116,23 @@ def share_interval(
     size = len(prefix) - 1
     below, total = float(prefix[cut]), float(prefix[-1])
 
-    def excess(shares: Floats) -> Floats:
+    def excess(share: float) -> float:
         """How much further from 0 than noise explains: above 0, the share is ruled out."""
-        laws = [errors.noise_law(_share_combination(cut, size, r)) for r in shares.tolist()]
-        return np.abs(below - shares * total) - half_widths(laws, level)
+        law = errors.noise_law(_share_combination(cut, size, share))
+        return abs(below - share * total) - law.half_width(level)
 
     def last(inside: float, outside: float) -> float:
-        for _ in range(2):
-            shares = np.linspace(inside, outside, 9)
-            over = excess(shares)
-            out = over > 0
-            if not out.any():
-                return outside
-            first = int(np.argmax(out))
-            if first == 0:  # the total is too noisy to say anything on this side
-                return outside
-            inside, outside = float(shares[first - 1]), float(shares[first])
+        near, far = excess(inside), excess(outside)
+        if near > 0 or far <= 0:  # the total is too noisy to say anything on this side
+            return outside
+        for _ in range(_HALVINGS):
+            middle = (inside + outside) / 2
+            over = excess(middle)
+            if over > 0:
+                outside, far = middle, over
+            else:
+                inside, near = middle, over
         # What noise explains is convex, so lies below its chord: this end is not too near.
-        near, far = float(over[first - 1]), float(over[first])
         return inside + (outside - inside) * near / (near - far)
 
     best = min(max(below / total, 0.0), 1.0) if total else 0.0
@@ -161,15 +160,11 @@ def quantile_cells(
 
     def first(candidates: Ints, sign: float) -> int:
         """The first cut at which sign · excess is not below 0 by more than noise."""
-        for batch in range(_MOST_BATCHES):
-            some = candidates[batch * _BATCH : (batch + 1) * _BATCH]
-            if not len(some):
-                break
-            laws = [errors.noise_law(_share_combination(c, size, share)) for c in some.tolist()]
-            held = sign * excess[some] >= -half_widths(laws, level)
-            if held.any():
-                return int(some[int(np.argmax(held))])
-        left = candidates[_MOST_BATCHES * _BATCH :]
+        for cut in candidates[:_MOST_LAWS].tolist():
+            law = errors.noise_law(_share_combination(cut, size, share))
+            if sign * excess[cut] >= -law.half_width(level):
+                return int(cut)
+        left = candidates[_MOST_LAWS:]
         return int(left[0]) if len(left) else -1
 
     ends = cuts[1:][excess[1:] >= -screen[1:]]
