@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,6 +60,16 @@ def save_paid(measured: Measurement, path: Path, key: str) -> None:
 
 def table(headers: list[str], rows: list[list[str]], title: str | None = None) -> None:
     """A table on the terminal; the first column is left, the others right."""
+    wide = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    texts = [title or "", *headers, *(cell for row in rows for cell in row)]
+    room = shutil.get_terminal_size().columns
+    if sum(wide) + 4 * (len(wide) - 1) <= room and all(map(_plainly_wide, texts)):
+        bold = "\033[1m{}\033[0m" if sys.stdout.isatty() else "{}"
+        print(*([title] if title else []), bold.format(_line(headers, wide)), sep="\n")
+        for row in rows:
+            print(_line(row, wide))
+        return
+    # What has to be folded, or is wider than it is long; rich takes a while to load.
     from rich.console import Console
     from rich.table import Table
 
@@ -68,6 +79,18 @@ def table(headers: list[str], rows: list[list[str]], title: str | None = None) -
     for row in rows:
         grid.add_row(*row)
     Console(soft_wrap=False, highlight=False).print(grid)
+
+
+def _plainly_wide(text: str) -> bool:
+    """Whether each character takes one place, and none is markup or moves the cursor."""
+    plain = "−–…ε≤≥"
+    return all(c.isprintable() and c != "[" and (c < "\u0300" or c in plain) for c in text)
+
+
+def _line(cells: list[str], wide: list[int]) -> str:
+    first, *others = zip(cells, wide, strict=True)
+    parts = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+    return "    ".join(parts).rstrip()
 
 
 def say(words: str) -> None:
