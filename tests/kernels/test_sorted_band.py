@@ -72,3 +72,12 @@ def test_counts_beyond_exact_floats_lie_inside():
     fit = isotonic((truth + drawn(2.0, 4, seed=3)).astype(np.float64))
     low, high = sorted_band(fit, 2.0, 1 - 1e-9)
     assert all(int(a) <= int(t) <= int(b) for a, t, b in zip(low, truth, high, strict=True))
+
+
+@pytest.mark.parametrize("scale", [0.001, 1 / 800, 1 / 701])
+def test_the_least_noise_has_a_band_of_no_width(scale):
+    # The chance of any noise at all is below e^-700.
+    reach = window_reach(scale, 1000, 0.95, np.arange(1, 1001))
+    assert reach[0] == 0
+    assert (reach[1:] > 0).all()
+    assert (reach < 0.02).all()

@@ -43,6 +43,7 @@ def window_reach(scale: float, size: int, level: float, lengths: Ints) -> Floats
     steps = np.ceil(np.log2(room) * _FINENESS)
     distinct, which = np.unique(steps, return_inverse=True)
     theta = np.linspace(0.004, 0.996, 249) / scale
+    theta = theta[theta < 700.0]  # beyond, where scales are below 1/700, its cosh is no float
     s = 2 * math.exp(log_p) / math.expm1(log_p) ** 2
     inside = s * 2 * np.sinh(theta / 2) ** 2  # s (cosh θ − 1), of which large scales leave nothing
     theta, cumulant = theta[inside < 1], -np.log1p(-inside[inside < 1])
