@@ -10,7 +10,9 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint, minimize
 
 import trueup as tu
+from trueup import files
 from trueup.paper.noise import measure_for_experiment as measured
+from trueup.plots import plot
 from trueup.reconcile.statements import statements
 
 STUDENT = {
@@ -419,6 +421,30 @@ def test_one_noise_of_named_counts_is_not_taken_for_two():
     for parts in ([one, tu.infer(one)], [tu.infer(one), tu.infer(one)], [agreed, two]):
         with pytest.raises(tu.InputError, match="noise would be counted twice"):
             tu.reconcile(parts)
+
+
+def test_an_experiment_keeps_its_stamp_among_named_counts(tmp_path):
+    question = tu.CountQueries(2, {"all": slice(None), "last": [1]})
+    experiment, real = measured([3, 4], question, 1, 1), tu.measure([3, 4], question, 1)
+    agreed = tu.reconcile([experiment, tu.infer(real)])
+    agreed.save(tmp_path / "x.json")
+    again = tu.reconcile([tu.load(tmp_path / "x.json"), tu.measure([3, 4], question, 1)])
+    for release in (tu.reconcile([experiment]), agreed, tu.load(tmp_path / "x.json"), again):
+        assert "NOT PRIVATE" in repr(release)
+        assert "NOT PRIVATE" in release._repr_html_()
+        assert "NOT PRIVATE" in plot(release).layout.annotations[0].text
+    assert again.about["epsilon"] == "3"
+    assert "NOT PRIVATE" not in repr(tu.reconcile([real]))
+    lie = {**agreed.about, "private": True, "covariance": agreed.errors.covariance.tolist()}
+    files.write(tmp_path / "y.json", "query release", agreed.columns(), lie)
+    with pytest.raises(tu.FileError, match="stamp"):
+        tu.load(tmp_path / "y.json")
+
+
+def test_nothing_is_said_of_a_price_that_is_not_known():
+    typed = tu.reconcile({"a": (1, 1), "b": (2, 1)}, "a = b")
+    assert "None" not in typed._repr_html_()
+    assert "None" not in plot(typed).layout.annotations[0].text
 
 
 def test_measurements_of_before_ids_are_combined_as_ever(tmp_path):

@@ -38,7 +38,7 @@ def caption(about: dict[str, Any]) -> str:
     whom = f"one {unit}" if rows == 1 else f"all of one {unit} (at most {rows} rows)"
     stamp = "" if about.get("private", True) else "<br><b>NOT PRIVATE: an experiment</b>"
     how = "added or removed" if about.get("neighbours") == "add-remove" else "replaced"
-    words = f"ε = {paid(about)} · protects {whom}, {how}"
+    words = f"ε = {paid(about)} · protects {whom}, {how}" if "epsilon" in about else ""
     return "<br>".join(escape(line, quote=False) for line in wrap(words, 56)) + stamp
 
 

@@ -28,7 +28,7 @@ from trueup.files import read
 from trueup.grid_errors import SliceErrors
 from trueup.infer import AnyRelease, errors_of, grid_errors_of
 from trueup.measurement import Measurement, read_facts
-from trueup.reconcile.combined import errors_from
+from trueup.reconcile.combined import errors_from, facts_together
 from trueup.release import GridRelease, MarginalRelease, QueryRelease, Release, SortedRelease
 from trueup.uncertainty import QueryErrors
 
@@ -116,6 +116,10 @@ def _query_release(columns: Columns, about: About) -> QueryRelease:
     if covariance.shape != (len(names), len(names)) or not np.isfinite(covariance).all():
         raise FileError("The file's covariance does not fit its queries.")
     facts = {key: value for key, value in about.items() if key != "covariance"}
+    if "sources" in about:  # files of before have no stamp of their own
+        private = bool(facts_together(about["sources"])["private"])
+        if facts.setdefault("private", private) != private:
+            raise FileError("The file's stamp does not follow from what it was made of.")
     unbiased = columns.get("unbiased")
     kept = None if unbiased is None else _numbers(unbiased, len(names))
     answers = _numbers(columns["count"], len(names))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trueup.ask import CountQueries, question_from_json
 from trueup.errors import InputError
 from trueup.measurement import Measurement
-from trueup.reconcile.combined import check_apart, combine, known_total_of, tree_of
+from trueup.reconcile.combined import check_apart, combine, facts_together, known_total_of, tree_of
 from trueup.reconcile.forest import forest
 from trueup.reconcile.named import (
     MOST_DENSE,
@@ -153,7 +153,7 @@ def _read(estimates: Any) -> tuple[tuple[str, ...], Floats, Any, list[Statement]
     if not names:
         raise InputError("There are no estimates to reconcile.")
     pull, precision = _precision(len(names), single, blocks)
-    about: dict[str, Any] = {"sources": sources} if sources else {}
+    about = {"sources": sources, **facts_together(sources)} if sources else {}
     return names, pull, precision, obeyed, about
 
 

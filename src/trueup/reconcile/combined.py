@@ -75,14 +75,23 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
 
 
 def _facts(abouts: Sequence[dict[str, Any]], known_total: float | None) -> dict[str, Any]:
-    """What is said of all parts together."""
+    """What is said of a release of all parts together."""
+    return {"combined": abouts, **facts_together(abouts), "known_total": known_total}
+
+
+def facts_together(abouts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What several things cost in all, whom they protect, and whether they do.
+
+    Of counts typed in by hand nothing of it is known but that nobody called them an experiment.
+    """
+    private = all(a.get("private", True) for a in abouts)
+    if not all({"epsilon", "unit", "neighbours"} <= a.keys() for a in abouts):
+        return {"private": private}
     return {
-        "combined": abouts,
         "epsilon": str(sum((Fraction(a["epsilon"]) for a in abouts), Fraction(0))),
         "unit": " and ".join(dict.fromkeys(a["unit"] for a in abouts)),
         "neighbours": " and ".join(dict.fromkeys(a["neighbours"] for a in abouts)),
-        "private": all(a["private"] for a in abouts),
-        "known_total": known_total,
+        "private": private,
     }
 
 

@@ -59,7 +59,7 @@ def paid(about: dict[str, Any]) -> str:
 def caption(about: dict[str, Any]) -> str:
     """What was paid, whom it protects, what the marks are, and whether it is private at all."""
     stamp = "" if about.get("private", True) else " <b>NOT PRIVATE: an experiment.</b>"
-    return (
-        f"<figcaption>ε = {escape(paid(about))}, protects one "
-        f"{escape(str(about.get('unit')))}. {escape(_marks(about))}{stamp}</figcaption>"
-    )
+    price = ""
+    if "epsilon" in about:  # of counts that were typed in it is not known
+        price = f"ε = {escape(paid(about))}, protects one {escape(str(about.get('unit')))}. "
+    return f"<figcaption>{price}{escape(_marks(about))}{stamp}</figcaption>"
