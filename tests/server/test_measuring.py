@@ -232,6 +232,42 @@ def test_a_run_that_fails_after_its_charge_says_so_and_is_completed(
     assert server.spent("trips") == Fraction(1, 10)
 
 
+def test_a_key_is_of_one_request_also_while_that_is_at_work(
+    serving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serving()
+    drawn = threading.Event()
+
+    def measured(*given: Any, **more: Any) -> Any:
+        assert drawn.wait(60)
+        return tu.measure(*given, **more)
+
+    monkeypatch.setattr("trueup.owner.owner.measure_all", measured)
+    asked = {"column": "fare", "epsilon": "1/10", "strategy": "flat", "where": "age > 5"}
+    headers = {"Idempotency-Key": "of-one-request"}
+
+    def sent(**change: Any) -> httpx.Response:
+        body = {**asked, **change}
+        return server().post("/api/v1/datasets/trips/measure", json=body, headers=headers)
+
+    assert sent().status_code == 202  # charged, and not drawn yet
+    try:
+        assert sent(where="age>5").status_code == 202
+        for change in (
+            {"epsilon": "1/5"},
+            {"column": "age"},
+            {"strategy": "binary"},
+            {"where": "age > 6"},
+            {"where": None},
+        ):
+            said = sent(**change)
+            assert said.status_code == 400
+            assert "used for a different request" in said.json()["error"]["message"]
+    finally:
+        drawn.set()
+    assert server.spent("trips") == Fraction(1, 10)
+
+
 def test_killed_between_charge_and_answer_then_restarted(
     config_of: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -153,6 +153,7 @@ async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask
         charge = await run_in_threadpool(table.ledger.find, wanted.key)
         if charge is None:
             await asyncio.sleep(_LOOK)
+    wanted.check(charge)
     return await _at_its_deadline(parts, table, charge, limit)
 
 

@@ -17,12 +17,14 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from trueup.ask import Question, question_from_json
-from trueup.errors import SourceError, TrueupError
-from trueup.owner.account import Charge
+from trueup.errors import InputError, SourceError, TrueupError
+from trueup.owner import where as filters
+from trueup.owner.account import Charge, canonical
 from trueup.server import errors
 from trueup.server.auth import Holder
 from trueup.server.datasets import Table
@@ -50,7 +52,7 @@ class Wanted:
 
     table: Table
     question: Question
-    epsilon: object
+    epsilon: Fraction
     key: str  # the analyst's own, in the ledger's name space
     where: str | None
     by: str
@@ -69,6 +71,17 @@ class Wanted:
         question = question_from_json(request["question"])
         by = charge.by or ""
         return Wanted(table, question, charge.epsilon, charge.key, request["where"], by)
+
+    def check(self, charge: Charge) -> None:
+        """Refuses a charge under this key that paid for something else, at work or not."""
+        request = json.loads(charge.request)
+        where = None if self.where is None else filters.written(filters.parse(self.where))
+        paid = (canonical(request["question"]), request["where"], charge.epsilon)
+        if paid != (canonical(self.question.to_json()), where, self.epsilon):
+            raise InputError(
+                "This key was used for a different request. Ask the same as before to have its "
+                "answer again, or choose a new key."
+            )
 
     def make(self) -> None:
         """Charge, draw, store: the owner's work, all of it."""
