@@ -59,13 +59,19 @@ def _kinds(intervals: Ints, count: int) -> Ints:
 
 
 def _pass_up(
-    tables: HatTables, m: int, parents: Ints, left: Ints, right: Ints, ends: tuple[Floats, Floats]
+    tables: HatTables,
+    m: int,
+    parents: Ints,
+    left: Ints,
+    right: Ints,
+    ends: tuple[Floats, Floats],
+    joints: dict[tuple[int, int], _Joint],
 ) -> tuple[Floats, Floats]:
     """C of queries over the children [left, right] of their parents, and how much Q changes.
 
     The first and the last child are met in part, with the C that `ends` give, and those between
     are counted whole. A query that comes from left of its parent has left = −1, and one that goes
-    on beyond its end has right = number of children.
+    on beyond its end has right = number of children. `joints` remembers those already known.
     """
     ratio, count = int(tables.ratios[m - 1]), int(tables.counts[m - 1])
     number = -(-count // ratio)
@@ -76,20 +82,23 @@ def _pass_up(
         if not len(some):
             continue
         first = parent * ratio
-        begin, end = left[some, None], right[some, None]
-        C_left, C_right = ends[0][some], ends[1][some]
+        places = np.arange(min(ratio, count - first))
+        own = _kinds(first + places, count)
+        whole = (left[some, None] < places) & (places < right[some, None])
+        children = whole[:, :, None] * tables.child_c[m - 1, own, : 2 * m]
+        for at, part in ((left[some], ends[0][some]), (right[some], ends[1][some])):
+            inside = np.flatnonzero((at >= 0) & (at < len(places)))
+            children[inside, at[inside]] += part[inside]
+        taken = whole @ tables.child_q[m - 1, own]
         both = np.zeros((len(some), 4 * m + 2))
-        taken = np.zeros(len(some))
-        for i in range(min(ratio, count - first)):
-            own = kind_of(first + i, count)
-            whole = (begin < i) & (i < end)
-            child = both[:, 2 * m + 2 :]
-            child[:] = np.where(i == begin, C_left, 0.0) + np.where(i == end, C_right, 0.0)
-            child += whole * tables.child_c[m - 1, own, : 2 * m]
-            taken += whole[:, 0] * tables.child_q[m - 1, own]
-            turned, g, inverse = _joint(tables, m, first + i)
-            met = both @ g.T
-            taken -= np.einsum("ra,ra->r", met @ inverse, met)
+        for i in range(len(places)):
+            both[:, 2 * m + 2 :] = children[:, i]
+            if (m, first + i) not in joints:
+                joints[m, first + i] = _joint(tables, m, first + i)
+            turned, g, inverse = joints[m, first + i]
+            if len(g):
+                met = both @ g.T
+                taken -= np.einsum("ra,ra->r", met @ inverse, met)
             both[:, : 2 * m + 2] = both @ turned.T
         C[some], change[some] = both[:, : 2 * m + 2], taken
     return C, change
@@ -105,18 +114,20 @@ def _some_variances(tables: HatTables, starts: Ints, stops: Ints) -> Floats:
     at_right = apart[:, None] * lines[_kinds(right, count), stops - right * k]
     Q = at_left[:, 2] + at_right[:, 2]
     C_left, C_right = at_left[:, :2], at_right[:, :2]
+    joints: dict[tuple[int, int], _Joint] = {}
     for m, ratio in enumerate(tables.ratios.tolist(), start=1):
         up_left, up_right = left // ratio, right // ratio
         apart = up_left < up_right
         i, j = left - up_left * ratio, right - up_right * ratio
-        own, change = _pass_up(tables, m, up_left, i, np.where(apart, ratio, j), (C_left, C_right))
+        far = np.where(apart, ratio, j)
+        own, change = _pass_up(tables, m, up_left, i, far, (C_left, C_right), joints)
         Q += change
         other = np.zeros_like(own)
         if apart.any():
             before = np.full(int(apart.sum()), -1)
             nothing = np.zeros((len(before), 2 * m))
             other[apart], change = _pass_up(
-                tables, m, up_right[apart], before, j[apart], (nothing, C_right[apart])
+                tables, m, up_right[apart], before, j[apart], (nothing, C_right[apart]), joints
             )
             Q[apart] += change
         C_left, C_right, left, right = own, other, up_left, up_right

@@ -18,10 +18,13 @@ Floats = npt.NDArray[np.float64]
 Points = tuple[Floats, Floats]
 
 _FULL, _LAST = 0, 1
+_FEW = 64  # points
 
 
 def _upper_hull(x: Floats, y: Floats) -> npt.NDArray[np.int64]:
     """Which points lie on the upper hull, ends included, from left to right."""
+    if len(x) <= _FEW:
+        return _hull_of_few(x.tolist(), y.tolist())
     order = np.lexsort((y, x))
     order = order[np.append(np.diff(x[order]) > 0, True)]  # of equal x, the highest
     while len(order) > 2:
@@ -35,6 +38,21 @@ def _upper_hull(x: Floats, y: Floats) -> npt.NDArray[np.int64]:
     return order
 
 
+def _hull_of_few(x: list[float], y: list[float]) -> npt.NDArray[np.int64]:
+    """As `_upper_hull`, point by point."""
+    hull: list[tuple[float, float, int]] = []
+    for u, v, point in sorted(zip(x, y, range(len(x)), strict=True)):
+        if hull and hull[-1][0] == u:  # of equal x, the highest
+            hull.pop()
+        while len(hull) > 1:
+            (u0, v0, _), (u1, v1, _) = hull[-2:]
+            if (v1 - v0) * (u - u1) - (v - v1) * (u1 - u0) > 0:
+                break
+            hull.pop()
+        hull.append((u, v, point))
+    return np.array([point for _, _, point in hull], np.int64)
+
+
 def _prefixes(tree: TreeVariance, level: int, kind: int, a: float) -> Points:
     """C and Q of those prefixes of a node that can matter if a·C² is still to come off."""
     if level == tree.shape.height - 1:
@@ -46,7 +64,7 @@ def _prefixes(tree: TreeVariance, level: int, kind: int, a: float) -> Points:
     V = float(tree.levels[level + 1].variance[_FULL])
     k, m = tree.fan_out(level)
     before = V * np.arange(k if kind == _FULL else m)[:, None]
-    C, Q = _prefixes(tree, level + 1, _FULL, below)
+    C, Q = _prefixes(tree, level + 1, _FULL, below) if len(before) else (np.zeros(0),) * 2
     if kind == _FULL:
         C, Q = (before + C).ravel(), (before + Q).ravel()
     else:

@@ -19,6 +19,7 @@ from trueup.axis.labels import HierarchyCells
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
+from trueup.plan.choice import best_of, named
 from trueup.plan.figures import Planned, figures_of
 from trueup.plan.goals import epsilon_for, error_for
 from trueup.plan.grids import GridPlan, GridStrategy, plan_grid
@@ -80,24 +81,11 @@ class Plan:
 
     @cached_property
     def best_strategy(self) -> Strategy:
-        """The strategy of least mean error; of equal ones, the simplest.
-
-        For counts that are to be shown non-negative the errors of least squares do not decide:
-        it is the last one, which a rule from measurements names.
-        """
-        if self.nonnegative:
-            return self.strategies[-1]
-        least = min(strategy.mean for strategy in self.strategies)
-        return next(s for s in self.strategies if s.mean <= least * (1 + 1e-12))
+        """The strategy of least mean error, of equal ones the simplest; or the rule's, the last."""
+        return best_of(self.strategies, self.nonnegative)
 
     def __getitem__(self, which: int | str) -> Strategy:
-        if isinstance(which, int):
-            return self.strategies[which]
-        for strategy in self.strategies:
-            if strategy.name == which:
-                return strategy
-        names = ", ".join(repr(strategy.name) for strategy in self.strategies)
-        raise InputError(f"There is no strategy {which!r} in this plan. Strategies: {names}.")
+        return named(self.strategies, which)
 
     def lengths(self) -> Ints:
         """Lengths from one cell to the whole axis, doubling."""

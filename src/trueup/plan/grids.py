@@ -28,6 +28,7 @@ from trueup.infer import grid_errors_of
 from trueup.lattice_errors import LatticeErrors
 from trueup.measurement import block_scales
 from trueup.plan.boxes import best_boxes, mean_energies
+from trueup.plan.choice import best_of, named
 from trueup.plan.figures import figures_of
 from trueup.plan.hats import best_hats
 from trueup.plan.search import best_question
@@ -72,19 +73,10 @@ class GridPlan:
     @cached_property
     def best_strategy(self) -> GridStrategy:
         """The strategy of least mean error, of equal ones the simplest; or the rule's, the last."""
-        if self.nonnegative:
-            return self.strategies[-1]
-        least = min(strategy.mean for strategy in self.strategies)
-        return next(s for s in self.strategies if s.mean <= least * (1 + 1e-9))
+        return best_of(self.strategies, self.nonnegative)
 
     def __getitem__(self, which: int | str) -> GridStrategy:
-        if isinstance(which, int):
-            return self.strategies[which]
-        for strategy in self.strategies:
-            if strategy.name == which:
-                return strategy
-        names = ", ".join(repr(strategy.name) for strategy in self.strategies)
-        raise InputError(f"There is no strategy {which!r} in this plan. Strategies: {names}.")
+        return named(self.strategies, which)
 
     def table(self) -> str:
         """The plan as a Markdown table."""
@@ -173,13 +165,13 @@ def _questions(
             for factor in several
         ]
         best.append(several[int(np.argmin(np.array(errors) * (1 + 1e-9 * np.arange(3))))])
-    named = {"cells alone": flat, "binary trees": binary, "best trees": trees}
+    products = {"cells alone": flat, "binary trees": binary, "best trees": trees}
     if any(isinstance(factor, HatCounts) for factor in hats):
-        named["hats"] = hats
-    if not any(best == factors for factors in named.values()):
-        named["each axis's best"] = best
+        products["hats"] = hats
+    if not any(best == factors for factors in products.values()):
+        products["each axis's best"] = best
     found: list[tuple[str, Grid | LatticeCounts]] = []
-    for name, factors in named.items():
+    for name, factors in products.items():
         try:
             found.append((name, Grid(*factors)))
         except InputError:  # too large with all these answers: the cells alone fit

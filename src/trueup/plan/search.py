@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from trueup._kernels.radices import (
     Error,
@@ -14,6 +15,7 @@ from trueup._kernels.radices import (
     whole_parts,
     widths_of,
 )
+from trueup._kernels.range_walk import RangeWalk
 from trueup._kernels.shape import Shape
 from trueup._kernels.tree_error import mean_over_prefixes, mean_over_ranges
 from trueup._kernels.tree_variance import TreeVariance
@@ -37,11 +39,11 @@ def tree_error(axis: Axis, workload: Workload) -> Error:
         return lambda widths, weights: mean_over_prefixes(size, widths, weights)
     starts, stops, likely = workload.sample(axis, _SAMPLED)
 
-    def sampled(widths: Widths, weights: Sequence[float]) -> float:
-        tree = TreeVariance(Shape(size, widths=widths), weights)
-        return float(tree.range_variances(starts, stops) @ likely)
+    @lru_cache(maxsize=8)
+    def walk(widths: Widths) -> RangeWalk:
+        return RangeWalk.of(Shape(size, widths=widths), starts, stops)
 
-    return sampled
+    return lambda widths, weights: float(walk(widths).variances(weights) @ likely)
 
 
 def best_question(axis: Axis, workload: Workload) -> TreeCounts:
