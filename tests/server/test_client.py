@@ -57,7 +57,7 @@ def test_a_part_and_a_filter_may_be_asked(client: Client) -> None:
 
 def test_the_range_on_the_wire_is_the_range_inferred_here(client: Client, server: Any) -> None:
     client.measure("trips", "fare", epsilon=1, key="the-same-range")
-    listed = client.releases()[-1]
+    listed = [found for found in client.releases() if found.dataset == "trips"][-1]
     release = client.release(listed.id)
     said = server().get(f"/api/v1/releases/{listed.id}/range?low=0&high=64").json()
     assert isinstance(release, tu.Release)
