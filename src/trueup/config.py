@@ -56,8 +56,8 @@ class Dataset:
         if column is None and len(self.axes) == 1:
             return next(iter(self.axes.values()))
         if column is None or column not in self.axes:
-            wanted = "a column" if column is None else f"no axis for {column!r}"
-            raise InputError(f"Dataset '{self.name}' needs {wanted}. Declared axes: {known}.")
+            wanted = "needs a column" if column is None else f"has no axis for {column!r}"
+            raise InputError(f"Dataset '{self.name}' {wanted}. Declared axes: {known}.")
         return self.axes[column]
 
 

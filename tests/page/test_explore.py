@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+import trueup as tu
+from trueup.config import read_config
+from trueup.server.auth import open_ledger
+
 Opened = Callable[..., Page]
 
 
@@ -242,6 +246,23 @@ def test_degrees_are_drawn_on_logarithmic_axes_with_their_band(opened: Opened, s
     drawn = page.locator(".picture").evaluate("e => Array.from(e.data[2].y)")
     assert drawn == [max(value, 0.5) for value in view["counts"]]
     expect(page.get_by_role("region", name="Ranges")).to_have_count(0)
+
+
+def test_a_grid_that_the_owner_measured_is_listed_and_can_be_taken_away(
+    opened: Opened, site: Any
+) -> None:
+    trips = read_config(site.folder / "trueup.toml").datasets["trips"]
+    owner = tu.Owner(trips.source, open_ledger(trips))
+    fare, day = tu.Axis.regular("fare", 0, 8, 4), tu.Axis.dates("day", "2013-01-01", "2013-01-03")
+    owner.measure(tu.Grid(fare, day), "1/10")
+    page = opened("")
+    page.get_by_role("link", name="fare × day").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("fare × day of trips")
+    expect(page.get_by_text("grid, 12 cells")).to_be_attached()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download the counts").click()
+    release = tu.load(saved.value.path().rename(site.folder / "grid.parquet"))
+    assert [axis.name for axis in release.axes] == ["fare", "day"]
 
 
 def test_without_a_connection_what_is_shown_stays_and_the_page_says_what_to_do(

@@ -15,6 +15,7 @@ import pytest
 
 import trueup as tu
 from trueup.server import errors
+from trueup.server.auth import open_ledger
 from trueup.server.settings import Settings
 
 
@@ -281,6 +282,45 @@ def test_a_graph_answers_its_degrees(server: Any) -> None:
 def test_sorted_counts_of_a_column(server: Any) -> None:
     name = server.measured("ages-sorted", column="age", strategy="sorted", epsilon=1)
     assert server().get(f"/api/v1/releases/{name}").json()["kind"] == "sorted"
+
+
+AGE, KIND = tu.Axis.integers("age", 0, 9), tu.Axis.categories("borough", ["Queens", "Bronx"])
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "column", "cells"),
+    [
+        (tu.YoungCounts(3, by="borough"), "sorted", "borough", 3),
+        (tu.Grid(AGE, KIND), "grid", "age × borough", 20),
+        (tu.Grid(AGE, KIND, marginals=["age", "borough"]), "grid", "age × borough", 20),
+        (tu.CountQueries(AGE, {"all": slice(None), "last": [9]}), "queries", "age", 10),
+        (tu.HaarCounts(AGE), "histogram", "age", 10),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_the_owner_measured_herself_is_listed_and_taken_away_too(
+    server: Any, question: tu.ask.Question, kind: str, column: str, cells: int, tmp_path: Path
+) -> None:
+    # The command line asks questions that the server has no words for, on the same ledger.
+    trips = server.config.datasets["trips"]
+    owner = tu.Owner(trips.source, open_ledger(trips))
+    measured = owner.measure(question, "1/10")
+    name = f"trips.{owner.ledger.history()[-1].entry}"
+    listed = server("rea").get("/api/v1/releases").json()["releases"]
+    (line,) = (one for one in listed if one["id"] == name)
+    assert (line["kind"], line["column"], line["cells"]) == (kind, column, cells)
+    for version, wish in (("unbiased", {}), ("whole", {"nonnegative": True, "integers": True})):
+        for ending in ("parquet", "json"):
+            saved = tmp_path / f"taken.{ending}"
+            where = f"/api/v1/releases/{name}/file?version={version}&format={ending}"
+            saved.write_bytes(server("rea").get(where).content)
+            found: Any = tu.load(saved)
+            _, there, _ = found.contents()
+            _, here, _ = tu.infer(measured, **wish).contents()
+            assert np.array_equal(there["count"], here["count"])
+    view = server("rea").get(f"/api/v1/releases/{name}/view?raw=1")
+    assert view.status_code == (400 if kind == "grid" else 200)
+    assert (kind == "sorted") <= ("raw" not in view.json())  # rows and strips are no counts
 
 
 def test_labels_have_ranges_and_views(server: Any) -> None:

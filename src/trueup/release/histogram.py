@@ -274,7 +274,11 @@ class Release:
 
     def save(self, path: str | Path) -> None:
         """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
-        write(path, "release", self.columns(), self.about)
+        write(path, *self.contents())
+
+    def contents(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
+        """What a file of it holds: the kind, the columns and the facts."""
+        return "release", self.columns(), self.about
 
     def __repr__(self) -> str:
         stamp = "" if self.about.get("private", True) else " NOT PRIVATE"

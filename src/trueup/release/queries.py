@@ -77,8 +77,12 @@ class QueryRelease:
 
     def save(self, path: str | Path) -> None:
         """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
+        write(path, *self.contents())
+
+    def contents(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
+        """What a file of it holds: the kind, the columns and the facts."""
         about = {**self.about, "covariance": self.errors.covariance.tolist()}
-        write(path, "query release", self.columns(), about)
+        return "query release", self.columns(), about
 
     def __repr__(self) -> str:
         stamp = "" if self.about.get("private", True) else " NOT PRIVATE"

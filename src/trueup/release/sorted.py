@@ -187,10 +187,14 @@ class SortedRelease:
 
     def save(self, path: str | Path) -> None:
         """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
+        write(path, *self.contents())
+
+    def contents(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
+        """What a file of it holds: the kind, the columns and the facts."""
         about = self.about
         if self.transcript is not None:  # the band of any level comes from the answers
             about = {**about, "answers": self.transcript.noisy.tolist()}
-        write(path, "sorted release", self.columns(), about)
+        return "sorted release", self.columns(), about
 
     def __repr__(self) -> str:
         stamp = "" if self.about.get("private", True) else " NOT PRIVATE"

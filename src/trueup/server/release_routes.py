@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from trueup.ask import SortedCounts
 from trueup.errors import InputError
 from trueup.release import QueryRelease, SortedRelease
 from trueup.server import answers
@@ -151,7 +152,7 @@ def view(
     found = opened.version(version)
     if isinstance(found, SortedRelease):
         shown = {"kind": "sorted", **answers.sorted_view(found, points, level)}
-        if raw:
+        if raw and isinstance(opened.measurement.question, SortedCounts):  # one answer a rank
             order = opened.measurement.noisy[::-1]
             shown["raw"] = order[answers.ranks(len(order), points) - 1].tolist()
         return reply(shown)

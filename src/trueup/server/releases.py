@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -15,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import HaarCounts, HatCounts, StrategyCounts, TreeCounts
+from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.files import arrow_table, encode
 from trueup.infer import AnyRelease, infer
 from trueup.measurement import Measurement
 from trueup.owner.account import Charge
 from trueup.plan.offers import NAMES
-from trueup.release import QueryRelease, Release, SortedRelease
+from trueup.release import Release
 from trueup.server.answers import Answering, Version
 from trueup.server.datasets import Table, describe_axis
 from trueup.server.errors import NotFoundError
@@ -34,7 +36,9 @@ MEDIA: dict[Format, str] = {
     "arrow": "application/vnd.apache.arrow.stream",
     "csv": "text/csv; charset=utf-8",
 }
-_KINDS = {"unit": "flat", "tree": "tree", "hats": "hats", "haar": "haar", "sorted": "sorted"}
+_KINDS = {"unit": "flat", "tree": "tree", "hats": "hats", "haar": "haar", "young": "sorted"}
+_SHOWN = {"sorted": "sorted", "young": "sorted", "queries": "queries"}
+_SHOWN |= {"grid": "grid", "lattice": "grid"}  # the rest are histograms
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,9 @@ class Opened:
         """The version for questions about ranges, refused if it has none."""
         release = self.version(version)
         if not isinstance(release, Release):
-            raise InputError("This release has no ranges: its counts are sorted, or named.")
+            raise InputError(
+                "This release has no ranges: its counts are sorted, named, or over several columns."
+            )
         return self._asked.setdefault(version, Answering(release, version))
 
     @cached_property
@@ -145,14 +151,12 @@ class Releases:
         """The line that a release has in the list."""
         request = json.loads(charge.request)
         question = request["question"]
-        axis = question.get("axis")
-        kind = question["kind"]
+        kind, axes = question["kind"], _axes(question)
         strategy = _KINDS.get(kind, kind)
         if kind == "tree" and question.get("shares") and set(question.get("radices", [])) == {2}:
             strategy = "binary"
-        groups = question.get("groups")
-        cells = groups if axis is None else self._cells(table, charge)
-        column = question.get("by") if axis is None else axis["name"]
+        cells = math.prod(axis.size for axis in axes) if axes else question["groups"]
+        column = " × ".join(axis.name for axis in axes) if axes else question["by"]
         return {
             "id": release_id(table, charge),
             "dataset": table.name,
@@ -164,13 +168,8 @@ class Releases:
             "where": request.get("where"),
             "created": charge.time,
             "by": charge.by,
-            "kind": {"sorted": "sorted", "queries": "queries"}.get(kind, "histogram"),
+            "kind": _SHOWN.get(kind, "histogram"),
         }
-
-    def _cells(self, table: Table, charge: Charge) -> int:
-        from trueup.axis import Axis
-
-        return Axis.from_json(json.loads(charge.request)["question"]["axis"]).size
 
     def find(self, release: str) -> tuple[Table, Charge]:
         """The table and the charge of an identifier, whether answered yet or not."""
@@ -210,6 +209,14 @@ class Releases:
         return status if status.at <= time.time() else Status("running", 0.0)
 
 
+def _axes(question: Mapping[str, Any]) -> list[Axis]:
+    """The axes of a question that is written down; sorted counts have none."""
+    if "axis" in question:
+        return [Axis.from_json(question["axis"])]
+    specs = [factor["axis"] for factor in question.get("factors", [])]
+    return [Axis.from_json(spec) for spec in specs or question.get("axes", [])]
+
+
 def release_id(table: Table, charge: Charge) -> str:
     """The name of the release that a charge paid for."""
     return f"{table.name}.{charge.entry}"
@@ -227,15 +234,10 @@ def measurement_file(opened: Opened, kind: Format) -> bytes:
 
 def release_file(opened: Opened, version: Version, kind: Format) -> bytes:
     """A version of the release as a file."""
-    release = opened.version(version)
-    if isinstance(release, QueryRelease):
-        raise InputError("Named counts are fetched as a measurement.")
-    if not isinstance(release, (Release, SortedRelease)):
-        raise InputError("This release has no file of its own.")
-    name = "release" if isinstance(release, Release) else "sorted release"
+    name, columns, about = opened.version(version).contents()
     if kind in ("parquet", "json"):
-        return encode(name, release.columns(), release.about, f".{kind}")
-    return _table(release.columns(), release.about, kind)
+        return encode(name, columns, about, f".{kind}")
+    return _table(columns, about, kind)
 
 
 def _table(columns: Mapping[str, Any], about: Mapping[str, Any], kind: Format) -> bytes:
