@@ -48,13 +48,21 @@ def sizes_table() -> str:
 def main() -> None:
     """Prints the table, and how long plans take."""
     print(sizes_table())
+    tu.plan(4096)
     print("\n| cells | seconds of CPU for the whole plan |\n|--:|--:|")
     for size in (4096, 1 << 20, (1 << 24) - 12_345, 1 << 24):
-        tu.TreeCounts(64)
         begin = time.process_time()
         found = tu.plan(size, epsilon=1)
         found.picture()
         print(f"| {size:,} | {time.process_time() - begin:.2f} |")
+    some = tu.Workload.prefixes(), tu.Workload.unit_counts(), tu.Workload.log_uniform()
+    given = tu.Workload.given([(0, 1000), (5000, 9_000_000)])
+    mix = tu.Workload.mix({tu.Workload.prefixes(): 1, tu.Workload.unit_counts(): 1})
+    print("\n| workload, 2^24 cells | seconds of CPU |\n|---|--:|")
+    for workload in (*some, tu.Workload.lengths([1, 64, 4096]), given, mix):
+        begin = time.process_time()
+        tu.plan(1 << 24, epsilon=1, workload=workload)
+        print(f"| {workload.words} | {time.process_time() - begin:.2f} |")
 
 
 if __name__ == "__main__":

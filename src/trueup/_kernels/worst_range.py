@@ -59,6 +59,8 @@ def _prefixes(tree: TreeVariance, level: int, kind: int, a: float) -> Points:
         V = float(tree.levels[level].variance[kind])
         return np.array([0.0, V]), np.array([0.0, V])
     known = tree.levels[level]
+    if tree.shape.size % tree.shape.widths[level] == 0 and known.shrink[0] == known.shrink[1]:
+        kind = _FULL  # the last node is a full one: no need to walk down beside it
     shrink, gain = float(known.shrink[kind]), float(known.gain[kind])
     below = gain + shrink * shrink * a
     V = float(tree.levels[level + 1].variance[_FULL])
