@@ -11,7 +11,14 @@ import numpy.typing as npt
 from trueup.ask import CountQueries, question_from_json
 from trueup.errors import InputError
 from trueup.measurement import Measurement
-from trueup.reconcile.combined import check_apart, combine, facts_together, known_total_of, tree_of
+from trueup.reconcile.combined import (
+    check_apart,
+    check_once,
+    combine,
+    facts_together,
+    known_total_of,
+    tree_of,
+)
 from trueup.reconcile.forest import forest
 from trueup.reconcile.named import (
     MOST_DENSE,
@@ -147,6 +154,7 @@ def _read(estimates: Any) -> tuple[tuple[str, ...], Floats, Any, list[Statement]
             together.setdefault(id(given.errors), []).append((place, given.unbiased))
         else:
             single.append((place, *_pair(name, given)))
+    check_once([members[0][1].measured for members in together.values()])
     for members in together.values():
         blocks.append(_block(members))
     names = tuple(order)

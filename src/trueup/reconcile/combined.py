@@ -27,6 +27,7 @@ from trueup.errors import FileError, InputError
 from trueup.measurement import Measurement, read_facts
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
+from trueup.release.estimate import measured_in
 from trueup.uncertainty import Combination, NoiseLaw, RangeErrors, TreeErrors, noise_variance
 
 Floats = npt.NDArray[np.float64]
@@ -101,18 +102,23 @@ def check_apart(parts: Sequence[object], abouts: Sequence[dict[str, Any]]) -> No
     A measurement made by `measure` has an id, which its releases keep, and so does what was
     reconciled from them; those without one are told apart only as objects.
     """
-    known = [name for about in abouts for name in _ids(about)]
-    if len(set(known)) < len(known) or len({id(part) for part in parts}) < len(parts):
-        raise InputError(
-            "Two of these come from one measurement, whose noise would be counted twice. Give the "
-            "measurement, or one release of it, once."
-        )
+    check_once([measured_in(about) for about in abouts])
+    if len({id(part) for part in parts}) < len(parts):
+        raise _twice()
 
 
-def _ids(about: dict[str, Any]) -> list[str]:
-    """The measurements that something was made from."""
-    own = [about["id"]] if "id" in about else []
-    return own + [name for source in about.get("sources", []) for name in _ids(source)]
+def check_once(measured: Sequence[Sequence[str]]) -> None:
+    """Refuses a measurement that is among those of two of the things to be put together."""
+    known = [name for each in measured for name in set(each)]
+    if len(set(known)) < len(known):
+        raise _twice()
+
+
+def _twice() -> InputError:
+    return InputError(
+        "Two of these come from one measurement, whose noise would be counted twice. Give the "
+        "measurement, or one release of it, once."
+    )
 
 
 def errors_from(about: dict[str, Any]) -> tuple[Axis, RangeErrors]:

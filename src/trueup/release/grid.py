@@ -17,7 +17,7 @@ from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.files import write
 from trueup.grid_errors import BoxErrors, SliceErrors
-from trueup.release.estimate import Estimate
+from trueup.release.estimate import Estimate, measured_in
 from trueup.release.heatmap import heatmap
 from trueup.release.histogram import Release, to_frame
 
@@ -111,7 +111,8 @@ class GridRelease:
         ends = np.array([box], np.int64)
         value = box_sums(self.prefix, ends[:, :, 0], ends[:, :, 1])[0].item()
         shown_for = None if self.unbiased is self else self.unbiased.between(box)
-        return Estimate(value, ((box, 1.0),), self.errors, shown_for)
+        ids = measured_in(self.about)
+        return Estimate(value, ((box, 1.0),), self.errors, shown_for, ids)
 
     def ranges(
         self, low: Sequence[npt.ArrayLike], high: Sequence[npt.ArrayLike]

@@ -16,7 +16,7 @@ from trueup.axis.numbers import EdgeCells, RegularCells
 from trueup.errors import InputError
 from trueup.files import arrow_table, write
 from trueup.release import drill
-from trueup.release.estimate import Estimate, check_level
+from trueup.release.estimate import Estimate, check_level, measured_in
 from trueup.release.html import page
 from trueup.release.intervals import quantile_cells, range_intervals, share_interval
 from trueup.release.uhi import PlottableAxis
@@ -154,7 +154,8 @@ class Release:
         """The count of the cells start … stop − 1, by number."""
         value = (self.prefix[stop] - self.prefix[start]).item()
         shown_for = None if self.unbiased is self else self.unbiased.between(start, stop)
-        return Estimate(value, (((start, stop), 1.0),), self.errors, shown_for)
+        ids = measured_in(self.about)
+        return Estimate(value, (((start, stop), 1.0),), self.errors, shown_for, ids)
 
     @cached_property
     def _rising(self) -> Floats:

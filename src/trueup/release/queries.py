@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from trueup.errors import InputError
 from trueup.files import write
-from trueup.release.estimate import Estimate
+from trueup.release.estimate import Estimate, measured_in
 from trueup.release.histogram import to_frame
 from trueup.release.html import page
 from trueup.uncertainty import QueryErrors
@@ -54,7 +54,8 @@ class QueryRelease:
             raise InputError(f"There is no query {name!r}. Queries: {', '.join(self.names)}.")
         value = self.answers[self.names.index(name)].item()
         shown_for = None if self.unbiased is self else self.unbiased[name]
-        return Estimate(value, ((name, 1.0),), self.errors, shown_for)
+        ids = measured_in(self.about)
+        return Estimate(value, ((name, 1.0),), self.errors, shown_for, ids)
 
     def columns(self) -> dict[str, Any]:
         """The answers as a table: query, count, standard error.

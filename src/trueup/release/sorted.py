@@ -17,7 +17,7 @@ from trueup._kernels.sorted_band import sorted_band
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.files import write
-from trueup.release.estimate import Estimate, check_level, written
+from trueup.release.estimate import Estimate, check_level, measured_in, written
 from trueup.release.histogram import to_frame
 from trueup.release.html import page, paid
 from trueup.uncertainty import SumErrors
@@ -106,8 +106,10 @@ class SortedRelease:
         if self.transcript is not None:
             from trueup._kernels.transcript import measured_total
 
-            shown_for = Estimate(measured_total(self.transcript), whole, self._errors)
-        return Estimate(self.fitted.sum().item(), whole, self._errors, shown_for)
+            total = measured_total(self.transcript)
+            shown_for = Estimate(total, whole, self._errors, None, measured_in(self.about))
+        ids = measured_in(self.about)
+        return Estimate(self.fitted.sum().item(), whole, self._errors, shown_for, ids)
 
     @cached_property
     def _errors(self) -> SumErrors:
