@@ -65,13 +65,12 @@ def _pass_up(
     left: Ints,
     right: Ints,
     ends: tuple[Floats, Floats],
-    joints: dict[tuple[int, int], _Joint],
 ) -> tuple[Floats, Floats]:
     """C of queries over the children [left, right] of their parents, and how much Q changes.
 
     The first and the last child are met in part, with the C that `ends` give, and those between
     are counted whole. A query that comes from left of its parent has left = −1, and one that goes
-    on beyond its end has right = number of children. `joints` remembers those already known.
+    on beyond its end has right = number of children.
     """
     ratio, count = int(tables.ratios[m - 1]), int(tables.counts[m - 1])
     number = -(-count // ratio)
@@ -90,17 +89,17 @@ def _pass_up(
             inside = np.flatnonzero((at >= 0) & (at < len(places)))
             children[inside, at[inside]] += part[inside]
         taken = whole @ tables.child_q[m - 1, own]
-        both = np.zeros((len(some), 4 * m + 2))
-        for i in range(len(places)):
-            both[:, 2 * m + 2 :] = children[:, i]
-            if (m, first + i) not in joints:
-                joints[m, first + i] = _joint(tables, m, first + i)
-            turned, g, inverse = joints[m, first + i]
-            if len(g):
-                met = both @ g.T
-                taken -= np.einsum("ra,ra->r", met @ inverse, met)
-            both[:, : 2 * m + 2] = both @ turned.T
-        C[some], change[some] = both[:, : 2 * m + 2], taken
+        # Where a chain begins it has the first child alone; then it meets one after another.
+        chain = children[:, 0] @ begins(m, ratio).T
+        slots = slot_of(tables, m, first)
+        for i in range(1, len(places)):
+            child, slot = children[:, i], slots + i
+            met = chain[:, m + 1 : 2 * m + 1] + child[:, :m]
+            taken -= np.einsum("ra,ra->r", met @ tables.inverse[slot, :m, :m], met)
+            of_chain, of_child = extends(m, i, ratio)
+            chain = chain @ of_chain.T + child @ of_child.T
+            chain -= met @ tables.gain[slot, : 2 * m + 2, :m].T
+        C[some], change[some] = chain, taken
     return C, change
 
 
@@ -114,20 +113,19 @@ def _some_variances(tables: HatTables, starts: Ints, stops: Ints) -> Floats:
     at_right = apart[:, None] * lines[_kinds(right, count), stops - right * k]
     Q = at_left[:, 2] + at_right[:, 2]
     C_left, C_right = at_left[:, :2], at_right[:, :2]
-    joints: dict[tuple[int, int], _Joint] = {}
     for m, ratio in enumerate(tables.ratios.tolist(), start=1):
         up_left, up_right = left // ratio, right // ratio
         apart = up_left < up_right
         i, j = left - up_left * ratio, right - up_right * ratio
         far = np.where(apart, ratio, j)
-        own, change = _pass_up(tables, m, up_left, i, far, (C_left, C_right), joints)
+        own, change = _pass_up(tables, m, up_left, i, far, (C_left, C_right))
         Q += change
         other = np.zeros_like(own)
         if apart.any():
             before = np.full(int(apart.sum()), -1)
             nothing = np.zeros((len(before), 2 * m))
             other[apart], change = _pass_up(
-                tables, m, up_right[apart], before, j[apart], (nothing, C_right[apart]), joints
+                tables, m, up_right[apart], before, j[apart], (nothing, C_right[apart])
             )
             Q[apart] += change
         C_left, C_right, left, right = own, other, up_left, up_right
