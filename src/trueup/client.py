@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import http.client
 import json
+import re
 import secrets
 import time
 import urllib.parse
@@ -11,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from trueup.axis import Axis
 from trueup.epsilon import positive
@@ -26,6 +30,7 @@ _ERRORS: dict[str, type[Exception]] = {
     "noise": NoiseError,
     "source": SourceError,
 }
+_PRINTED = re.compile(r"[!-~]+")
 _TRIES = 5
 _AGAIN = (429, 502, 503, 504)  # busy, or being restarted
 _LARGEST = 1 << 30
@@ -86,7 +91,7 @@ def connect(url: str, token: str, *, timeout: float = 60.0, insecure: bool = Fal
     A token travels in the clear over http://, and whoever sees it can spend with it: beyond this
     machine an https:// address is needed, or insecure=True where the wire itself is safe.
 
-    >>> connect("http://127.0.0.1:8000", token="trueup_…")
+    >>> connect("http://127.0.0.1:8000", token="trueup_Zm9v")
     <Client of http://127.0.0.1:8000>
     """
     parts = urllib.parse.urlsplit(url if isinstance(url, str) else "")
@@ -101,9 +106,11 @@ def connect(url: str, token: str, *, timeout: float = 60.0, insecure: bool = Fal
             f"{url} is not encrypted: the token could be read on its way. Use https://, or "
             f"insecure=True where the wire itself is safe."
         )
-    if not isinstance(token, str) or not token:
-        raise InputError("A server needs a token: ask its owner for one.")
-    return Client(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), token, timeout)
+    # Read from a file it ends in a line break; what else is wrong with it is not repeated here.
+    secret = token.strip() if isinstance(token, str) else ""
+    if not _PRINTED.fullmatch(secret):
+        raise InputError("A server needs a token, as its owner gave it: ask her for one.")
+    return Client(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), secret, timeout)
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,6 +176,8 @@ class Client:
         """
         body = _asked(column, epsilon, range, cells, strategy, where)
         key = secrets.token_hex(16) if key is None else key
+        if not isinstance(key, str) or not _PRINTED.fullmatch(key) or not 8 <= len(key) <= 200:
+            raise InputError(f"A key has 8 to 200 plain characters, no spaces, got {key!r}.")
         said = self._json(f"/datasets/{_quoted(dataset)}/measure", body, key)
         while "job" in said:
             job = self._json(f"/jobs/{_quoted(said['job'])}")
@@ -265,12 +274,25 @@ def _asked(
     said = {
         "column": column,
         "epsilon": str(positive(epsilon)),
-        "range": None if ends is None else list(ends),
+        "range": None if ends is None else _ends(ends),
         "cells": cells,
         "strategy": strategy,
         "where": where,
     }
     return {name: value for name, value in said.items() if value is not None}
+
+
+def _ends(ends: object) -> list[Any]:
+    """The two ends of a range as JSON has them."""
+    if not isinstance(ends, (tuple, list)) or len(ends) != 2:
+        raise InputError(f"A range is (low, high), got {ends!r}.")
+    plain = [str(end) if isinstance(end, np.datetime64) else end for end in ends]
+    plain = [end.item() if isinstance(end, np.generic) else end for end in plain]
+    plain = [end.isoformat() if isinstance(end, dt.date) else end for end in plain]
+    for end in plain:
+        if end is not None and not isinstance(end, (int, float, str)):
+            raise InputError(f"The ends of a range are numbers, text or dates, got {end!r}.")
+    return plain
 
 
 def _dataset(said: dict[str, Any]) -> ServedDataset:

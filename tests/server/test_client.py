@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import socket
 import threading
 from fractions import Fraction
@@ -101,6 +102,32 @@ def test_a_token_is_not_sent_in_the_clear(url: str, says: str) -> None:
         tu.connect(url, token="x")
     with pytest.raises(tu.InputError, match="token"):
         tu.connect("https://counts.example", token="")
+
+
+def test_a_token_may_end_in_a_line_break_and_a_wrong_one_is_not_repeated(server: Any) -> None:
+    assert tu.connect(server.url, token=f" {server.secrets['ana']}\n").datasets()
+    for wrong in ("", " ", "secret\nInjected: yes", "secr€t", None, b"secret"):
+        with pytest.raises(tu.InputError, match="as its owner gave it") as refused:
+            tu.connect(server.url, token=wrong)  # type: ignore[arg-type]
+        assert "secr" not in str(refused.value)
+
+
+def test_ends_and_keys_are_what_a_person_would_give(client: Client) -> None:
+    days = {"column": "day", "epsilon": "1/10"}
+    first, last = dt.date(2013, 2, 1), dt.datetime(2013, 3, 1)
+    wanted = client.quote("trips", **days, range=("2013-02-01", "2013-03-01")).axis
+    assert wanted is not None
+    assert wanted.size == 28
+    for ends in ((first, last), (np.datetime64(first), np.datetime64("2013-03-01", "ns"))):
+        assert client.quote("trips", **days, range=ends).axis == wanted
+    fares = client.quote("trips", "fare", epsilon=1, range=(np.int64(0), np.float32(64))).axis
+    assert fares == tu.Axis.regular("fare", 0, 64, 128)
+    for wrong in (5, (1,), (0, [1])):
+        with pytest.raises(tu.InputError, match="range"):
+            client.quote("trips", "fare", epsilon=1, range=wrong)  # type: ignore[arg-type]
+    for key in ("short", "with a space", "new\nline-key", "x" * 201, 12345678):
+        with pytest.raises(tu.InputError, match="A key has 8 to 200 plain characters"):
+            client.measure("trips", "fare", epsilon=1, key=key)  # type: ignore[arg-type]
 
 
 def test_a_token_is_not_shown(client: Client) -> None:
