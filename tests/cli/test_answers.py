@@ -101,6 +101,24 @@ def test_bad_input_gets_one_line_and_an_exit_code(
         assert ran.err.count("\n") == 1
 
 
+def test_names_from_a_file_are_text_on_the_terminal(run: Run, tmp_path: Path) -> None:
+    # A stranger wrote the file: markup is no markup, and nothing moves the cursor.
+    labels = ["[/b]", "[unknown]", "[bold]x", "\x1b]0;title\x07", "a\nb", "\u202eabc", "東京"]
+    axis = tu.Axis.categories("[/c]\x1b[31m", labels)
+    m = tu.measure(range(100, 800, 100), tu.UnitCounts(axis), 10)
+    m.save(tmp_path / "m.parquet")
+    for words in (("show", "m.parquet"), ("query", "m.parquet", *labels), ("infer", "m.parquet")):
+        ran = run(*words, *(["-o", "r.json"] if words[0] == "infer" else []))
+        assert (ran.code, ran.err) == (0, "")
+        assert not set(ran.out) & {"\x1b", "\x07", "\u202e"}
+        if words[0] != "infer":
+            shown = ("[/b]", "[unknown]", "[bold]x", r"\x1b]0;title\x07", r"a\nb", r"\u202eabc")
+            assert all(text in ran.out for text in (*shown, "東京", "[/c]"))
+    ran = run("query", "m.parquet", "nowhere\x1b[31m")
+    assert ran.code == 1
+    assert "\x1b" not in ran.err
+
+
 def test_errors_are_json_when_asked(run: Run) -> None:
     ran = run("query", "gone.parquet", "0:1", "--json")
     assert '"kind": "FileError"' in ran.err

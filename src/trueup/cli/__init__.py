@@ -8,6 +8,7 @@ import sys
 import typer
 
 from trueup.cli import answers, checks, ledgers, planning, serving, spending
+from trueup.cli.output import visible
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
 
 CODES = {BudgetError: 3, LedgerError: 4, FileError: 5}
@@ -63,7 +64,7 @@ def main() -> None:
             facts = {"error": {"kind": type(error).__name__, "message": str(error)}}
             print(json.dumps(facts), file=sys.stderr)
         else:
-            print(f"trueup: {error}", file=sys.stderr)
+            print(f"trueup: {visible(str(error))}", file=sys.stderr)
         sys.exit(code)
     except BrokenPipeError:
         sys.exit(0)

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from trueup.cli.axes import box, span
-from trueup.cli.output import AsJson, emit, number, say, table, waiting
+from trueup.cli.output import AsJson, emit, number, say, table, visible, waiting
 from trueup.errors import InputError
 
 File = Annotated[Path, typer.Argument(help="A saved measurement or release.", show_default=False)]
@@ -229,7 +229,8 @@ def _draw(release: Any, rows: list[tuple[str, float, float]]) -> None:
     from trueup.release import SortedRelease
 
     console = Console(highlight=False)
-    console.print(Text(repr(release)[1:-1], style="bold"))
+    console.print(Text(visible(repr(release)[1:-1]), style="bold"))
+    rows = [(visible(name), count, error) for name, count, error in rows]
     wide = max(len(name) for name, _, _ in rows)
     top = max(max(abs(count) for _, count, _ in rows), 1.0)
     words = [f"{number(count)} ± {number(error)}" for _, count, error in rows]

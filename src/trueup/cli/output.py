@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from unicodedata import category
 
 import numpy as np
 import typer
@@ -19,6 +20,8 @@ from trueup.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from trueup.measurement import Measurement
+
+_TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -58,8 +61,18 @@ def save_paid(measured: Measurement, path: Path, key: str) -> None:
         raise FileError(f"{wrong} It is paid for: ask the same with --key {key}.") from None
 
 
+def visible(text: str, lines: bool = False) -> str:
+    """Text that moves no cursor and turns no direction: names may come from a stranger's file."""
+    kept = "\n" if lines else ""
+    return "".join(
+        ascii(c)[1:-1] if c not in kept and (category(c) in ("Cc", "Cs") or c in _TURNING) else c
+        for c in text
+    )
+
+
 def table(headers: list[str], rows: list[list[str]], title: str | None = None) -> None:
     """A table on the terminal; the first column is left, the others right."""
+    headers, rows = [*map(visible, headers)], [[*map(visible, row)] for row in rows]
     wide = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
     texts = [title or "", *headers, *(cell for row in rows for cell in row)]
     room = shutil.get_terminal_size().columns
@@ -72,12 +85,13 @@ def table(headers: list[str], rows: list[list[str]], title: str | None = None) -
     # What has to be folded, or is wider than it is long; rich takes a while to load.
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     grid = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2))
     for i, header in enumerate(headers):
-        grid.add_column(header, justify="left" if i == 0 else "right", overflow="fold")
+        grid.add_column(Text(header), justify="left" if i == 0 else "right", overflow="fold")
     for row in rows:
-        grid.add_row(*row)
+        grid.add_row(*map(Text, row))  # text, and not rich's markup
     Console(soft_wrap=False, highlight=False).print(grid)
 
 
@@ -95,7 +109,7 @@ def _line(cells: list[str], wide: list[int]) -> str:
 
 def say(words: str) -> None:
     """A plain line on standard output."""
-    print(words)
+    print(visible(words, lines=True))
 
 
 def confirm(as_json: bool) -> None:
