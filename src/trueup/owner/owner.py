@@ -35,7 +35,7 @@ from trueup.owner.ledger import Ledger
 from trueup.owner.sampling import bounded
 from trueup.owner.source import open_source, quietly
 
-_HEAVIEST = 1 << 24  # weight of a cell in an answer: so many times 2^38 records fit 64 bits
+_HEAVIEST = 1 << 28  # weight of a cell in an answer: so many times 2^34 records fit 64 bits
 
 
 class Owner:
