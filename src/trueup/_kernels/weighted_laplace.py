@@ -10,8 +10,9 @@ a product with no closed inverse. It is inverted numerically, always on the safe
 - Every term left out is at most its bound, and the bounds are added up.
 
 All three are charged to the answer, so that q is never too small. 2δ is under one percent of q, so
-that q is at most 1 % larger than the least that holds level + (1 − level)/2000. Where S lives on a
-coarse lattice (cell counts at a large ε) the law is computed point by point instead, with no U.
+that q is at most 1 % larger than the least that holds level + (1 − level)/2000, at levels of one
+half and more. Where S lives on a coarse lattice (cell counts at a large ε) the law is computed
+point by point instead, with no U.
 
 At a large ε the noise of most answers is 0 nearly always, and a wide circle would be needed for
 jumps that are rare. Those are taken out: see `rare_jumps`.

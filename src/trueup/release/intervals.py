@@ -34,19 +34,15 @@ def range_intervals(
 ) -> tuple[Floats, Floats]:
     """The ends of an interval for the count of each [start, stop)."""
     each = 1 - (1 - level) / max(len(values), 1) if simultaneous else level
-    reach = np.empty(len(values))
-    for first in range(0, len(values), _MANY):
-        some = slice(first, first + _MANY)
-        reach[some] = _exact_reaches(errors, starts[some], stops[some], each)
+    if isinstance(errors, TreeErrors) and len(values) >= _MANY:  # worth waiting for a compiler
+        parts = [slice(first, first + _MANY) for first in range(0, len(values), _MANY)]
+        found = [errors.half_widths(starts[some], stops[some], each) for some in parts]
+        reach = np.concatenate(found)
+    else:
+        ends = zip(starts.tolist(), stops.tolist(), strict=True)
+        reach = half_widths([errors.noise_law(((range_, 1.0),)) for range_ in ends], each)
     reach = allowing_for_rounding(reach, values)
     return values - reach, values + reach
-
-
-def _exact_reaches(errors: RangeErrors, starts: Ints, stops: Ints, level: float) -> Floats:
-    if isinstance(errors, TreeErrors) and len(starts) == _MANY:  # worth waiting for a compiler
-        return errors.half_widths(starts, stops, level)
-    ends = zip(starts.tolist(), stops.tolist(), strict=True)
-    return half_widths([errors.noise_law(((range_, 1.0),)) for range_ in ends], level)
 
 
 def reaches(
