@@ -8,9 +8,10 @@ Made-up families of counts come beside them, of every number of groups given; fe
 more often, for a ratio as sure.
 
 S̃ noisy; S̃r sorted and rounded; S̄ isotonic; S̄r isotonic, rounded to non-negative whole numbers;
-Young asked adaptively, whole. Each error is the mean over the draws of the sum over the groups; a
-ratio to S̄ comes with its standard error. Then the time and memory of a release of 10^6 and 10^7
-groups, measured and inferred, on one core. NOT PRIVATE: the noise of the errors is reproducible.
+Young asked adaptively, whole; Young ℝ the same in real numbers. Each error is the mean over the
+draws of the sum over the groups; a ratio to S̄ comes with its standard error. Then the time and
+memory of a release of 10^6 and 10^7 groups, measured and inferred, on one core. NOT PRIVATE: the
+noise of the errors is reproducible.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 EPSILONS = ("1", "0.1", "0.01")
-METHODS = ("S̃", "S̃r", "S̄", "S̄r", "Young")
-NOISY, SORTED, ISOTONIC, ROUNDED, YOUNG = range(5)
+METHODS = ("S̃", "S̃r", "S̄", "S̄r", "Young", "Young ℝ")
+NOISY, SORTED, ISOTONIC, ROUNDED, YOUNG, REAL = range(6)
 SQUARED, ABSOLUTE = range(2)
 WORST = 1.1  # of S̄'s squared error, on any input
 SECONDS = {10**6: 0.3, 10**7: 5.0}
@@ -102,12 +103,14 @@ def errors(counts: Ints, epsilon: str, draws: int) -> Floats:
     for seed in range(draws):
         m = measure_for_experiment(counts, plain, epsilon, seed=seed)
         isotonic = tu.infer(m).counts()
+        adaptive = measure_for_experiment(counts, young, epsilon, seed=seed)
         estimates = (
             noisy_sorted(m),
             sorted_and_rounded(m),
             isotonic,
             np.maximum(np.rint(isotonic), 0),
-            tu.infer(measure_for_experiment(counts, young, epsilon, seed=seed)).counts(),
+            tu.infer(adaptive).counts(),
+            tu.infer(adaptive, integers=False).counts(),
         )
         for method, estimate in enumerate(estimates):
             wrong = np.abs(estimate - counts).astype(np.float64)
@@ -145,25 +148,28 @@ def accuracy(vectors: list[Input], draws: int) -> bool:
         print(f"\nε = {epsilon}, {draws} draws or more: squared | absolute error; Young of S̄")
         heads = "".join(f"{name:>10}" for name in METHODS)
         print(f"{'':38}{heads}  |{heads}  | squared ± s.e.    absolute")
-        ratios: dict[str, list[tuple[float, float, float]]] = {"list": [], "histogram": []}
+        ratios: dict[str, list[tuple[float, float, float, float]]] = {"list": [], "histogram": []}
         worst = (-np.inf, 0.0, "")
         for vector in vectors:
             found = errors(vector.counts, epsilon, vector.draws(draws))
             value, spread = ratio(found, SQUARED)
             far = ratio(found, ABSOLUTE)[0]
-            means = ["".join(f"{x:10.3g}" for x in found[kind].mean(axis=1)) for kind in range(2)]
-            line = f"{vector.name:38}{means[0]}  |{means[1]}  | "
+            errs = ["".join(f"{x:10.3g}" for x in found[kind].mean(axis=1)) for kind in range(2)]
+            line = f"{vector.name:38}{errs[0]}  |{errs[1]}  | "
             print(f"{line}{value:7.3f} ± {spread:.3f}  {far:9.3f}", flush=True)
             worst = max(worst, (value, spread, vector.name))
             if vector.kind in ratios:
                 of_rounded = ratio(found, ABSOLUTE, to=ROUNDED)[0]
-                ratios[vector.kind].append((value, far, of_rounded))
+                real = ratio(found, SQUARED, REAL)[0]
+                ratios[vector.kind].append((value, far, of_rounded, real))
         lists, histograms = ratios["list"], ratios["histogram"]
         for what, chosen in (("lists", lists), ("lists and histograms", lists + histograms)):
             if not chosen or (chosen is not lists and not histograms):
                 continue
-            squared, absolute, of_rounded = (geometric(list(r)) for r in zip(*chosen, strict=True))
+            means = [geometric(list(each)) for each in zip(*chosen, strict=True)]
+            squared, absolute, of_rounded, real = means
             goals.append((f"ε = {epsilon}, {what}, squared, of S̄", squared, 0.4))
+            goals.append((f"ε = {epsilon}, {what}, squared, in real numbers, of S̄", real, 0.4))
             goals.append((f"ε = {epsilon}, {what}, absolute, of S̄", absolute, 0.15))
             if epsilon == "1":
                 goals.append((f"ε = 1, {what}, absolute, of S̄ rounded", of_rounded, 0.4))

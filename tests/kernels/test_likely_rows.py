@@ -55,8 +55,56 @@ def test_means_are_those_of_all_sequences(noisy, b, unit, half, equal):
     noisy = np.array(noisy)
     fitted = fitted_to(noisy)
     middle, own = kernel._alone(noisy, fitted, b, unit, half)
-    _, means = kernel._means(middle, own, kernel._steps(fitted, b) / unit, equal)
+    steps, sure = kernel._steps(fitted, b) / unit, np.eye(1, len(noisy))[0]
+    _, means, beyond = kernel._means(middle, own, np.ones(len(noisy)), sure, np.inf, steps, equal)
+    assert (beyond == 1).all()
     assert np.allclose(means * unit, by_brute_force(noisy, fitted, b, unit, half, equal), rtol=1e-9)
+
+
+def first_law(value, gap, step):
+    return (step_law(value, gap, 0.0) + step_law(value, step, 0.0)) / 2
+
+
+def by_brute_force_after_columns(noisy, fitted, b, equal, begin, gap, steps, half):
+    """All numbers of empty rows, and all rising sequences after them, on the grid of width 1."""
+    middle = np.rint(fitted).astype(int)
+    size, total, chances = len(noisy), 0.0, 0.0
+    sums, beyond = np.zeros(size), np.zeros(size)
+    for empty in range(size + 1):
+        chance = np.prod(1 - begin[:empty]) * (begin[empty] if empty < size else 1.0)
+        chances += chance
+        values = [[v for v in range(m - half, m + half + 1) if v >= 0] for m in middle[empty:]]
+        for path in itertools.product(*values):
+            if (np.diff(path) < 0).any():
+                continue
+            weight = chance * np.exp(-np.abs(noisy[:empty]).sum() / b)
+            weight *= np.exp(-np.abs(np.array(path) - noisy[empty:]).sum() / b)
+            for i, value in enumerate(path):
+                if i == 0:
+                    weight *= first_law(value, gap, steps[empty])
+                else:
+                    step = steps[empty + i] / (1 - equal)
+                    weight *= step_law(value - path[i - 1], step, equal)
+            total += weight
+            sums[empty:] += weight * np.array(path)
+            beyond[empty:] += weight
+    assert chances == pytest.approx(1)
+    return sums / total, beyond / total
+
+
+@pytest.mark.parametrize("noisy", [[0, 3, 2], [-1, 1, 9, 8], [1, 0, 0]])
+@pytest.mark.parametrize("equal", [0.0, 0.6])
+def test_rows_that_may_be_empty_have_the_means_of_all_sequences(noisy, equal):
+    noisy, b, half, gap = np.array(noisy), 1.3, 4, 2.5
+    fitted = fitted_to(noisy)
+    begin = np.array([0.3, 0.6, 0.9, 0.2])[: len(noisy)]
+    steps = np.array([1.0, 0.5, 2.0, 1.5])[: len(noisy)]
+    middle, own = kernel._alone(noisy, fitted, b, 1, half)
+    empty = np.exp(-np.abs(noisy) / b)
+    _, means, beyond = kernel._means(middle, own, empty, begin, gap, steps, equal)
+    expected = by_brute_force_after_columns(noisy, fitted, b, equal, begin, gap, steps, half)
+    assert np.allclose(means, expected[0], rtol=1e-9)
+    assert np.allclose(beyond, expected[1], rtol=1e-9)
 
 
 def drawn(truth, b, seed):

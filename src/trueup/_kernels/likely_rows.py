@@ -39,19 +39,51 @@ def likely_rows(noisy: Ints, fitted: Floats, b: float) -> Floats:
     """The mean of every row, rising and none below zero; `fitted` is the isotonic fit."""
     if len(noisy) > MOST:
         return fitted.copy()
-    found = np.empty(len(noisy))
+    sure = np.zeros(len(noisy))
+    sure[:1] = 1.0
+    return np.maximum.accumulate(_in_segments(noisy, fitted, b, 0, sure, np.inf)[0])
+
+
+def rows_after_columns(
+    noisy: Ints, fitted: Floats, b: float, own: int, begin: Floats, gap: float
+) -> tuple[Floats, Floats]:
+    """The mean of every row, and how probable it is that the row reaches beyond the columns.
+
+    `begin` says, by the columns, how probable each row is the first that does, if none before
+    did, and `gap` how far it then is likely to; `own` is the one that does by the fit. A row that
+    does not reach beyond counts as 0.
+    """
+    means, beyond = _in_segments(noisy, fitted, b, own, begin, gap)
+    return np.maximum.accumulate(means), np.maximum.accumulate(beyond)
+
+
+def _in_segments(
+    noisy: Ints, fitted: Floats, b: float, own_from: int, begin: Floats, gap: float
+) -> tuple[Floats, Floats]:
+    """Means and chances of `rows_after_columns`; all of the chances are decided in one segment."""
+    found, beyond = np.empty(len(noisy)), np.ones(len(noisy))
     unit = max(1, int(b / FINE))
     half = int(np.ceil(REACH * b / unit))
     equal = (SELDOM * max(1 - 1 / b, 0.0), *OFTEN)
     for start in range(0, len(noisy), SEGMENT):
         stop = min(start + SEGMENT, len(noisy))
         low, high = max(start - OVERLAP, 0), min(stop + OVERLAP, len(noisy))
-        steps = _steps(fitted[low:high], b) / unit
+        skipped = min(max(own_from - low, 0), high - low - 1)
+        steps = np.empty(high - low)
+        steps[skipped:] = _steps(fitted[low + skipped : high], b) / unit
+        steps[:skipped] = steps[skipped]
         middle, own = _alone(noisy[low:high], fitted[low:high], b, unit, half)
-        tried = [_means(middle, own, steps, e) for e in equal]
-        _, means = max(tried, key=lambda found: found[0])
+        empty = np.exp(-np.abs(noisy[low:high]) / b)
+        first = begin[low:high].copy()
+        if low > 0:
+            first[0] = 1.0
+        wide = gap / unit if low == 0 else np.inf
+        tried = [_means(middle, own, empty, first, wide, steps, e) for e in equal]
+        _, means, reach = max(tried, key=lambda found: found[0])
         found[start:stop] = means[start - low : stop - low] * unit
-    return np.maximum.accumulate(found)
+        if low == 0:
+            beyond[start:stop] = reach[start - low : stop - low]
+    return found, beyond
 
 
 @compiled
@@ -92,54 +124,100 @@ def _alone(noisy: Ints, fitted: Floats, b: float, unit: int, half: int) -> tuple
 
 
 @compiled
-def _means(middle: Ints, own: Floats, steps: Floats, equal: float) -> tuple[float, Floats]:
-    """How probable the rows are, as a logarithm, and their means in units, if so many are equal."""
+def _means(
+    middle: Ints,
+    own: Floats,
+    empty: Floats,
+    begin: Floats,
+    gap: float,
+    steps: Floats,
+    equal: float,
+) -> tuple[float, Floats, Floats]:
+    """How probable the rows are, as a logarithm, their means in units, and which are not empty.
+
+    So many are `equal` to the one before. A row is the first that is not empty with probability
+    `begin`; its value is then about `gap`, which may be infinite.
+    """
     rows, states = own.shape
     half = states // 2
     ratio = np.empty((rows, PARTS.size))  # of the geometric laws of the step to the row
     up = np.empty((rows, states))  # how likely each value is, by the row and those before
+    still = np.empty(rows)  # how likely the row is empty, by the same
     for i in range(rows):
         for part in range(PARTS.size):
             step = LONGER[part] * steps[i] / (1 - equal)
             ratio[i, part] = step / (1 + step)
     evidence = 0.0
-    before = np.empty(states)
+    before, first = np.zeros(states), np.empty(states)
     for i in range(rows):
-        if i == 0:
-            before[:] = 1.0
-        else:
+        waiting = 1.0 if i == 0 else still[i - 1]
+        if i > 0:
             _pass_up(up[i - 1], middle[i] - middle[i - 1], ratio[i], equal, before)
+        enter = waiting * begin[i]
+        if enter > 0:
+            _first_step(middle[i] - half, gap, steps[i], first)
+            for s in range(states):
+                before[s] += enter * first[s]
         total = 0.0
         for s in range(states):
             up[i, s] = own[i, s] * before[s]
             total += up[i, s]
+        still[i] = waiting * (1 - begin[i]) * empty[i]
+        total += still[i]
         if not total > 0:
             up[i], total = own[i], own[i].sum()
         evidence += np.log(total)
+        still[i] /= total
         for s in range(states):
             up[i, s] /= total
-    means = np.empty(rows)
-    after, weighed = np.ones(states), np.empty(states)
+    means, beyond = np.empty(rows), np.empty(rows)
+    after, weighed, idle = np.ones(states), np.empty(states), 1.0
     for i in range(rows - 1, -1, -1):
         if i + 1 < rows:
-            largest = 0.0
+            idle *= empty[i + 1]
+            largest = idle
             for s in range(states):
                 weighed[s] = own[i + 1, s] * after[s]
                 largest = max(largest, weighed[s])
             for s in range(states):
                 weighed[s] = weighed[s] / largest if largest > 0 else own[i + 1, s]
+            idle = idle / largest if largest > 0 else 0.0
             _pass_down(weighed, middle[i + 1] - middle[i], ratio[i + 1], equal, after)
-        total, first = 0.0, 0.0
+            idle *= 1 - begin[i + 1]
+            if begin[i + 1] > 0:
+                _first_step(middle[i + 1] - half, gap, steps[i + 1], first)
+                for s in range(states):
+                    idle += begin[i + 1] * first[s] * weighed[s]
+        total, value = 0.0, 0.0
         for s in range(states):
             total += up[i, s] * after[s]
-            first += up[i, s] * after[s] * s
-        if not total > 0:
+            value += up[i, s] * after[s] * (middle[i] - half + s)
+        none = still[i] * idle
+        if not total + none > 0:
             after[:] = 1.0
             for s in range(states):
                 total += up[i, s]
-                first += up[i, s] * s
-        means[i] = middle[i] - half + first / total
-    return evidence, means
+                value += up[i, s] * (middle[i] - half + s)
+        means[i] = value / (total + none)
+        beyond[i] = total / (total + none)
+    return evidence, means, beyond
+
+
+@compiled
+def _first_step(lowest: int, gap: float, step: float, found: Floats) -> None:
+    """How likely each value of the first row that is not empty is, before it was read."""
+    if gap == np.inf:
+        found[:] = 1.0
+        return
+    found[:] = 0.0
+    for about in (gap, step):
+        for part in range(PARTS.size):
+            mean = about * LONGER[part]
+            ratio = mean / (1 + mean)
+            value = 0.5 * PARTS[part] * (1 - ratio) * ratio ** max(lowest, 0)
+            for s in range(max(-lowest, 0), found.size):
+                found[s] += value
+                value *= ratio
 
 
 @compiled

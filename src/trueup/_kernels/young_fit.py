@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
 from trueup._kernels.isotonic import isotonic
+from trueup._kernels.likely_diagram import RowsAfter, Strips, likely_ends
 from trueup._kernels.likely_rows import likely_rows
 from trueup._kernels.transcript import Transcript
 
@@ -230,12 +231,13 @@ def _ends(
 def fit(transcript: Transcript, groups: int, b: float, likely: bool = False) -> Floats:
     """The counts in rising order; real numbers, none below zero.
 
-    Rows are the nearest in squares, or what is `likely`: their means, given steps like those of
-    their neighbours. Corners are those of the nearest.
+    Those nearest in squares, or what is `likely`: the means of all rows, given steps and falls like
+    those of their neighbours.
     """
     fitted = np.zeros(groups)
-    taken, own = 0, 0  # answers used; the first row that is the next row stretch's own
     parts = transcript.stretches
+    taken, own = 0, parts[0].start  # answers used; the first row that is the next stretch's own
+    given: Floats | None = None  # the means of the next rows, if the strips before gave them
     for number in range(0, len(parts), 2):
         rows = parts[number]
         noisy = transcript.noisy[taken : taken + rows.stop - rows.start]
@@ -243,15 +245,14 @@ def fit(transcript: Transcript, groups: int, b: float, likely: bool = False) -> 
         part = fitted[own : rows.stop]
         _rising(noisy[own - rows.start :], part)
         if number + 1 == len(parts):
-            if likely:
-                part[:] = likely_rows(noisy[own - rows.start :], part, b)
-            part += rows.base
+            part[:] = _shown_rows(noisy, part, own - rows.start, rows.base, b, likely, given)
             break
         edges = parts[number + 1].edges
         assert edges is not None
         strips = len(edges) - 1
         widths = np.diff(edges).astype(np.float64)
-        means = transcript.noisy[taken : taken + strips] / widths
+        counted = transcript.noisy[taken : taken + strips]
+        means = counted / widths
         taken += strips
         most = groups - rows.stop
         held = np.empty(strips)
@@ -261,9 +262,7 @@ def fit(transcript: Transcript, groups: int, b: float, likely: bool = False) -> 
         best, whole = _first_corner(part, rows.base, edges, means, held, most, room)
         held[:whole] = most
         floor = float(edges[whole]) if whole < strips else 0.0
-        if likely:
-            part[:] = likely_rows(noisy[own - rows.start :], part, b)
-        part += rows.base
+        part[:] = _shown_rows(noisy, part, own - rows.start, rows.base, b, likely, given)
         if best < strips:
             # Within the strip where the corner lies, rows know better than its edge where they end.
             np.minimum(part, float(edges[best + 1]), out=part)
@@ -271,12 +270,33 @@ def fit(transcript: Transcript, groups: int, b: float, likely: bool = False) -> 
         ahead = transcript.noisy[taken : taken + after.stop - after.start]
         own = int(_second_corner(ahead, after.start, groups, edges, held, b))
         np.maximum(held, groups - own, out=held)
+        strips_fitted = Strips(rows.stop, edges, counted, held.copy())
         gap = _gap(transcript, number + 2, ahead[own - after.start :], b)
         room = min(GAP * float(np.log1p((gap / (2 * b)) ** 2)), GAP_AT_MOST)
         _flatten(edges, means, held, groups - own, whole, room * b * b)
         _ends(edges, held, rows.stop, own, groups, floor, fitted)
+        if likely:
+            rising = np.empty(len(ahead))
+            _rising(ahead, rising)
+            following = RowsAfter(after.start, own, ahead, rising)
+            given = likely_ends(strips_fitted, following, groups, b, fitted)
     rises = bool((fitted[1:] >= fitted[:-1]).all())
     return fitted if rises else isotonic(fitted)
+
+
+def _shown_rows(
+    noisy: Ints,
+    fitted: Floats,
+    first: int,
+    base: int,
+    b: float,
+    likely: bool,
+    given: Floats | None,
+) -> Floats:
+    """Rows from the first on that are a stretch's own: as fitted, or likely, or given as such."""
+    if given is not None:
+        return given[first:]
+    return (likely_rows(noisy[first:], fitted, b) if likely else fitted) + base
 
 
 def _gap(transcript: Transcript, number: int, first: Ints, b: float) -> float:
