@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
-from trueup.server.questions import part_of
+from trueup.config import Dataset
+from trueup.server.questions import Asked, asking, part_of
 
 AXES = [
     tu.Axis.regular("x", 0, 96, 480),
@@ -62,3 +65,24 @@ def test_a_month_of_days_may_be_asked_by_itself() -> None:
     part = part_of(day, ("2013-02-01", "2013-03-01"), None)
     assert (part.size, part.cells.edge(0), part.cells.edge(28)) == (28, "2013-02-01", "2013-03-01")
     assert part_of(day, ("2013-01-01", "2013-03-01"), 2).size == 2
+
+
+@pytest.mark.parametrize(("graph", "price"), [("undirected", 2), ("directed", 1), ("bipartite", 1)])
+def test_degrees_are_asked_as_the_library_asks_them(graph: str, price: int) -> None:
+    ledger = Path("friends.ledger")
+    friends = Dataset(
+        "friends", "edges", ledger, Fraction(1), edges=("src", "dst"), graph=graph, nodes=5000
+    )
+    asked = Asked(None, None, None, Fraction(1, 2), "best", None, None)
+    found = asking(friends, asked, most_cells=5000)
+    assert found.question == tu.YoungCounts(5000, ends=price)
+    assert found.question.price() == price
+    with pytest.raises(tu.InputError, match="more than this server answers"):
+        asking(friends, asked, most_cells=4999)
+
+
+def test_sizes_of_groups_are_asked_as_the_library_asks_them() -> None:
+    words = tu.Axis.integers("word", 0, 399)
+    table = Dataset("t", "t", Path("t.ledger"), Fraction(1), axes={"word": words})
+    asked = Asked("word", None, None, Fraction(1), "sorted", None, None)
+    assert asking(table, asked, most_cells=400).question == tu.YoungCounts(400, by="word")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueup._kernels.laplace_tables import checked_scale
-from trueup.ask import Question, SortedCounts
+from trueup.ask import Question, YoungCounts
 from trueup.axis import Axis
 from trueup.axis.dates import DateCells
 from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
@@ -128,15 +128,17 @@ def _sorted(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
             raise InputError("A graph's groups are its nodes: leave column out.")
         ends = 2 if dataset.graph == "undirected" else 1
         assert dataset.nodes is not None
-        counts = SortedCounts(dataset.nodes, ends=ends)
+        counts = YoungCounts(dataset.nodes, ends=ends)
     else:
         axis = dataset.axis(asked.column)
-        counts = SortedCounts(axis.size, by=axis.name)
+        counts = YoungCounts(axis.size, by=axis.name)
     if counts.size > most_cells:
         raise InputError(f"{counts.size:,} groups are more than this server answers.")
     for scale in block_scales(counts, asked.epsilon, dataset.neighbours, dataset.rows_per_unit):
         checked_scale(scale)
-    mean, typical = sorted_error(counts, asked.epsilon, dataset.neighbours, dataset.rows_per_unit)
+    mean, typical = sorted_error(
+        counts.plain, asked.epsilon, dataset.neighbours, dataset.rows_per_unit
+    )
     return Asking(counts, None, (), "sorted", mean, typical)
 
 
