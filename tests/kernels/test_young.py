@@ -312,3 +312,16 @@ def test_the_band_is_what_the_noise_allows_to_any_diagram():
     assert possible
     assert (np.min(possible, axis=0) >= low).all()
     assert (np.max(possible, axis=0) <= high).all()
+
+
+@pytest.mark.parametrize("largest", [60, 1 << 49])
+def test_misfits_are_those_of_isotonic_fits_however_large_other_rows_are(largest):
+    generator = np.random.default_rng(3)
+    for _ in range(50):
+        noisy = generator.integers(-20, 60, 10)
+        noisy[7:] = largest + generator.integers(-5, 5, 3)
+        found = young_fit._misfits(noisy)
+        for i in range(8):
+            fitted = np.maximum(isotonic_regression(noisy[i:]).x, 0.0)
+            empty = (noisy[:i].astype(np.float64) ** 2).sum()
+            assert found[i] == pytest.approx(empty + ((noisy[i:] - fitted) ** 2).sum(), abs=0.01)

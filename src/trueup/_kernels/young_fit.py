@@ -111,35 +111,35 @@ def _first_corner(
 
 
 @compiled
-def _explained(total: float, length: int) -> float:
-    """How far a block's mean, if positive, lowers its sum of squares."""
-    return total * max(total, 0.0) / length
-
-
-@compiled
 def _misfits(noisy: Ints) -> Floats:
     """Of rows i … fitted to rise and be at least 0, with rows … i − 1 taken as empty: for each i.
 
-    From the last row down the fit grows by a row at a time.
+    From the last row down the fit grows by a row at a time. Squares of large rows are never taken
+    from each other: beside them those of small rows, which decide where the corner is, are lost.
     """
     size = noisy.size
     misfit = np.zeros(size + 1)
     for i in range(size):
-        misfit[size] += float(noisy[i]) ** 2
+        misfit[i + 1] = misfit[i] + float(noisy[i]) ** 2
     sums, stops = np.empty(size), np.empty(size, np.int64)
-    blocks, explained = 0, 0.0
+    # Of each block and all above it: the squares about their means, or about 0 if below.
+    spreads, missed = np.empty(size), np.zeros(size + 1)
+    blocks = 0
     for i in range(size - 1, -1, -1):
-        total, stop = float(noisy[i]), i + 1
+        total, stop, spread = float(noisy[i]), i + 1, 0.0
         # The block above begins at `stop`; it is merged unless its mean is larger.
         while blocks > 0 and sums[blocks - 1] * (stop - i) <= total * (stops[blocks - 1] - stop):
             blocks -= 1
-            explained -= _explained(sums[blocks], stops[blocks] - stop)
+            own, other = float(stop - i), float(stops[blocks] - stop)
+            apart = total / own - sums[blocks] / other
+            spread += spreads[blocks] + apart * apart * own * other / (own + other)
             total += sums[blocks]
             stop = stops[blocks]
-        sums[blocks], stops[blocks] = total, stop
+        sums[blocks], stops[blocks], spreads[blocks] = total, stop, spread
+        below = min(total, 0.0)
+        missed[blocks + 1] = missed[blocks] + spread + below * below / (stop - i)
         blocks += 1
-        explained += _explained(total, stop - i)
-        misfit[i] = misfit[size] - explained
+        misfit[i] += missed[blocks]
     return misfit
 
 
