@@ -194,3 +194,16 @@ def test_noise_of_a_large_scale_is_that_of_a_small_one_stretched(scale):
     c, counts = [1.0, 0.5, 0.25], [3.0, 7.0, 40.0]
     small = half_width(c, [1e4] * 3, counts, 0.95) / 1e4
     assert half_width(c, [scale] * 3, counts, 0.95) / scale == pytest.approx(small, rel=1e-6)
+
+
+@pytest.mark.parametrize("power", [-1074, -1000, -400, 400, 1000])
+def test_coefficients_of_any_size_are_weighed(power):
+    c, b, m = np.array([1.0, 0.75]), np.array([10.0, 3.0]), np.array([2.0, 1.0])
+    for level in (1e-300, 0.5, 0.95, 1 - 1e-12):
+        found = half_width(np.ldexp(c, power), b, m, level)
+        if power > -1000:  # nearer to 0, numbers are too coarse
+            assert found == np.ldexp(half_width(c, b, m, level), power)
+        # Beside others, none so small is seen.
+        assert half_width([*c, 2.0**-1010], [*b, 50.0], [*m, 1.0], level) == half_width(
+            c, b, m, level
+        )

@@ -43,6 +43,7 @@ LEAST_SCALE = 1 / 600  # below it noise is 0: e^−600 is never
 NOTHING = -45.0  # the logarithm of what is lost in rounding
 _AT_ONCE = 1 << 11  # terms × classes, between looks for terms to leave out
 DUST = 1e-12  # of the largest coefficient: what rounding leaves where one is 0
+_FURTHEST = 300  # in powers of two: of the largest coefficient from 1, of others from the largest
 _NORMAL = NormalDist()
 _JUMPING = (0.999, 0.3, 0.02)  # how likely rare jumps are, of 1 − level: tried from the last on
 _LEAST_LEVEL = 0.3  # from which on what is still so often moves no further than a short circle
@@ -60,7 +61,12 @@ def half_width(
     """
     c, b, m = (np.asarray(part, np.float64) for part in (coefficients, scales, counts))
     c = np.abs(c)
-    moving = (c > 0) & (m > 0) & (b > LEAST_SCALE)
+    largest = float(c.max(initial=0.0))
+    if largest != 0.0 and abs(math.log2(largest)) > _FURTHEST:  # their squares would not be floats
+        moved = math.frexp(largest)[1]
+        found = half_width(np.ldexp(c, -moved), b, m, level)
+        return math.ldexp(found, moved)
+    moving = (c > 2.0**-_FURTHEST * largest) & (m > 0) & (b > LEAST_SCALE)
     if not moving.all():
         c, b, m = c[moving], b[moving], m[moving]
     if not len(c):
