@@ -394,53 +394,6 @@ def test_names_with_spaces_and_signs_are_quoted():
     assert agreed["North East"].value == agreed["co-op"].value + agreed["rest"].value
 
 
-def test_one_noise_is_not_taken_for_two(tmp_path):
-    axis = tu.Axis.integers("a", 0, 7)
-    for question in (tu.TreeCounts(axis, branching=2), tu.HatCounts(axis, [2])):
-        # At this ε the noise is mostly 0: equal answers are no sign of one measurement.
-        one, two = (tu.measure(range(8), question, 1000) for _ in range(2))
-        one.save(tmp_path / "m.parquet")
-        tu.infer(one).save(tmp_path / "r.json")
-        again, released = tu.load(tmp_path / "m.parquet"), tu.load(tmp_path / "r.json")
-        whole = tu.infer(one, nonnegative=True, integers=True)
-        assert tu.reconcile([one, two]).about["epsilon"] == "2000"
-        assert tu.reconcile([released, tu.infer(two)]).axis == axis
-        for pair in ((one, one), (one, again), (one, released), (again, whole), (whole, released)):
-            for parts in (pair, pair[::-1], [two, *pair]):
-                with pytest.raises(tu.InputError, match="noise would be counted twice"):
-                    tu.reconcile(list(parts))
-    streamed = tu.release(range(8), tu.UnitCounts(axis), 1)
-    with pytest.raises(tu.InputError, match="come from one measurement"):
-        tu.reconcile([streamed, streamed.unbiased, tu.release(range(8), tu.UnitCounts(axis), 1)])
-
-
-def test_one_noise_of_named_counts_is_not_taken_for_two():
-    question = tu.CountQueries(2, {"all": slice(None), "last": [1]})
-    one, two = (tu.measure([3, 4], question, 1000) for _ in range(2))
-    agreed = tu.reconcile([one, tu.infer(two)])
-    for parts in ([one, tu.infer(one)], [tu.infer(one), tu.infer(one)], [agreed, two]):
-        with pytest.raises(tu.InputError, match="noise would be counted twice"):
-            tu.reconcile(parts)
-
-
-def test_estimates_of_one_noise_are_taken_from_one_release(tmp_path):
-    axis = tu.Axis.integers("a", 0, 7)
-    one, two = (tu.measure(range(8), tu.TreeCounts(axis, branching=2), 1000) for _ in range(2))
-    here, again, there = tu.infer(one), tu.infer(one, nonnegative=True), tu.infer(two)
-    agreed = tu.reconcile({"x": [here.range(0, 4), there.range(0, 4)], "y": here.range(2, 8)})
-    assert agreed.names == ("x", "y")
-    both = tu.reconcile([one, two])
-    grid = tu.infer(tu.measure(np.ones((3, 4), int), tu.Grid(3, 4), 1000))
-    for pair in (
-        [here.range(0, 4), again.range(0, 4)],
-        [here.range(0, 2) + here.range(2, 4), again.range(0, 4)],
-        [there.range(0, 4), both.range(0, 4)],
-        [grid.margin("axis 0").total(), grid.margin("axis 1").total()],
-    ):
-        with pytest.raises(tu.InputError, match="noise would be counted twice"):
-            tu.reconcile({"x": pair})
-
-
 def test_an_experiment_keeps_its_stamp_among_named_counts(tmp_path):
     question = tu.CountQueries(2, {"all": slice(None), "last": [1]})
     experiment, real = measured([3, 4], question, 1, 1), tu.measure([3, 4], question, 1)
@@ -463,17 +416,6 @@ def test_nothing_is_said_of_a_price_that_is_not_known():
     typed = tu.reconcile({"a": (1, 1), "b": (2, 1)}, "a = b")
     assert "None" not in typed._repr_html_()
     assert "None" not in plot(typed).layout.annotations[0].text
-
-
-def test_measurements_of_before_ids_are_combined_as_ever(tmp_path):
-    here, there = (measured([1, 2], tu.UnitCounts(2), 1, seed) for seed in (1, 2))
-    assert here.id is None
-    assert "id" not in here.about()
-    here.save(tmp_path / "m.json")
-    assert tu.load(tmp_path / "m.json").id is None
-    assert tu.reconcile([here, there]).axis.size == 2
-    with pytest.raises(tu.InputError, match="noise would be counted twice"):
-        tu.reconcile([here, here])
 
 
 LINE = tu.Axis.integers("line", 0, 59)

@@ -26,6 +26,7 @@ _SLACK, _WIDENING, _WEAK, _DUST = single.SLACK, single.WIDENING, laplace_sum.WEA
 _LEAST_SCALE, _NOTHING = single.LEAST_SCALE, single.NOTHING
 _LATTICE_POINTS, _MANY_TERMS = single.LATTICE_POINTS, single.MANY_TERMS
 _THETAS = laplace_sum.THETAS
+_newton = compiled(single.newton)
 _FIRST = 6  # classes that are tried first on far terms
 
 
@@ -127,15 +128,7 @@ def _solve(
             sines += math.sin(q * t[i]) * phi[i] / t[i]
             cosines += math.cos(q * t[i]) * phi[i]
         held, slope = (2 / around) * (q + 2 * sines), (2 / around) * (1 + 2 * cosines)
-        if held < level:
-            low = q
-        else:
-            high = q
-        new = q - (held - level) / slope if slope > 0 else -1.0
-        if not low < new < high:
-            new = (low + high) / 2
-        done = abs(new - q) <= 1e-9 * q or high - low <= 1e-9 * high
-        q = new
+        q, low, high, done = _newton(q, held - level, slope, low, high)
         if done:
             break
     return q * (1 + 1e-8)

@@ -234,6 +234,23 @@ def _further(
     return t[keep], log_phi[keep]
 
 
+def newton(
+    q: float, over: float, slope: float, low: float, high: float
+) -> tuple[float, float, float, bool]:
+    """The next q and its bracket, where the law holds `over` more than its level; whether it is it.
+
+    A step that leaves the bracket is one to its middle. Compiled too, where there are many.
+    """
+    if over < 0:
+        low = q
+    else:
+        high = q
+    new = q - over / slope if slope > 0 else -1.0
+    if not low < new < high:
+        new = (low + high) / 2
+    return new, low, high, abs(new - q) <= 1e-9 * q or high - low <= 1e-9 * high
+
+
 def _solve(
     t: Floats, phi: Floats, around: float, mass: float, level: float, start: float, most: float
 ) -> float:
@@ -244,15 +261,7 @@ def _solve(
         angle = q * t
         held = (2 / around) * (mass * q + 2 * float(np.dot(np.sin(angle), ratio)))
         slope = (2 / around) * (mass + 2 * float(np.dot(np.cos(angle), phi)))
-        if held < level:
-            low = q
-        else:
-            high = q
-        new = q - (held - level) / slope if slope > 0 else -1.0
-        if not low < new < high:
-            new = (low + high) / 2
-        done = abs(new - q) <= 1e-9 * q or high - low <= 1e-9 * high
-        q = new
+        q, low, high, done = newton(q, held - level, slope, low, high)
         if done:
             break
     return q * (1 + 1e-8)
