@@ -94,7 +94,7 @@ SHOWN = {
 def strategies(size: int) -> Iterator[tuple[Question, dict[str, Method]]]:
     """Each question with the ways to answer ranges from it."""
     yield (
-        tu.UnitCounts(tu.Axis.integers("cell", 0, size - 1)),
+        tu.CellCounts(tu.Axis.integers("cell", 0, size - 1)),
         {f"L̃{name}": way for name, way in SHOWN.items()},
     )
     binary: dict[str, Method] = {

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels import laplace
+from trueup._kernels.noise import laplace
 from trueup.audit import audit_in_bulk, noise_fit
 
 FIXED = ["1/1000", "1/100", "1/7", "1/3", "1/2", "1", "3/2", "2", "5", "10", "12", "121/10", "24"]

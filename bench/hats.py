@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 import trueup as tu
 from _timing import seconds
-from trueup._kernels.boxes import box_prefix, box_sums
+from trueup._kernels.display.boxes import box_prefix, box_sums
 from trueup.ask import Question
 from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors, StrategyErrors
@@ -130,7 +130,7 @@ def speed_table(quick: bool) -> None:
     ends = np.sort(np.random.default_rng(2).integers(0, size + 1, (10_000, 2)), axis=1)
     side = 256 if quick else 1024
     table = np.random.default_rng(3).poisson(5, (side, side))
-    grid = tu.Grid(side, side)
+    grid = tu.GridCounts(side, side)
     begin = time.process_time()
     tu.plan(1 << 24, 1)
     plan = time.process_time() - begin
@@ -191,7 +191,7 @@ def one_axis(counts: Ints, epsilon: str, draws: int) -> dict[tuple[str, str], fl
     size = len(counts)
     found = tu.plan(size, epsilon, WORKLOAD)
     questions: dict[str, Question] = {
-        "flat": tu.UnitCounts(tu.Axis.integers("cell", 0, size - 1)),
+        "flat": tu.CellCounts(tu.Axis.integers("cell", 0, size - 1)),
         "best tree": found["best tree"].question,
         "hats": found["hats"].question,
     }

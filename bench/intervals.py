@@ -37,7 +37,7 @@ def times() -> None:
     questions: dict[str, Question] = {
         "best tree, 65,536 cells": tu.TreeCounts(65_536),
         "the paper's tree, 65,536 cells": tu.TreeCounts(65_536, branching=2),
-        "cells alone, 65,536": tu.UnitCounts(tu.Axis.integers("cell", 0, 65_535)),
+        "cells alone, 65,536": tu.CellCounts(tu.Axis.integers("cell", 0, 65_535)),
     }
     generator = np.random.default_rng(0)
     for name, question in questions.items():
@@ -84,7 +84,7 @@ def quantiles(draws: int) -> None:
     questions: dict[str, Question] = {
         "best tree": tu.TreeCounts(64),
         "the paper's tree": tu.TreeCounts(64, branching=2),
-        "cells alone": tu.UnitCounts(tu.Axis.integers("cell", 0, 63)),
+        "cells alone": tu.CellCounts(tu.Axis.integers("cell", 0, 63)),
     }
     for epsilon in ("0.1", "1"):
         for name, question in questions.items():

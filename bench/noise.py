@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from trueup._kernels import laplace
-from trueup._kernels.laplace_tables import tables
+from trueup._kernels.noise import laplace
+from trueup._kernels.noise.laplace_tables import tables
 
 SCALES = (1, 10, 100, 1_000, 1_000_000)
 SIZE = 1 << 21

@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from _timing import seconds
-from trueup._kernels.nonnegative import (
+from trueup._kernels.display.nonnegative import (
     node_sums,
     nonnegative_leaves,
     optimality_residual,
 )
-from trueup._kernels.rounding import whole_numbers
-from trueup._kernels.topdown import project_top_down, settle_large_first
-from trueup._kernels.tree import fit
+from trueup._kernels.display.rounding import whole_numbers
+from trueup._kernels.display.topdown import project_top_down, settle_large_first
+from trueup._kernels.tree.tree import fit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -52,7 +52,7 @@ class OpenDP:
         self.consistent = dp.t.make_consistent_b_ary_tree(branching_factor=branching)
 
     def release(self, counts: Ints) -> Floats:
-        """Consistent unit counts."""
+        """Consistent cell counts."""
         return np.asarray(self.consistent(self.noisy(counts.tolist())))
 
     @staticmethod
@@ -131,7 +131,7 @@ def kernels(quick: bool, outside: Outside | None) -> Table:
     """One core: isotonic regression, tree inference, flat histograms."""
     from scipy.optimize import isotonic_regression
 
-    from trueup._kernels.isotonic import isotonic
+    from trueup._kernels.sorted.isotonic import isotonic
 
     n = 1 << (17 if quick else 20)
     noisy = _sorted_noise(n)
@@ -215,7 +215,7 @@ Mechanism = Callable[[Ints, float], Floats]
 
 
 def mechanisms() -> dict[str, Mechanism]:
-    """Ways from counts and ε to private unit counts."""
+    """Ways from counts and ε to private cell counts."""
 
     def peer(branching: int) -> Mechanism:
         return lambda counts, epsilon: _opendp(branching, epsilon).release(counts)

@@ -55,9 +55,9 @@ def main() -> None:
         found = tu.plan(size, epsilon=1)
         found.picture()
         print(f"| {size:,} | {time.process_time() - begin:.2f} |")
-    some = tu.Workload.prefixes(), tu.Workload.unit_counts(), tu.Workload.log_uniform()
+    some = tu.Workload.prefixes(), tu.Workload.cell_counts(), tu.Workload.log_uniform()
     given = tu.Workload.given([(0, 1000), (5000, 9_000_000)])
-    mix = tu.Workload.mix({tu.Workload.prefixes(): 1, tu.Workload.unit_counts(): 1})
+    mix = tu.Workload.mix({tu.Workload.prefixes(): 1, tu.Workload.cell_counts(): 1})
     print("\n| workload, 2^24 cells | seconds of CPU |\n|---|--:|")
     for workload in (*some, tu.Workload.lengths([1, 64, 4096]), given, mix):
         begin = time.process_time()

@@ -15,9 +15,9 @@ import numpy as np
 
 import trueup as tu
 from _timing import seconds
-from trueup._kernels.blocks import Blocks, fit_leaves
-from trueup._kernels.isotonic import isotonic
 from trueup._kernels.shape import Shape
+from trueup._kernels.sorted.isotonic import isotonic
+from trueup._kernels.tree.blocks import Blocks, fit_leaves
 
 
 def line(name: str, value: str, target: str, good: bool) -> bool:

@@ -22,7 +22,7 @@ from trueup.errors import InputError
 
 SURE = 1 - 1e-9  # a false alarm at this level has chance 1e-9
 GRADES = tu.Axis.categories("grade", ["A", "B", "C", "D", "F"])
-STUDENTS = tu.CountQueries(
+STUDENTS = tu.NamedCounts(
     GRADES,
     {
         "total": slice(None),
@@ -33,14 +33,14 @@ STUDENTS = tu.CountQueries(
 EPSILONS = [Fraction(1), Fraction(1, 10)]
 
 
-STRATEGY = tu.StrategyCounts(3, [[1, 0, 0], [0, "1/2", 0], [0, 0, 1], ["1/3", "1/3", 0]])
-GRID = tu.Grid(tu.TreeCounts(tu.Axis.integers("a", 0, 1), branching=2), 3)
-MARGINALS = tu.LatticeCounts.marginals(2, 3, marginals=[("axis 0",), ("axis 1",), ()])
+STRATEGY = tu.WeightedCounts(3, [[1, 0, 0], [0, "1/2", 0], [0, 0, 1], ["1/3", "1/3", 0]])
+GRID = tu.GridCounts(tu.TreeCounts(tu.Axis.integers("a", 0, 1), branching=2), 3)
+MARGINALS = tu.BoxCounts.marginals(2, 3, marginals=[("axis 0",), ("axis 1",), ()])
 
 
-def unit_counts(epsilon: Fraction) -> Callable[[int, int], np.ndarray]:
+def cell_counts(epsilon: Fraction) -> Callable[[int, int], np.ndarray]:
     """One count, asked in very many cells at once: as many draws in one call of measure."""
-    return lambda count, n: tu.measure(np.full(n, count), tu.UnitCounts(n), epsilon).noisy
+    return lambda count, n: tu.measure(np.full(n, count), tu.CellCounts(n), epsilon).noisy
 
 
 def sorted_counts(epsilon: Fraction) -> Callable[[int, int], np.ndarray]:
@@ -60,7 +60,7 @@ def forest(epsilon: Fraction) -> Callable[[np.ndarray, int], np.ndarray]:
     return draw
 
 
-@pytest.mark.parametrize("scalar", [unit_counts, sorted_counts])
+@pytest.mark.parametrize("scalar", [cell_counts, sorted_counts])
 @pytest.mark.parametrize(("epsilon", "draws"), [("1", 1 << 20), ("1/10", 48 << 20)])
 def test_a_single_count_is_audited_to_within_three_percent(
     scalar: Callable[[Fraction], Callable[[int, int], np.ndarray]], epsilon: str, draws: int
@@ -84,8 +84,8 @@ def test_a_tree_is_audited_node_by_node(epsilon: Fraction) -> None:
 
 
 ONE_BY_ONE: list[tuple[Question, list[int], list[int], str]] = [
-    (tu.UnitCounts(4), [2, 0, 10, 2], [2, 0, 11, 2], "add-remove"),
-    (tu.UnitCounts(4), [2, 0, 10, 2], [2, 1, 9, 2], "replace"),
+    (tu.CellCounts(4), [2, 0, 10, 2], [2, 0, 11, 2], "add-remove"),
+    (tu.CellCounts(4), [2, 0, 10, 2], [2, 1, 9, 2], "replace"),
     (tu.TreeCounts(4, branching=2), [2, 0, 10, 2], [2, 0, 11, 2], "add-remove"),
     (tu.TreeCounts(5, branching=2, root=False), [1, 1, 1, 1, 1], [1, 1, 1, 1, 2], "add-remove"),
     (tu.TreeCounts(4, branching=2), [2, 0, 10, 2], [1, 0, 10, 3], "replace"),
@@ -232,7 +232,7 @@ def neighbouring(counts: np.ndarray, generator: np.random.Generator, neighbours:
 @pytest.mark.parametrize(
     "question",
     [
-        tu.UnitCounts(7),
+        tu.CellCounts(7),
         tu.TreeCounts(7, branching=2),
         tu.TreeCounts(11, radices=(3, 2, 2), shares=("1/2", 0, "1/3", "1/6")),
         tu.SortedCounts(7),
@@ -241,9 +241,9 @@ def neighbouring(counts: np.ndarray, generator: np.random.Generator, neighbours:
         tu.HatCounts(12, [1, 2], ["1/2", "1/8", "3/8"]),  # the hats on the ends left out
         STRATEGY,
         GRID,
-        tu.Grid(tu.HatCounts(tu.Axis.integers("a", 0, 3), [2]), 3),
+        tu.GridCounts(tu.HatCounts(tu.Axis.integers("a", 0, 3), [2]), 3),
         MARGINALS,
-        tu.LatticeCounts.quadtree(4, 4, branching=2),
+        tu.BoxCounts.quadtree(4, 4, branching=2),
     ],
 )
 def test_frozen_noise_lets_answers_move_by_their_claim_and_no_more(
@@ -311,7 +311,7 @@ def leaks_by_text(x: int) -> tuple[int, str]:
 
 
 def leaks_by_noise(x: int) -> int:
-    tu.measure(np.zeros(1 + 100 * x, int), tu.UnitCounts(1 + 100 * x), 1)
+    tu.measure(np.zeros(1 + 100 * x, int), tu.CellCounts(1 + 100 * x), 1)
     return 0
 
 
@@ -337,7 +337,7 @@ def test_anything_else_that_moves_is_caught(mechanism: Callable[[int], object]) 
 
 
 def test_an_error_that_both_inputs_give_is_no_difference() -> None:
-    assert replay(lambda x: tu.measure(x, tu.UnitCounts(2), -1), [0, 0], [0, 1]).passed
+    assert replay(lambda x: tu.measure(x, tu.CellCounts(2), -1), [0, 0], [0, 1]).passed
 
 
 def test_errors_of_measure_do_not_depend_on_the_counts() -> None:
@@ -364,8 +364,8 @@ def test_another_source_of_noise_can_be_frozen() -> None:
 
 def test_after_a_replay_noise_is_fresh_again() -> None:
     kept = []
-    replay(lambda x: kept.append(tu.measure([x] * 99, tu.UnitCounts(99), 1).noisy), 0, 0)
-    kept += [tu.measure([0] * 99, tu.UnitCounts(99), 1).noisy for _ in range(2)]
+    replay(lambda x: kept.append(tu.measure([x] * 99, tu.CellCounts(99), 1).noisy), 0, 0)
+    kept += [tu.measure([0] * 99, tu.CellCounts(99), 1).noisy for _ in range(2)]
     assert np.array_equal(kept[0], kept[1])
     assert len({noisy.tobytes() for noisy in kept}) == 3
 

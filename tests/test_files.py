@@ -22,13 +22,13 @@ from trueup.paper.noise import measure_for_experiment
 PLACE = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"], "DC": []})
 DAYS = tu.Axis.dates("day", "2012-12-30", "2013-01-02")
 QUESTIONS = [
-    tu.UnitCounts(tu.Axis.integers("age", 5, 9)),
+    tu.CellCounts(tu.Axis.integers("age", 5, 9)),
     tu.TreeCounts(tu.Axis.regular("fare", 0, 1, 7), 2),
     tu.TreeCounts(PLACE, shares=["1/10", "4/10", "5/10"]),
     tu.TreeCounts(DAYS, levels=["year", "day"]),
     tu.TreeCounts(tu.Axis.ipv4("host", "10.0.0.0/29", 32), 2),
     tu.SortedCounts(5, by="user"),
-    tu.CountQueries(PLACE, {"all": slice(None), "CA": ["CA"], "“quoted”, with comma": ["DC"]}),
+    tu.NamedCounts(PLACE, {"all": slice(None), "CA": ["CA"], "“quoted”, with comma": ["DC"]}),
 ]
 each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: type(q).__name__)
 each_ending = pytest.mark.parametrize("ending", ["parquet", "json"])
@@ -193,12 +193,12 @@ STRANGE = [
 
 AGE = tu.Axis.integers("age", 0, 3)
 MORE = [
-    tu.HaarCounts(4),
+    tu.WaveletCounts(4),
     tu.HatCounts(6, [2], ["1/3", "2/3"]),
-    tu.StrategyCounts(2, [[1, 0], [0, 1], ["1/2", "3/2"]]),
+    tu.WeightedCounts(2, [[1, 0], [0, 1], ["1/2", "3/2"]]),
     tu.YoungCounts(5),
-    tu.Grid(tu.UnitCounts(AGE), tu.TreeCounts(tu.Axis.categories("kind", ["x", "y"]), 2)),
-    tu.Grid(AGE, tu.Axis.categories("kind", ["x", "y"]), marginals=["age", ["kind"]]),
+    tu.GridCounts(tu.CellCounts(AGE), tu.TreeCounts(tu.Axis.categories("kind", ["x", "y"]), 2)),
+    tu.GridCounts(AGE, tu.Axis.categories("kind", ["x", "y"]), marginals=["age", ["kind"]]),
 ]
 
 
@@ -208,7 +208,7 @@ def test_facts_that_were_tampered_with_raise_no_other_error(question, tmp_path):
 
 
 def test_facts_of_parts_that_were_tampered_with_raise_no_other_error(tmp_path):
-    questions = tu.UnitCounts(AGE), tu.TreeCounts(AGE, 2), tu.HatCounts(AGE, [2])
+    questions = tu.CellCounts(AGE), tu.TreeCounts(AGE, 2), tu.HatCounts(AGE, [2])
     parts = [measured(question, seed) for seed, question in enumerate(questions)]
     combined = [tu.reconcile(parts[:2], known={"total": 9}), tu.reconcile(parts)]
     assert _tampered(combined, tmp_path / "saved.json") > 100
@@ -248,7 +248,7 @@ def _tampered(saved, path):
     ids=str,
 )
 def test_a_combined_release_cannot_lie_about_its_parts(lie, tmp_path):
-    one, two = (measured(tu.UnitCounts(AGE), seed) for seed in (1, 2))
+    one, two = (measured(tu.CellCounts(AGE), seed) for seed in (1, 2))
     release = tu.reconcile([one, two])
     if isinstance(lie, dict):
         about = release.about | lie
@@ -263,7 +263,7 @@ def test_a_combined_release_cannot_lie_about_its_parts(lie, tmp_path):
 
 def test_no_memory_is_taken_for_what_a_file_only_claims_to_hold(tmp_path):
     sorted_counts = measured(tu.SortedCounts(4))
-    cells = measured(tu.UnitCounts(AGE))
+    cells = measured(tu.CellCounts(AGE))
     for m, kind, claim in (
         (sorted_counts, "sorted release", ("question", "groups", 1 << 32)),
         (cells, "release", ("question", "axis", "last", (1 << 32) - 1)),

@@ -19,16 +19,18 @@ def axis(name, size):
 
 def grids():
     a, b, c = axis("a", 11), axis("b", 6), axis("c", 3)
-    yield tu.Grid(tu.HatCounts(a, [2]), tu.HatCounts(b, [3]))
-    yield tu.Grid(tu.HatCounts(a, [1, 2], ["1/2", "1/3", "1/6"]), tu.UnitCounts(b))
-    yield tu.Grid(tu.TreeCounts(a, 3), tu.HatCounts(b, [1]))
-    yield tu.Grid(tu.TreeCounts(a, 2, root=False), tu.TreeCounts(b, 2, shares=["0.1", 0, 0.4, 0.5]))
-    yield tu.Grid(tu.UnitCounts(a), tu.TreeCounts(b, 2), tu.HatCounts(c, [2]))
-    yield tu.Grid(axis("a", 40), axis("b", 2))
-    yield tu.LatticeCounts.quadtree(axis("a", 8), axis("b", 8), branching=2)
+    yield tu.GridCounts(tu.HatCounts(a, [2]), tu.HatCounts(b, [3]))
+    yield tu.GridCounts(tu.HatCounts(a, [1, 2], ["1/2", "1/3", "1/6"]), tu.CellCounts(b))
+    yield tu.GridCounts(tu.TreeCounts(a, 3), tu.HatCounts(b, [1]))
+    yield tu.GridCounts(
+        tu.TreeCounts(a, 2, root=False), tu.TreeCounts(b, 2, shares=["0.1", 0, 0.4, 0.5])
+    )
+    yield tu.GridCounts(tu.CellCounts(a), tu.TreeCounts(b, 2), tu.HatCounts(c, [2]))
+    yield tu.GridCounts(axis("a", 40), axis("b", 2))
+    yield tu.BoxCounts.quadtree(axis("a", 8), axis("b", 8), branching=2)
     shares = {(0, 1): "1/8", (1, 0): "1/8", (2, 1): "1/4", (2, 2): "1/2"}
-    yield tu.LatticeCounts(axis("a", 6), axis("b", 8), radices=[(2, 3), (4, 2)], shares=shares)
-    yield tu.LatticeCounts.marginals(
+    yield tu.BoxCounts(axis("a", 6), axis("b", 8), radices=[(2, 3), (4, 2)], shares=shares)
+    yield tu.BoxCounts.marginals(
         axis("a", 4), axis("b", 3), c, marginals=[("a", "b", "c"), ("a",), ("c", "a")]
     )
 
@@ -46,7 +48,7 @@ def dense(grid, law):
     variances = np.repeat([noise_variance(scale, law) for scale in scales], lengths)
     # Products are fitted with weights 1/scale², lattices with 1/variance.
     weights = np.repeat([1 / float(scale) ** 2 for scale in scales], lengths)
-    if isinstance(grid, tu.LatticeCounts):
+    if isinstance(grid, tu.BoxCounts):
         weights = 1 / variances
     matrix = grid.matrix().toarray()
     inverse = np.linalg.solve(matrix.T @ (weights[:, None] * matrix), (matrix * weights[:, None]).T)
@@ -133,7 +135,7 @@ def test_boxes_margins_and_slices_agree_exactly(grid):
 
 def test_many_boxes_at_once_equal_boxes_one_by_one():
     months = tu.Axis.dates("month", "2013-01", "2013-12", "month")
-    grid = tu.Grid(axis("age", 100), months)
+    grid = tu.GridCounts(axis("age", 100), months)
     release = tu.infer(measure_for_experiment(np.ones((100, 12), int), grid, 1, seed=3))
     low = ([0, 18, 65], ["2013-01", "2013-03", "2013-01"])
     high = ([100, 65, 66], ["2013-02", "2013-09", "2013-12"])
@@ -156,7 +158,7 @@ def test_many_boxes_at_once_equal_boxes_one_by_one():
 
 @pytest.mark.parametrize(("size", "goal"), [(256, 2_250), (1_024, 8_200)])
 def test_mean_error_over_all_rectangles_meets_its_goal(size, goal):
-    grid = tu.Grid(axis("x", size), axis("y", size))
+    grid = tu.GridCounts(axis("x", size), axis("y", size))
     scales = [grid.price() / weight for _, weight in grid.blocks]
     errors = grid_errors_of(grid, scales, "continuous")
     line = errors.lines[0].errors
@@ -170,7 +172,7 @@ def test_mean_error_over_all_rectangles_meets_its_goal(size, goal):
 
 
 def test_intervals_of_boxes_hold_the_truth_as_often_as_they_say():
-    grid = tu.Grid(tu.HatCounts(axis("a", 30), [3]), tu.TreeCounts(axis("b", 9), 3))
+    grid = tu.GridCounts(tu.HatCounts(axis("a", 30), [3]), tu.TreeCounts(axis("b", 9), 3))
     zero = np.zeros(grid.sizes, np.int64)
     rng = np.random.default_rng(6)
     boxes = [((0, 30), (0, 9)), ((4, 5), (3, 4)), ((3, 22), (2, 7))]
@@ -230,9 +232,9 @@ def test_grids_survive_files(grid, tmp_path):
 def test_axes_get_the_question_that_suits_them():
     sex = tu.Axis.categories("sex", ["f", "m"])
     place = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"]})
-    grid = tu.Grid(axis("age", 100), sex, place, axis("hour", 24))
+    grid = tu.GridCounts(axis("age", 100), sex, place, axis("hour", 24))
     assert [type(factor).__name__ for factor in grid.factors] == [
-        "HatCounts", "UnitCounts", "TreeCounts", "HatCounts",
+        "HatCounts", "CellCounts", "TreeCounts", "HatCounts",
     ]  # fmt: skip
     assert grid.factors[3].strides == ()  # so few that plain counts are best
 
@@ -242,15 +244,15 @@ def test_axes_get_the_question_that_suits_them():
 
 def tables():
     age, sex, town = axis("age", 5), axis("sex", 2), axis("town", 3)
-    yield tu.LatticeCounts.marginals(age, sex, marginals=[("age",), ("sex",)])
-    yield tu.LatticeCounts.marginals(
+    yield tu.BoxCounts.marginals(age, sex, marginals=[("age",), ("sex",)])
+    yield tu.BoxCounts.marginals(
         age,
         sex,
         town,
         marginals=[("age",), ("sex", "age"), ("town", "sex")],
         shares=[0.2, 0.5, 0.3],
     )
-    yield tu.LatticeCounts.marginals(age, sex, town, marginals=[("age", "town"), ()])
+    yield tu.BoxCounts.marginals(age, sex, town, marginals=[("age", "town"), ()])
 
 
 @pytest.mark.parametrize("question", list(tables()), ids=lambda q: str(q.marginal_names))
@@ -303,8 +305,8 @@ def test_a_margin_that_was_not_asked_is_refused():
 
 def test_asking_the_margins_too_makes_them_better_and_cells_worse():
     age, sex = axis("age", 50), axis("sex", 2)
-    flat = tu.LatticeCounts.marginals(age, sex, marginals=[("age", "sex")])
-    both = tu.LatticeCounts.marginals(age, sex, marginals=[("age", "sex"), ("sex",)])
+    flat = tu.BoxCounts.marginals(age, sex, marginals=[("age", "sex")])
+    both = tu.BoxCounts.marginals(age, sex, marginals=[("age", "sex"), ("sex",)])
     a, b = (tu.infer(tu.measure(np.ones((50, 2), int), q, epsilon=1)) for q in (flat, both))
     assert b.margin("sex").std_errors()[0] < 0.5 * a.margin("sex").std_errors()[0]
     assert b.std_errors()[0, 0] > a.std_errors()[0, 0]
@@ -316,39 +318,41 @@ def test_asking_the_margins_too_makes_them_better_and_cells_worse():
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: tu.Grid(axis("a", 4)), "needs two axes or more, got 1; ask HatCounts"),
-        (lambda: tu.Grid(axis("a", 4), axis("a", 4)), "needs a name of its own, got a, a"),
-        (lambda: tu.Grid(1 << 20, 1 << 20), "GiB for one copy of them"),
-        (lambda: tu.Grid(*[1 << 20] * 4), "past what 64 bits can number"),
-        (lambda: tu.Grid(4, "b"), "A question needs an Axis or a number of cells, got 'b'"),
-        (lambda: tu.Grid(4, tu.SortedCounts(3)), "A question needs an Axis"),
+        (lambda: tu.GridCounts(axis("a", 4)), "needs two axes or more, got 1; ask HatCounts"),
+        (lambda: tu.GridCounts(axis("a", 4), axis("a", 4)), "needs a name of its own, got a, a"),
+        (lambda: tu.GridCounts(1 << 20, 1 << 20), "GiB for one copy of them"),
+        (lambda: tu.GridCounts(*[1 << 20] * 4), "past what 64 bits can number"),
+        (lambda: tu.GridCounts(4, "b"), "A question needs an Axis or a number of cells, got 'b'"),
+        (lambda: tu.GridCounts(4, tu.SortedCounts(3)), "A question needs an Axis"),
         (
-            lambda: tu.Grid(4, tu.TreeCounts(tu.Axis.dates("d", "2012", "2013"), levels=["year"])),
+            lambda: tu.GridCounts(
+                4, tu.TreeCounts(tu.Axis.dates("d", "2012", "2013"), levels=["year"])
+            ),
             "the finest level of 'd' must be its cells",
         ),
-        (lambda: tu.LatticeCounts.quadtree(8, 101, branching=4), "'axis 1' cannot be"),
-        (lambda: tu.LatticeCounts.quadtree(9, 9, branching=1), "at least 2, got 1"),
-        (lambda: tu.LatticeCounts(4, 4, radices=[(2, 2)], shares={(0, 0): 1}), "radices for 1"),
+        (lambda: tu.BoxCounts.quadtree(8, 101, branching=4), "'axis 1' cannot be"),
+        (lambda: tu.BoxCounts.quadtree(9, 9, branching=1), "at least 2, got 1"),
+        (lambda: tu.BoxCounts(4, 4, radices=[(2, 2)], shares={(0, 0): 1}), "radices for 1"),
         (
-            lambda: tu.LatticeCounts(4, 6, radices=[(2, 2), (2, 2)], shares={(2, 2): 1}),
+            lambda: tu.BoxCounts(4, 6, radices=[(2, 2), (2, 2)], shares={(2, 2): 1}),
             "must multiply to its 6 cells, got [2, 2]",
         ),
         (
-            lambda: tu.LatticeCounts(4, 4, radices=[(4,), (4,)], shares={(1, 2): 1}),
+            lambda: tu.BoxCounts(4, 4, radices=[(4,), (4,)], shares={(1, 2): 1}),
             "There are no levels (1, 2)",
         ),
         (
-            lambda: tu.LatticeCounts(4, 4, radices=[(4,), (4,)], shares={(1, 1): "1/2"}),
+            lambda: tu.BoxCounts(4, 4, radices=[(4,), (4,)], shares={(1, 1): "1/2"}),
             "must be positive and add up to 1, not 1/2",
         ),
-        (lambda: tu.LatticeCounts(4, 4, radices=[(4,), (4,)], shares={}), "at least one"),
-        (lambda: tu.LatticeCounts.marginals(4, 4, marginals=[("b",)]), "There is no axis 'b'"),
+        (lambda: tu.BoxCounts(4, 4, radices=[(4,), (4,)], shares={}), "at least one"),
+        (lambda: tu.BoxCounts.marginals(4, 4, marginals=[("b",)]), "There is no axis 'b'"),
         (
-            lambda: tu.LatticeCounts.marginals(axis("a", 4), 4, marginals=["a", "a"]),
+            lambda: tu.BoxCounts.marginals(axis("a", 4), 4, marginals=["a", "a"]),
             "['a'] is named twice",
         ),
         (
-            lambda: tu.LatticeCounts.marginals(axis("a", 4), 4, marginals=["a"], shares=[1, 2]),
+            lambda: tu.BoxCounts.marginals(axis("a", 4), 4, marginals=["a"], shares=[1, 2]),
             "1 marginals were given with 2 shares",
         ),
     ],
@@ -360,7 +364,7 @@ def test_a_grid_that_makes_no_sense_is_refused(make, told):
 
 
 def test_counts_and_boxes_that_do_not_fit_are_refused():
-    grid = tu.Grid(axis("a", 4), axis("b", 3))
+    grid = tu.GridCounts(axis("a", 4), axis("b", 3))
     with pytest.raises(tu.InputError, match=r"has \(4, 3\) cells, but \(3, 4\) were given"):
         grid.answers(np.ones((3, 4), int))
     with pytest.raises(tu.InputError, match="has 12 cells, but 11 counts"):
@@ -383,16 +387,16 @@ def test_counts_and_boxes_that_do_not_fit_are_refused():
 
 
 def test_more_records_than_the_hats_leave_room_for_are_refused():
-    grid = tu.Grid(tu.HatCounts(axis("a", 4), [2]), tu.HatCounts(axis("b", 4), [2]))
+    grid = tu.GridCounts(tu.HatCounts(axis("a", 4), [2]), tu.HatCounts(axis("b", 4), [2]))
     with pytest.raises(tu.InputError, match="weights of up to 16 at most"):
         tu.measure(np.full((4, 4), 2**56), grid, 1)
 
 
 def test_hats_too_heavy_for_64_bits_are_refused_whatever_the_counts():
     wide = [tu.HatCounts(axis(name, 10), [1 << 19]) for name in "ab"]
-    assert tu.Grid(*wide).heaviest == 1 << 40
+    assert tu.GridCounts(*wide).heaviest == 1 << 40
     with pytest.raises(tu.InputError, match=r"weigh up to .* Ask smaller strides"):
-        tu.Grid(*wide, tu.HatCounts(axis("c", 1), [4]))
+        tu.GridCounts(*wide, tu.HatCounts(axis("c", 1), [4]))
 
 
 def test_large_first_keeps_clear_counts_where_most_cells_are_empty():
@@ -400,7 +404,7 @@ def test_large_first_keeps_clear_counts_where_most_cells_are_empty():
     counts = np.zeros((64, 64), np.int64)
     places = generator.integers(0, 64, (2, 40))
     counts[places[0], places[1]] = generator.integers(100, 5_000, 40)
-    grid = tu.LatticeCounts.quadtree(axis("a", 64), axis("b", 64))
+    grid = tu.BoxCounts.quadtree(axis("a", 64), axis("b", 64))
     wrong = {}
     for seed in range(20):
         noisy = measure_for_experiment(counts, grid, 1, seed=seed)
@@ -430,7 +434,7 @@ def test_large_first_keeps_clear_counts_where_most_cells_are_empty():
     ],
 )
 def test_quadtrees_cut_other_sizes_into_equal_parts_near_the_branching(sizes, branching, radices):
-    quadtree = tu.LatticeCounts.quadtree(*sizes, branching=branching)
+    quadtree = tu.BoxCounts.quadtree(*sizes, branching=branching)
     assert list(quadtree.radices) == radices
     assert quadtree.complete
     assert quadtree.levels[-1] == tuple(len(each) for each in radices)
@@ -440,8 +444,8 @@ def test_quadtrees_cut_other_sizes_into_equal_parts_near_the_branching(sizes, br
 def test_a_grid_of_marginals_asks_the_margins_of_a_contingency_table():
     age, sex, town = axis("age", 9), axis("sex", 2), axis("town", 4)
     wanted = [("age",), ("sex", "age"), ("town",)]
-    question = tu.Grid(age, sex, town, marginals=wanted)
-    assert question == tu.LatticeCounts.marginals(age, sex, town, marginals=wanted)
+    question = tu.GridCounts(age, sex, town, marginals=wanted)
+    assert question == tu.BoxCounts.marginals(age, sex, town, marginals=wanted)
     counts = np.random.default_rng(2).poisson(6, (9, 2, 4))
     noisy = tu.measure(counts, question, epsilon=1)
     for release in (tu.infer(noisy), tu.infer(noisy, nonnegative=True, integers=True)):
@@ -455,12 +459,12 @@ def test_a_grid_of_marginals_asks_the_margins_of_a_contingency_table():
 
 def test_marginals_of_questions_are_refused():
     with pytest.raises(tu.InputError, match="give the axes alone"):
-        tu.Grid(axis("a", 4), tu.HatCounts(axis("b", 9)), marginals=[("a",)])
+        tu.GridCounts(axis("a", 4), tu.HatCounts(axis("b", 9)), marginals=[("a",)])
 
 
 def test_grids_are_copied_and_pickled():
     import copy
     import pickle
 
-    grid = tu.Grid(axis("a", 4), axis("b", 40))
+    grid = tu.GridCounts(axis("a", 4), axis("b", 40))
     assert copy.deepcopy(grid) == grid == pickle.loads(pickle.dumps(grid))

@@ -51,7 +51,7 @@ def test_figure_2_of_the_paper():
     assert release.counts().tolist() == [3, 0, 11, 0]
     ordered = tu.infer(tu.Measurement(tu.SortedCounts(4), [1, 2, 0, 11], epsilon=1))
     assert ordered.counts().tolist() == [1, 1, 1, 11]
-    plain = tu.infer(tu.Measurement(tu.UnitCounts(4), [3, 1, 11, 1], epsilon=1))
+    plain = tu.infer(tu.Measurement(tu.CellCounts(4), [3, 1, 11, 1], epsilon=1))
     assert plain.counts().tolist() == [3, 1, 11, 1]
     assert plain.total().value == 16
 
@@ -74,7 +74,7 @@ def test_the_three_isotonic_examples(given, nearest):
 def test_the_students_of_the_introduction_add_up():
     grade = tu.Axis.categories("grade", ["A", "B", "C", "D", "F"])
     letters = {letter: [letter] for letter in "ABCDF"}
-    question = tu.CountQueries(
+    question = tu.NamedCounts(
         grade, {"total": slice(None), "passing": ["A", "B", "C", "D"], **letters}
     )
     m = tu.Measurement(question, [100, 81, 10, 22, 33, 17, 15], epsilon=1)
@@ -302,7 +302,7 @@ def test_named_counts_are_the_dense_constrained_solution():
         members = rng.random((length, size)) < rng.uniform(0.1, 0.9)
         members[:, 0] |= ~members.any(axis=1)
         queries = {f"q{i}": np.flatnonzero(row).tolist() for i, row in enumerate(members)}
-        m = tu.Measurement(tu.CountQueries(int(size), queries), noisy(rng, length), epsilon=1)
+        m = tu.Measurement(tu.NamedCounts(int(size), queries), noisy(rng, length), epsilon=1)
         relations = null_space(members.T.astype(float)).T  # every relation among the answers
         system = np.block(
             [[np.eye(length), relations.T], [relations, np.zeros((len(relations),) * 2)]]
@@ -326,7 +326,7 @@ def test_named_counts_add_up_whatever_the_signs_of_their_cells():
         chosen = np.flatnonzero(rng.random(size) < 0.5).tolist()
         queries[f"set {i}"] = chosen
     answers = np.concatenate([(-1) ** np.arange(size) * 2**44, rng.integers(-(2**40), 2**40, 30)])
-    release = tu.infer(tu.Measurement(tu.CountQueries(size, queries), answers, epsilon=1))
+    release = tu.infer(tu.Measurement(tu.NamedCounts(size, queries), answers, epsilon=1))
     for i in range(30):
         parts = [release[f"cell {c}"].value for c in queries[f"set {i}"]]
         rng.shuffle(parts)
@@ -334,7 +334,7 @@ def test_named_counts_add_up_whatever_the_signs_of_their_cells():
 
 
 def test_too_many_named_counts_are_sent_to_a_tree():
-    question = tu.CountQueries(5000, {f"q{i}": [i] for i in range(5000)})
+    question = tu.NamedCounts(5000, {f"q{i}": [i] for i in range(5000)})
     m = tu.Measurement(question, np.zeros(5000, int), epsilon=1)
     with pytest.raises(tu.InputError, match=r"up to 4,000 named queries, got 5,000\. Ask a tree"):
         tu.infer(m)
@@ -343,7 +343,7 @@ def test_too_many_named_counts_are_sent_to_a_tree():
 # ---- what inference reads
 
 
-@pytest.mark.parametrize("wrong", [None, "m", [1, 2, 3], tu.UnitCounts(3), tu.Measurement])
+@pytest.mark.parametrize("wrong", [None, "m", [1, 2, 3], tu.CellCounts(3), tu.Measurement])
 def test_only_a_measurement_is_inferred_from(wrong):
     with pytest.raises(tu.InputError, match="infer needs a Measurement, got"):
         tu.infer(wrong)
@@ -351,7 +351,7 @@ def test_only_a_measurement_is_inferred_from(wrong):
 
 def test_inference_is_a_function_of_the_measurement_alone():
     rng = np.random.default_rng(9)
-    for question in (tu.UnitCounts(9), tu.TreeCounts(9, 2), tu.SortedCounts(9)):
+    for question in (tu.CellCounts(9), tu.TreeCounts(9, 2), tu.SortedCounts(9)):
         m = tu.Measurement(question, noisy(rng, question.length), epsilon="1/3")
         first, second = tu.infer(m), tu.infer(m)
         assert np.array_equal(first.counts(), second.counts())

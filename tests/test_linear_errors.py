@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from trueup import HatCounts, Measurement, StrategyCounts, infer
+from trueup import HatCounts, Measurement, WeightedCounts, infer
 from trueup.infer import errors_of
 from trueup.paper.noise import measure_for_experiment
 from trueup.uncertainty import noise_variance
@@ -29,13 +29,13 @@ def strategy(seed):
     others = rng.integers(-3, 4, (int(rng.integers(1, 9)), size))
     others[:, 0] = 1  # none is empty
     thirds = [[Fraction(int(w), 3) for w in row] for row in others]
-    return StrategyCounts(size, cells + thirds)
+    return WeightedCounts(size, cells + thirds)
 
 
 def without_cells(seed):
     """A strategy that has no row for single cells: prefixes."""
     size = 5 + seed
-    return StrategyCounts(size, np.tril(np.ones((size, size), int)).tolist())
+    return WeightedCounts(size, np.tril(np.ones((size, size), int)).tolist())
 
 
 questions = pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_sparse_strategy_of_many_cells_is_solved_without_a_dense_matrix():
     from scipy.sparse import eye_array, vstack
 
     hats = HatCounts(size, [10, 100], ends=True)
-    question = StrategyCounts(size, vstack([eye_array(size), hats.matrix()[size:]]).astype(int))
+    question = WeightedCounts(size, vstack([eye_array(size), hats.matrix()[size:]]).astype(int))
     measurement = measure_for_experiment(np.arange(size), question, 1, seed=2)
     release = infer(measurement)
     weights = np.repeat(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup._kernels import laplace
+from trueup._kernels.noise import laplace
 from trueup.measure import measure_all
 
 
@@ -100,21 +100,21 @@ def test_the_noise_of_every_block_has_the_variance_it_claims(neighbours):
 
 def test_the_caller_s_counts_are_left_alone():
     counts = np.array(COUNTS)
-    for question in (tu.UnitCounts(4), tu.SortedCounts(4), TREE):
+    for question in (tu.CellCounts(4), tu.SortedCounts(4), TREE):
         tu.measure(counts, question, "1/100")
         assert counts.tolist() == COUNTS
     counts.setflags(write=False)
-    tu.measure(counts, tu.UnitCounts(4), 1)
+    tu.measure(counts, tu.CellCounts(4), 1)
 
 
 def test_two_measurements_of_the_same_counts_differ():
-    first, second = (tu.measure(np.zeros(100, int), tu.UnitCounts(100), "1/10") for _ in range(2))
+    first, second = (tu.measure(np.zeros(100, int), tu.CellCounts(100), "1/10") for _ in range(2))
     assert not np.array_equal(first.noisy, second.noisy)  # chance below (1/20)^100
 
 
 def test_answers_past_64_bits_are_the_exact_ones_modulo_2_to_the_64():
     # What an owner's measurement rests on, which must not fail for having too many records.
-    counts, question = [2**39, 5], tu.StrategyCounts(2, [[2**24, 1], [2**24 - 1, 1], [0, 1]])
+    counts, question = [2**39, 5], tu.WeightedCounts(2, [[2**24, 1], [2**24 - 1, 1], [0, 1]])
     m = measure_all(counts, question, 2**24, "add-remove", unit="row", rows_per_unit=1)
     exact = [2**24 * 2**39 + 5, (2**24 - 1) * 2**39 + 5, 5]
     off = [(int(a) - b + 2**63) % 2**64 - 2**63 for a, b in zip(m.noisy, exact, strict=True)]

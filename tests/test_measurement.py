@@ -10,13 +10,13 @@ import pytest
 
 from trueup import (
     Axis,
-    CountQueries,
+    CellCounts,
     FileError,
     InputError,
     Measurement,
+    NamedCounts,
     SortedCounts,
     TreeCounts,
-    UnitCounts,
 )
 from trueup.measurement import relative_weights
 
@@ -30,19 +30,19 @@ def exact_variance(scale):
 
 @pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1), Fraction(5, 2), Fraction(40)])
 def test_variances_are_those_of_the_discrete_law(scale):
-    m = Measurement(UnitCounts(3), [1, 2, 3], epsilon=1 / scale)
+    m = Measurement(CellCounts(3), [1, 2, 3], epsilon=1 / scale)
     assert m.scales.tolist() == [float(scale)] * 3
     np.testing.assert_allclose(m.variances, float(exact_variance(scale)), rtol=1e-13)
     np.testing.assert_allclose(m.std_errors**2, m.variances, rtol=1e-14)
 
 
-def test_the_error_of_noisy_unit_counts_is_two_n_over_epsilon_squared():
+def test_the_error_of_noisy_cell_counts_is_two_n_over_epsilon_squared():
     for epsilon in (Fraction(1), Fraction(1, 10), Fraction(1, 100)):
         n = 1000
         zeros = np.zeros(n)
-        paper = Measurement(UnitCounts(n), zeros, epsilon, private=False, law="continuous")
+        paper = Measurement(CellCounts(n), zeros, epsilon, private=False, law="continuous")
         assert paper.variances.sum() == pytest.approx(float(2 * n / epsilon**2), rel=1e-13)
-        ours = Measurement(UnitCounts(n), zeros.astype(int), epsilon).variances.sum()
+        ours = Measurement(CellCounts(n), zeros.astype(int), epsilon).variances.sum()
         assert ours == pytest.approx(n * float(exact_variance(1 / epsilon)), rel=1e-12)
         assert ours < paper.variances.sum()
 
@@ -97,7 +97,7 @@ def test_relative_weights_are_inverse_variances_even_where_those_underflow():
 
 def test_the_noisy_answers_are_a_copy_and_cannot_be_changed():
     noisy = np.array([1, 2, 3])
-    m = Measurement(UnitCounts(3), noisy, 1)
+    m = Measurement(CellCounts(3), noisy, 1)
     noisy[0] = 99
     assert m.noisy.tolist() == [1, 2, 3]
     with pytest.raises(ValueError, match="read-only"):
@@ -106,25 +106,25 @@ def test_the_noisy_answers_are_a_copy_and_cannot_be_changed():
 
 def test_epsilon_is_kept_exactly_as_typed():
     for typed, meant in ((0.1, Fraction(1, 10)), ("1/3", Fraction(1, 3)), (2, Fraction(2))):
-        assert Measurement(UnitCounts(1), [0], typed).epsilon == meant
+        assert Measurement(CellCounts(1), [0], typed).epsilon == meant
 
 
 def test_measurements_are_equal_when_all_they_say_is():
     queries = {"a": [0], "b": [0, 1]}
-    m = Measurement(CountQueries(2, queries), [1, 2], 1)
-    assert m == Measurement(CountQueries(2, queries), [1, 2], 1)
-    assert m != Measurement(CountQueries(2, {"b": [0, 1], "a": [0]}), [1, 2], 1)
-    assert m != Measurement(CountQueries(2, queries), [1, 3], 1)
-    assert m != Measurement(CountQueries(2, queries), [1, 2], 2)
-    assert m != Measurement(CountQueries(2, queries), [1, 2], 1, private=False)
+    m = Measurement(NamedCounts(2, queries), [1, 2], 1)
+    assert m == Measurement(NamedCounts(2, queries), [1, 2], 1)
+    assert m != Measurement(NamedCounts(2, {"b": [0, 1], "a": [0]}), [1, 2], 1)
+    assert m != Measurement(NamedCounts(2, queries), [1, 3], 1)
+    assert m != Measurement(NamedCounts(2, queries), [1, 2], 2)
+    assert m != Measurement(NamedCounts(2, queries), [1, 2], 1, private=False)
     assert m != "m"
 
 
 def test_an_experiment_is_stamped_wherever_it_is_shown():
-    m = Measurement(UnitCounts(2), [0.5, 1.5], 1, private=False, law="continuous")
+    m = Measurement(CellCounts(2), [0.5, 1.5], 1, private=False, law="continuous")
     assert "NOT PRIVATE" in repr(m)
     assert m.about()["private"] is False
-    assert "NOT PRIVATE" not in repr(Measurement(UnitCounts(2), [0, 1], 1))
+    assert "NOT PRIVATE" not in repr(Measurement(CellCounts(2), [0, 1], 1))
 
 
 def test_the_table_says_what_each_answer_counts():
@@ -138,19 +138,19 @@ def test_the_table_says_what_each_answer_counts():
     assert table["level"].tolist() == [0, 1, 1, 2, 2, 2]
     assert table["state"] == [None, "CA", "NV", "CA", "CA", "NV"]
     assert table["county"] == [None, None, None, "Kern", "Napa", None]
-    named = Measurement(CountQueries(2, {"a": [0], "b": [0, 1]}), [1, 2], 1).columns()
+    named = Measurement(NamedCounts(2, {"a": [0], "b": [0, 1]}), [1, 2], 1).columns()
     assert named["query"] == ["a", "b"]
     assert Measurement(SortedCounts(3), [1, 2, 3], 1).columns()["rank"].tolist() == [1, 2, 3]
 
 
-GOOD = {"question": UnitCounts(2), "noisy": [1, 2], "epsilon": 1}
+GOOD = {"question": CellCounts(2), "noisy": [1, 2], "epsilon": 1}
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
         ({"question": "ages"}, "A question such as TreeCounts(axis) is needed, got 'ages'"),
-        ({"question": UnitCounts}, "A question such as TreeCounts(axis) is needed"),
+        ({"question": CellCounts}, "A question such as TreeCounts(axis) is needed"),
         ({"noisy": [1]}, "The question has 2 answers, but 1 were given"),
         ({"noisy": [[1, 2]]}, "The question has 2 answers"),
         ({"noisy": [[1], [1, 2]]}, "must be a flat array of numbers"),
@@ -213,7 +213,7 @@ def test_a_measurement_that_makes_no_sense_is_refused(wrong, told):
     ids=str,
 )  # fmt: skip
 def test_facts_that_do_not_fit_together_are_no_measurement(change):
-    m = Measurement(UnitCounts(2), [1, 2], 1)
+    m = Measurement(CellCounts(2), [1, 2], 1)
     assert Measurement.from_file(m.columns(), m.about()) == m
     with pytest.raises(FileError):
         Measurement.from_file(m.columns(), {**m.about(), **change})

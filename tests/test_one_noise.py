@@ -24,13 +24,13 @@ def test_one_noise_is_not_taken_for_two(tmp_path):
             for parts in (pair, pair[::-1], [two, *pair]):
                 with pytest.raises(tu.InputError, match="noise would be counted twice"):
                     tu.reconcile(list(parts))
-    streamed = tu.release(range(8), tu.UnitCounts(axis), 1)
+    streamed = tu.release(range(8), tu.CellCounts(axis), 1)
     with pytest.raises(tu.InputError, match="come from one measurement"):
-        tu.reconcile([streamed, streamed.unbiased, tu.release(range(8), tu.UnitCounts(axis), 1)])
+        tu.reconcile([streamed, streamed.unbiased, tu.release(range(8), tu.CellCounts(axis), 1)])
 
 
 def test_one_noise_of_named_counts_is_not_taken_for_two():
-    question = tu.CountQueries(2, {"all": slice(None), "last": [1]})
+    question = tu.NamedCounts(2, {"all": slice(None), "last": [1]})
     one, two = (tu.measure([3, 4], question, 1000) for _ in range(2))
     agreed = tu.reconcile([one, tu.infer(two)])
     for parts in ([one, tu.infer(one)], [tu.infer(one), tu.infer(one)], [agreed, two]):
@@ -45,7 +45,7 @@ def test_estimates_of_one_noise_are_taken_from_one_release(tmp_path):
     agreed = tu.reconcile({"x": [here.range(0, 4), there.range(0, 4)], "y": here.range(2, 8)})
     assert agreed.names == ("x", "y")
     both = tu.reconcile([one, two])
-    grid = tu.infer(tu.measure(np.ones((3, 4), int), tu.Grid(3, 4), 1000))
+    grid = tu.infer(tu.measure(np.ones((3, 4), int), tu.GridCounts(3, 4), 1000))
     for pair in (
         [here.range(0, 4), again.range(0, 4)],
         [here.range(0, 2) + here.range(2, 4), again.range(0, 4)],
@@ -57,7 +57,7 @@ def test_estimates_of_one_noise_are_taken_from_one_release(tmp_path):
 
 
 def test_measurements_of_before_ids_are_combined_as_ever(tmp_path):
-    here, there = (measured([1, 2], tu.UnitCounts(2), 1, seed) for seed in (1, 2))
+    here, there = (measured([1, 2], tu.CellCounts(2), 1, seed) for seed in (1, 2))
     assert here.id is None
     assert "id" not in here.about()
     here.save(tmp_path / "m.json")

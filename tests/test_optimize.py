@@ -46,7 +46,7 @@ def test_reported_errors_are_those_of_dense_algebra(epsilon):
     found = tu.optimize(workload, epsilon=epsilon, steps=60)
     assert found.error == pytest.approx(dense_error(found.strategy, workload, epsilon), rel=1e-9)
     for name, question in (
-        ("unit counts", tu.UnitCounts(size)),
+        ("cell counts", tu.CellCounts(size)),
         ("binary tree", tu.TreeCounts(size, 2)),
         ("hats", tu.HatCounts(size)),
     ):

@@ -111,7 +111,7 @@ def test_no_axis_is_read_from_data():
         assert list(inspect.signature(getattr(tu.Axis, name)).parameters) == arguments
     # No question, and no shortcut, has a default for its domain.
     needed = [
-        (tu.UnitCounts, "axis"), (tu.TreeCounts, "axis"), (tu.CountQueries, "axis"),
+        (tu.CellCounts, "axis"), (tu.TreeCounts, "axis"), (tu.NamedCounts, "axis"),
         (tu.SortedCounts, "groups"), (tu.degree_sequence, "nodes"),
     ]  # fmt: skip
     for thing, argument in needed:
@@ -120,7 +120,7 @@ def test_no_axis_is_read_from_data():
     with pytest.raises(tu.InputError, match="would betray it"):
         tu.histogram([1, 2, 3], epsilon=1)
     with pytest.raises(tu.InputError, match="3 counts were given"):
-        tu.measure([1, 2, 3], tu.UnitCounts(4), epsilon=1)
+        tu.measure([1, 2, 3], tu.CellCounts(4), epsilon=1)
 
 
 def test_epsilon_has_no_default_anywhere():

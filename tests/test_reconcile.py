@@ -210,7 +210,7 @@ def test_estimates_of_one_release_carry_their_common_noise():
 def test_two_query_releases_are_as_good_as_one_inference():
     grade = tu.Axis.categories("grade", list("ABCDF"))
     queries = {"total": slice(None), "passing": list("ABCD"), **{g: [g] for g in "ABCDF"}}
-    question = tu.CountQueries(grade, queries)
+    question = tu.NamedCounts(grade, queries)
     first, second = (measured([20, 30, 18, 12, 17], question, e, e) for e in (1, 2))
     expected, covariance = dense(
         np.concatenate([first.noisy, second.noisy]).astype(float),
@@ -239,8 +239,8 @@ PAIRS = [
     (tu.TreeCounts(AXIS, branching=2), tu.TreeCounts(AXIS, branching=2)),
     (tu.TreeCounts(AXIS, branching=2), tu.TreeCounts(AXIS, branching=16, root=False)),
     (tu.TreeCounts(AXIS, branching=3), tu.TreeCounts(AXIS, branching=16)),
-    (tu.UnitCounts(AXIS), tu.UnitCounts(AXIS)),
-    (tu.UnitCounts(AXIS), tu.TreeCounts(AXIS, radices=(7, 15), shares=("0.2", "0.3", "0.5"))),
+    (tu.CellCounts(AXIS), tu.CellCounts(AXIS)),
+    (tu.CellCounts(AXIS), tu.TreeCounts(AXIS, radices=(7, 15), shares=("0.2", "0.3", "0.5"))),
 ]
 
 
@@ -305,7 +305,7 @@ def test_a_known_total_pins_an_axis(both, root):
 def test_coarse_and_fine_releases_of_one_hierarchy_combine():
     place = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa", "Yolo"], "NV": ["Clark", "Nye"]})
     coarse = measured([5, 6, 7, 8, 9], tu.TreeCounts(place, levels=["level 1"]), 1, seed=1)
-    fine = measured([5, 6, 7, 8, 9], tu.UnitCounts(place), 1, seed=2)
+    fine = measured([5, 6, 7, 8, 9], tu.CellCounts(place), 1, seed=2)
     agreed = tu.reconcile([coarse, fine])
     matrix = np.vstack([coarse.question.matrix().toarray(), np.eye(5)])
     noisy = np.concatenate([coarse.noisy, fine.noisy])
@@ -376,8 +376,8 @@ def test_bad_input_is_refused_with_a_reason(estimates, constraints, words):
 
 
 def test_releases_that_do_not_belong_together_are_refused():
-    here = tu.infer(measured([1, 2], tu.UnitCounts(tu.Axis.integers("a", 0, 1)), 1, 1))
-    there = tu.infer(measured([1, 2], tu.UnitCounts(tu.Axis.integers("b", 0, 1)), 1, 1))
+    here = tu.infer(measured([1, 2], tu.CellCounts(tu.Axis.integers("a", 0, 1)), 1, 1))
+    there = tu.infer(measured([1, 2], tu.CellCounts(tu.Axis.integers("b", 0, 1)), 1, 1))
     with pytest.raises(tu.InputError, match="different axes"):
         tu.reconcile([here, there])
     with pytest.raises(tu.InputError, match="constraints are for named counts"):
@@ -395,7 +395,7 @@ def test_names_with_spaces_and_signs_are_quoted():
 
 
 def test_an_experiment_keeps_its_stamp_among_named_counts(tmp_path):
-    question = tu.CountQueries(2, {"all": slice(None), "last": [1]})
+    question = tu.NamedCounts(2, {"all": slice(None), "last": [1]})
     experiment, real = measured([3, 4], question, 1, 1), tu.measure([3, 4], question, 1)
     agreed = tu.reconcile([experiment, tu.infer(real)])
     agreed.save(tmp_path / "x.json")
@@ -423,10 +423,10 @@ TOGETHER = {
     "hats and a tree": [tu.HatCounts(LINE), tu.TreeCounts(LINE)],
     "hats twice": [tu.HatCounts(LINE, [4, 20]), tu.HatCounts(LINE, [4, 20])],
     "a strategy and cells": [
-        tu.StrategyCounts(LINE, np.vstack([np.eye(60, dtype=int), np.ones((1, 60), int)])),
-        tu.UnitCounts(LINE),
+        tu.WeightedCounts(LINE, np.vstack([np.eye(60, dtype=int), np.ones((1, 60), int)])),
+        tu.CellCounts(LINE),
     ],
-    "a wavelet and hats": [tu.HaarCounts(LINE), tu.HatCounts(LINE)],
+    "a wavelet and hats": [tu.WaveletCounts(LINE), tu.HatCounts(LINE)],
 }
 
 

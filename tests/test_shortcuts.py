@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup._kernels import laplace
+from trueup._kernels.noise import laplace
 from trueup.shortcuts import degrees
 
 

@@ -24,7 +24,7 @@ def sparse_counts(n, seed=0):
 
 def questions(n):
     return [
-        tu.UnitCounts(n),
+        tu.CellCounts(n),
         tu.TreeCounts(n, branching=2),
         tu.TreeCounts(n, branching=16, root=False),
         tu.TreeCounts(n, radices=(100, 10), shares=("0.1", "0.5", "0.4")),
@@ -189,7 +189,7 @@ def test_graphical_degrees_belong_to_a_graph(tmp_path):
 
 def test_named_counts_are_shown_whole_and_agree(tmp_path):
     grade = tu.Axis.categories("grade", list("ABCDF"))
-    question = tu.CountQueries(grade, GRADES)
+    question = tu.NamedCounts(grade, GRADES)
     for seed in range(20):
         m = measured([0, 3, 0, 1, 2], question, 0.3, seed=seed)
         for way in ({"nonnegative": True}, {"nonnegative": True, "integers": True}):

@@ -13,14 +13,14 @@ import trueup as tu
 from trueup.paper.noise import measure_for_experiment
 
 QUESTIONS = [
-    tu.UnitCounts(40),
+    tu.CellCounts(40),
     tu.TreeCounts(100, 3),
     tu.TreeCounts(64, radices=[4, 16], shares=["1/10", "3/10", "6/10"]),
     tu.TreeCounts(tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": [], "TX": ["Bell"]})),
     tu.TreeCounts(tu.Axis.dates("day", "2012-11-15", "2013-02-10"), levels=["year", "month"]),
     tu.SortedCounts(50),
     tu.SortedCounts(50, ends=2),
-    tu.CountQueries(6, {"all": slice(None), "a": [0, 1, 2], "b": [3, 4], "c": [5], "d": [1, 5]}),
+    tu.NamedCounts(6, {"all": slice(None), "a": [0, 1, 2], "b": [3, 4], "c": [5], "d": [1, 5]}),
 ]
 
 
@@ -85,7 +85,7 @@ def test_an_experiment_keeps_its_stamp_in_the_file(tmp_path):
 
 def test_what_was_released_in_one_pass_can_be_saved_and_loaded(tmp_path):
     counts = np.arange(100)
-    for question in (tu.TreeCounts(100), tu.UnitCounts(100), tu.SortedCounts(100)):
+    for question in (tu.TreeCounts(100), tu.CellCounts(100), tu.SortedCounts(100)):
         release = tu.release(counts, question, "1/7", "replace", unit="person", rows_per_unit=3)
         release.save(tmp_path / "r.parquet")
         again = tu.load(tmp_path / "r.parquet")
@@ -97,7 +97,7 @@ def test_what_was_released_in_one_pass_can_be_saved_and_loaded(tmp_path):
 
 
 def test_epsilon_survives_exactly(tmp_path):
-    m = tu.measure([1, 2, 3], tu.UnitCounts(3), "1/3")
+    m = tu.measure([1, 2, 3], tu.CellCounts(3), "1/3")
     m.save(tmp_path / "m.json")
     assert tu.load(tmp_path / "m.json").epsilon == m.epsilon
     assert tu.load(tmp_path / "m.json").private

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup._kernels.tree import fit
+from trueup._kernels.tree.tree import fit
 from trueup.ask import Question
 from trueup.audit import audit, replay
 from trueup.errors import InputError
@@ -18,7 +18,7 @@ from trueup.infer import node_values
 from trueup.paper.noise import measure_for_experiment
 
 QUESTIONS: list[Question] = [
-    tu.UnitCounts(300),
+    tu.CellCounts(300),
     tu.TreeCounts(300, branching=2),
     tu.TreeCounts(256, branching=4, root=False),
     tu.TreeCounts(300, radices=(5, 7, 10), shares=("1/10", 0, "2/5", "1/2")),
@@ -60,7 +60,7 @@ def test_large_trees_are_inferred_as_small_ones_are(shares: tuple[object, ...] |
 def test_without_noise_the_counts_come_back() -> None:
     """At scale 1/1000 noise is zero, but for a chance of e^-1000."""
     counts = np.random.default_rng(1).integers(0, 1000, 40_000)
-    for question in (tu.UnitCounts(40_000), tu.TreeCounts(40_000, radices=(40, 1000))):
+    for question in (tu.CellCounts(40_000), tu.TreeCounts(40_000, radices=(40, 1000))):
         found = tu.release(counts, question, 1000 * question.price(), threads=2)
         assert np.abs(found.counts() - counts).max() < 1e-6
 
@@ -70,11 +70,11 @@ def test_a_negative_count_is_found_by_any_thread() -> None:
         counts = np.ones(10_000, np.int64)
         counts[at] = -1
         with pytest.raises(InputError, match="negative"):
-            tu.release(counts, tu.UnitCounts(10_000), 1, threads=2)
+            tu.release(counts, tu.CellCounts(10_000), 1, threads=2)
 
 
 @pytest.mark.parametrize(
-    "question", [tu.SortedCounts(4), tu.CountQueries(4, {"all": slice(None), "last": [3]})]
+    "question", [tu.SortedCounts(4), tu.NamedCounts(4, {"all": slice(None), "last": [3]})]
 )
 def test_other_questions_go_the_ordinary_way(question: Question) -> None:
     about = tu.infer(tu.measure([1, 2, 3, 4], question, 1)).about

@@ -91,7 +91,7 @@ def test_intervals_cover_what_they_claim(name, epsilon):
 @pytest.mark.parametrize("epsilon", [2, 5, 10])
 @pytest.mark.parametrize("cells", [1, 3, 12])
 def test_lattice_intervals_cover_at_least_what_they_claim(epsilon, cells):
-    measurement = measured(tu.UnitCounts(12), epsilon)
+    measurement = measured(tu.CellCounts(12), epsilon)
     off = noise(measurement, 200_000, seed=cells)[:, :cells].sum(axis=1)
     for level in (0.5, 0.95, 0.999):
         low, high = tu.infer(measurement).between(0, cells).interval(level)
@@ -101,7 +101,7 @@ def test_lattice_intervals_cover_at_least_what_they_claim(epsilon, cells):
 
 def test_flat_intervals_are_the_least_that_hold():
     # One cell at ε = 1/10: P(|X| ≤ 30) is the first above 95 %.
-    interval = tu.infer(measured(tu.UnitCounts(5), "0.1")).between(0, 1).interval(0.95)
+    interval = tu.infer(measured(tu.CellCounts(5), "0.1")).between(0, 1).interval(0.95)
     p = np.exp(-0.1)
     held = 1 - 2 * p ** (np.arange(200) + 1) / (1 + p)
     assert interval == (-np.argmax(held >= 0.95), np.argmax(held >= 0.95))
@@ -191,7 +191,7 @@ def test_quantile_and_share_intervals_narrow_with_epsilon():
 def test_named_counts_have_exact_intervals():
     grades = tu.Axis.categories("grade", ["A", "B", "C", "D", "F"])
     named = {"total": slice(None), "passing": ["A", "B", "C", "D"]}
-    question = tu.CountQueries(grades, {**named, **{g: [g] for g in "ABCDF"}})
+    question = tu.NamedCounts(grades, {**named, **{g: [g] for g in "ABCDF"}})
     measurement = measured(question, 1)
     drawn = noise(measurement, DRAWS, seed=9)
     rows = question.matrix().toarray()
@@ -213,7 +213,7 @@ def test_the_total_of_sorted_counts_has_an_exact_interval():
 
 
 def test_continuous_noise_of_experiments_has_its_own_law():
-    question = tu.UnitCounts(3)
+    question = tu.CellCounts(3)
     measurement = tu.Measurement(
         question, [0.0, 0.0, 0.0], epsilon=1, private=False, law="continuous"
     )
@@ -247,7 +247,7 @@ def test_steps_add_overlapping_ranges():
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 95, True, "0.95"])
 def test_levels_outside_zero_and_one_are_refused(level):
-    release = tu.infer(measured(tu.UnitCounts(4), 1))
+    release = tu.infer(measured(tu.CellCounts(4), 1))
     for ask in (
         lambda: release.total().interval(level),
         lambda: release.intervals([0], [2], level),

@@ -64,7 +64,7 @@ def furthest(release, exact):
 @pytest.mark.parametrize(
     "question",
     [
-        tu.UnitCounts(5),
+        tu.CellCounts(5),
         tu.TreeCounts(1, 2),
         tu.TreeCounts(13, 2),
         tu.TreeCounts(12, 3, root=False),
@@ -130,7 +130,7 @@ def test_named_counts_have_the_covariance_of_the_projection():
         members = rng.random((rng.integers(1, 9), 6)) < 0.5
         members[:, 0] |= ~members.any(axis=1)
         queries = {f"q{i}": np.flatnonzero(row).tolist() for i, row in enumerate(members)}
-        m = tu.Measurement(tu.CountQueries(6, queries), np.zeros(len(members), int), "1/3")
+        m = tu.Measurement(tu.NamedCounts(6, queries), np.zeros(len(members), int), "1/3")
         release = tu.infer(m)
         matrix = members.astype(float)
         projection = matrix @ np.linalg.pinv(matrix)
@@ -147,7 +147,7 @@ def test_named_counts_have_the_covariance_of_the_projection():
 
 def test_many_ranges_at_once_are_each_range_alone():
     rng = np.random.default_rng(3)
-    for question in (tu.TreeCounts(1000), tu.TreeCounts(777, 2), tu.UnitCounts(50)):
+    for question in (tu.TreeCounts(1000), tu.TreeCounts(777, 2), tu.CellCounts(50)):
         m = tu.Measurement(question, np.zeros(question.length, int), 1)
         release = tu.infer(m)
         ends = np.sort(rng.integers(0, question.size + 1, (200, 2)), axis=1)

@@ -163,7 +163,7 @@ def _sides(epsilon: Fraction) -> Table:
 
     paper = tu.TreeCounts(DELAY, branching=2)
     questions: dict[str, Question] = {
-        "L̃": tu.UnitCounts(DELAY),
+        "L̃": tu.CellCounts(DELAY),
         "H̄": paper,
         "here": tu.TreeCounts(DELAY),
     }

@@ -13,19 +13,19 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.prefix import on_grid
 from trueup._kernels.shape import Shape
+from trueup._kernels.tree.prefix import on_grid
 from trueup.ask import (
-    CountQueries,
-    Grid,
-    HaarCounts,
+    BoxCounts,
+    CellCounts,
+    GridCounts,
     HatCounts,
     Histogram,
-    LatticeCounts,
+    NamedCounts,
     Question,
     SortedCounts,
     TreeCounts,
-    UnitCounts,
+    WaveletCounts,
     YoungCounts,
 )
 from trueup.errors import InputError
@@ -59,7 +59,7 @@ def infer(
     """The release whose answers obey the question's constraints and are nearest in L2.
 
     Trees: weighted least squares in two passes (H̄). Sorted counts: isotonic regression (S̄).
-    Hats, strategies, grids and named counts: least squares. Unit counts obey no constraints and
+    Hats, strategies, grids and named counts: least squares. Cell counts obey no constraints and
     stay as they are; a Haar wavelet is inverted.
 
     `nonnegative` and `integers` give counts for people to read, which still add up; the release
@@ -88,13 +88,13 @@ def infer(
         if not wish.shown:
             return release
         return release.showing(_shown(measurement, cells, wish), wish.words)
-    if isinstance(question, (Grid, LatticeCounts)):
+    if isinstance(question, (GridCounts, BoxCounts)):
         return _grid(measurement, question, about, wish)
     if isinstance(question, SortedCounts):
         return _sorted(measurement, about, wish)
     if isinstance(question, YoungCounts):
         return _young(measurement, question, about, wish)
-    if isinstance(question, CountQueries):
+    if isinstance(question, NamedCounts):
         return _queries(measurement, question, about, wish)
     raise InputError(f"infer does not know questions of type {type(question).__name__}.")
 
@@ -134,13 +134,13 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
         raise InputError(
             "graphical is for the degrees of an undirected graph: SortedCounts(…, ends=2)."
         )
-    if isinstance(question, (UnitCounts, TreeCounts)):
+    if isinstance(question, (CellCounts, TreeCounts)):
         return replace(wish, method=wish.method or METHODS[0]) if wish.nonnegative else wish
-    if isinstance(question, (Grid, LatticeCounts)) and question.complete:
+    if isinstance(question, (GridCounts, BoxCounts)) and question.complete:
         if wish.method == "exact":
             raise InputError("A grid can be shown large-first or top-down, not by an exact fit.")
         return replace(wish, method=wish.method or METHODS[0]) if wish.nonnegative else wish
-    if isinstance(question, (Histogram, Grid, LatticeCounts)):
+    if isinstance(question, (Histogram, GridCounts, BoxCounts)):
         if wish.method not in (None, "top-down"):
             kind = type(question).__name__
             raise InputError(f"{wish.method} needs noisy nodes; {kind} can be shown top-down.")
@@ -152,9 +152,9 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
 
 def errors_of(question: Histogram, scales: Sequence[Fraction], law: str) -> RangeErrors:
     """The errors of a release of this question, measured with noise of these scales."""
-    if isinstance(question, HaarCounts):
+    if isinstance(question, WaveletCounts):
         return HaarErrors(question.size, tuple(scales), law)
-    if isinstance(question, UnitCounts):
+    if isinstance(question, CellCounts):
         return tree_errors(question.shape, (Fraction(0), Fraction(1)), scales, law)
     if isinstance(question, TreeCounts):
         return tree_errors(question.shape, question.shares, scales, law)
@@ -168,8 +168,8 @@ def errors_of(question: Histogram, scales: Sequence[Fraction], law: str) -> Rang
 def _cells(measurement: Measurement, errors: RangeErrors) -> Floats:
     """The least-squares count of every cell."""
     question = measurement.question
-    if isinstance(question, HaarCounts):
-        from trueup._kernels.haar import cells_from
+    if isinstance(question, WaveletCounts):
+        from trueup._kernels.tree.haar import cells_from
 
         ends = np.cumsum([length for length, _ in question.blocks])
         return cells_from(question.size, np.split(measurement.noisy, ends[:-1]))
@@ -179,7 +179,7 @@ def _cells(measurement: Measurement, errors: RangeErrors) -> Floats:
         return np.asarray(measurement.noisy, np.float64)
     if question.radices and question.size >= _MANY_CELLS:
         return _regular_cells(measurement, question)
-    from trueup._kernels.levels import fit_by_levels
+    from trueup._kernels.tree.levels import fit_by_levels
 
     noisy, weights = node_values(measurement)
     fitted = fit_by_levels(question.shape.first, noisy, weights)
@@ -187,10 +187,10 @@ def _cells(measurement: Measurement, errors: RangeErrors) -> Floats:
 
 
 def grid_errors_of(
-    question: Grid | LatticeCounts, scales: Sequence[Fraction], law: str
+    question: GridCounts | BoxCounts, scales: Sequence[Fraction], law: str
 ) -> GridErrors | LatticeErrors:
     """The errors of a release of a grid, measured with noise of these scales."""
-    if isinstance(question, LatticeCounts):
+    if isinstance(question, BoxCounts):
         return LatticeErrors(question.widths, question.levels, tuple(scales), law)
     lines: list[FlatLine | HatLine | TreeLine] = []
     for factor in question.factors:
@@ -207,14 +207,14 @@ def grid_errors_of(
 
 
 def _grid(
-    measurement: Measurement, question: Grid | LatticeCounts, about: dict[str, Any], wish: _Wish
+    measurement: Measurement, question: GridCounts | BoxCounts, about: dict[str, Any], wish: _Wish
 ) -> GridRelease | MarginalRelease:
     errors = grid_errors_of(question, measurement.block_scales, measurement.law)
-    if isinstance(question, LatticeCounts) and isinstance(errors, LatticeErrors):
+    if isinstance(question, BoxCounts) and isinstance(errors, LatticeErrors):
         blocks = question.split(measurement.noisy)
         cells = errors.fit(blocks)
     else:
-        assert isinstance(question, Grid)
+        assert isinstance(question, GridCounts)
         assert isinstance(errors, GridErrors)
         cells = errors.fit(question.as_array(measurement.noisy).astype(np.float64))
     release = GridRelease.of(question.axes, cells, errors, about)
@@ -228,11 +228,11 @@ def _grid(
 
 
 def _shown_grid(
-    question: Grid | LatticeCounts, cells: Floats, errors: GridErrors | LatticeErrors, wish: _Wish
+    question: GridCounts | BoxCounts, cells: Floats, errors: GridErrors | LatticeErrors, wish: _Wish
 ) -> npt.NDArray[Any]:
     """The cells of a grid, made to be shown on the hierarchy of boxes in boxes."""
-    from trueup._kernels.boxes import nested
-    from trueup._kernels.shown import kept_large_first_cells, projected_cells, whole_cells
+    from trueup._kernels.display.boxes import nested
+    from trueup._kernels.display.shown import kept_large_first_cells, projected_cells, whole_cells
 
     order, shape = nested(question.shapes)
     shown: npt.NDArray[Any] = cells.ravel()[order]
@@ -268,7 +268,7 @@ def _box_variances(shapes: Sequence[Shape], errors: GridErrors | LatticeErrors) 
 
 def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[Any]:
     """The cells of a histogram, made to be shown."""
-    from trueup._kernels.shown import large_first_cells, projected_cells, whole_cells
+    from trueup._kernels.display.shown import large_first_cells, projected_cells, whole_cells
 
     question = measurement.question
     assert isinstance(question, Histogram)
@@ -282,7 +282,7 @@ def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[
             noisy = np.concatenate([[0.0], cells])
             weights = np.concatenate([[0.0], np.ones(len(cells))])
         if wish.method == "exact":
-            from trueup._kernels.nonnegative import nonnegative_leaves
+            from trueup._kernels.display.nonnegative import nonnegative_leaves
 
             cells, _ = nonnegative_leaves(shape.first, noisy, weights)
         else:
@@ -292,7 +292,7 @@ def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[
 
 
 def _sorted(measurement: Measurement, about: dict[str, Any], wish: _Wish) -> SortedRelease:
-    from trueup._kernels.isotonic import isotonic
+    from trueup._kernels.sorted.isotonic import isotonic
 
     fit = isotonic(measurement.noisy)
     scale = measurement.block_scales[0]
@@ -302,7 +302,7 @@ def _sorted(measurement: Measurement, about: dict[str, Any], wish: _Wish) -> Sor
     # truth than half a step: what held of the fit holds of them.
     shown: npt.NDArray[Any] = fit
     if wish.graphical:
-        from trueup._kernels.graphical import nearest_graphical
+        from trueup._kernels.sorted.graphical import nearest_graphical
 
         shown = nearest_graphical(fit[::-1].copy())[::-1].copy()
     elif wish.nonnegative:
@@ -315,7 +315,7 @@ def _sorted(measurement: Measurement, about: dict[str, Any], wish: _Wish) -> Sor
 def _young(
     measurement: Measurement, question: YoungCounts, about: dict[str, Any], wish: _Wish
 ) -> SortedRelease:
-    from trueup._kernels.young_fit import fit, whole_numbers
+    from trueup._kernels.sorted.young_fit import fit, whole_numbers
 
     scale = measurement.block_scales[0]
     transcript = question.transcript(measurement.noisy)
@@ -323,7 +323,7 @@ def _young(
     shown: npt.NDArray[Any] = fit(transcript, question.groups, float(scale), likely=True)
     words = "likely counts"
     if wish.graphical:
-        from trueup._kernels.graphical import nearest_graphical
+        from trueup._kernels.sorted.graphical import nearest_graphical
 
         words = wish.words
         shown = nearest_graphical(shown[::-1].copy())[::-1].copy()
@@ -335,7 +335,7 @@ def _young(
 
 def _regular_cells(measurement: Measurement, question: TreeCounts) -> Floats:
     """The least-squares cells of a tree of equal fan-outs, block by block."""
-    from trueup._kernels.blocks import Blocks, fit_leaves
+    from trueup._kernels.tree.blocks import Blocks, fit_leaves
 
     weights, starts = [0.0] * question.height, np.zeros(question.height, np.int64)
     each = relative_weights(measurement.block_scales, measurement.law)
@@ -364,7 +364,7 @@ def node_values(measurement: Measurement) -> tuple[Floats, Floats]:
 
 
 def _queries(
-    measurement: Measurement, question: CountQueries, about: dict[str, Any], wish: _Wish
+    measurement: Measurement, question: NamedCounts, about: dict[str, Any], wish: _Wish
 ) -> QueryRelease:
     if question.length > _MOST_QUERIES:
         raise InputError(
@@ -389,8 +389,8 @@ def _queries(
 
         values, _ = nnls(matrix, measurement.noisy.astype(np.float64))
     if wish.integers:
+        from trueup._kernels.display.shown import whole_cells
         from trueup._kernels.shape import Shape
-        from trueup._kernels.shown import whole_cells
 
         flat = Shape.regular(len(values), (len(values),))
         cells: npt.NDArray[Any] = whole_cells(flat, values, wish.nonnegative)

@@ -26,7 +26,7 @@ from trueup.uncertainty import (
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from trueup._kernels.hat_tables import HatTables
+    from trueup._kernels.hats.hat_tables import HatTables
 
 Floats = npt.NDArray[np.float64]
 
@@ -119,21 +119,21 @@ class HatErrors:
 
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The least-squares cells, from the noisy answers."""
-        from trueup._kernels.hats import solve
+        from trueup._kernels.hats.hats import solve
 
         hats = self._all(noisy[self.size :], 0.0) * self._per_weight
         return solve(self.tables, noisy[: self.size], hats)[0]
 
     def fit_lines(self, noisy: Floats) -> Floats:
         """As `fit`, for every line of noisy answers."""
-        from trueup._kernels.lines import hat_lines
+        from trueup._kernels.tree.lines import hat_lines
 
         hats = self._all(noisy[:, self.size :], 0.0) * self._per_weight
         return hat_lines(self.tables, np.ascontiguousarray(noisy[:, : self.size]), hats)[0]
 
     def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of each range [start, stop) of cells; O(ratios of the strides) a range."""
-        from trueup._kernels.hat_variance import every_cell, range_variances
+        from trueup._kernels.hats.hat_variance import every_cell, range_variances
 
         begin, end = np.atleast_1d(starts), np.atleast_1d(stops)
         if len(begin) * _MANY >= self.size and (end == begin + 1).all():
@@ -142,7 +142,7 @@ class HatErrors:
 
     def mean_variances(self) -> tuple[float, float]:
         """The mean variance over all ranges, and over all prefixes, exactly."""
-        from trueup._kernels.hat_variance import mean_variances
+        from trueup._kernels.hats.hat_variance import mean_variances
 
         ranges, prefixes = mean_variances(self.tables)
         return ranges * math.exp(self._unit), prefixes * math.exp(self._unit)
@@ -160,8 +160,8 @@ class HatErrors:
         Noisy cells that read value · variance, and hats that read 0, are fitted to (A'WA)⁻¹ times
         the values; the multipliers of the hats are minus W A times that.
         """
-        from trueup._kernels.hat_tables import cell_variances
-        from trueup._kernels.lines import hat_lines
+        from trueup._kernels.hats.hat_tables import cell_variances
+        from trueup._kernels.tree.lines import hat_lines
 
         variances = cell_variances(self.tables)
         nothing = np.zeros((len(values), len(self._per_weight)))
@@ -186,7 +186,7 @@ class _HatNoise:
 @lru_cache(maxsize=32)
 def _noise(hats: HatErrors) -> _HatNoise:
     """Kept for some while: many releases of one question have the same tables."""
-    from trueup._kernels.hat_tables import NOT_ASKED, hat_tables
+    from trueup._kernels.hats.hat_tables import NOT_ASKED, hat_tables
 
     ends = np.concatenate([[0], np.cumsum(hats.lengths)])
     logs = np.array([log_noise_variance(scale, hats.law) for scale in hats.scales])

@@ -35,7 +35,7 @@ def measure(
 ) -> Measurement:
     """The question's true answers with discrete Laplace noise of scale sensitivity/ε.
 
-    `counts` are the unit counts in the order of the axis (for sorted counts, in any order). Every
+    `counts` are the cell counts in the order of the axis (for sorted counts, in any order). Every
     call draws fresh noise, and costs ε: several calls on the same data add up.
 
     >>> from trueup.ask import TreeCounts
@@ -63,7 +63,7 @@ def measure_all(
     For the owner, who must not tell even whether there are more records than that. Modulo 2^64
     the answers are a function of the exact ones, and so as private.
     """
-    from trueup._kernels.laplace import add_noise_blocks, draw
+    from trueup._kernels.noise.laplace import add_noise_blocks, draw
 
     # Whatever is wrong with the request is said before the noise is drawn.
     epsilon = positive(epsilon)
@@ -84,7 +84,7 @@ def measure_all(
 
 def new_id() -> str:
     """A name for a new measurement, of the same random bits as its noise."""
-    from trueup._kernels.bits import keystream
+    from trueup._kernels.noise.bits import keystream
 
     name = np.empty(16, np.uint8)
     keystream().fill(name)

@@ -14,21 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import (
-    Grid,
-    HaarCounts,
+    BoxCounts,
+    CellCounts,
+    GridCounts,
     HatCounts,
-    LatticeCounts,
     Neighbours,
     Question,
-    StrategyCounts,
     TreeCounts,
-    UnitCounts,
+    WaveletCounts,
+    WeightedCounts,
     YoungCounts,
     check_neighbours,
     check_question,
 )
 from trueup.ask import question_from_json as _question
-from trueup.ask.queries import CountQueries
+from trueup.ask.named import NamedCounts
 from trueup.axis.labels import text
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
@@ -268,9 +268,9 @@ def public_facts(
 
 def _labels(question: Question) -> dict[str, Any]:
     """The columns that say what each answer counts."""
-    if isinstance(question, CountQueries):
+    if isinstance(question, NamedCounts):
         return {"query": list(question.names)}
-    if isinstance(question, UnitCounts):
+    if isinstance(question, CellCounts):
         cells = np.arange(question.size)
         return question.axis.columns(cells, cells + 1)
     if isinstance(question, TreeCounts):
@@ -279,7 +279,7 @@ def _labels(question: Question) -> dict[str, Any]:
         stops = np.concatenate([shape.stops(level) for level in question.asked])
         lengths = [shape.length(level) for level in question.asked]
         return {"level": np.repeat(question.asked, lengths), **axis.columns(starts, stops)}
-    if isinstance(question, HaarCounts):
+    if isinstance(question, WaveletCounts):
         levels = np.arange(len(question.blocks)) - 1  # −1 is the total
         lengths = [length for length, _ in question.blocks]
         halves = [(w, np.arange(n) * w) for w, n in zip(question.widths, lengths[1:], strict=False)]
@@ -289,12 +289,12 @@ def _labels(question: Question) -> dict[str, Any]:
         return {"level": np.repeat(levels, lengths), **question.axis.columns(starts, stops)}
     if isinstance(question, HatCounts):
         return _hat_labels(question)
-    if isinstance(question, (Grid, LatticeCounts)):
+    if isinstance(question, (GridCounts, BoxCounts)):
         sizes = "×".join(str(size) for size in question.sizes)
         block = np.repeat(np.arange(len(question.blocks)), [n for n, _ in question.blocks])
         number = np.concatenate([np.arange(length) for length, _ in question.blocks])
         return {f"block of {sizes}": block, "number": number}
-    if isinstance(question, StrategyCounts):
+    if isinstance(question, WeightedCounts):
         return {
             "row": np.arange(question.length),
             "step": np.array([float(u) for u in question.units]),

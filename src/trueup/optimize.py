@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import HatCounts, StrategyCounts, TreeCounts, UnitCounts
+from trueup.ask import CellCounts, HatCounts, TreeCounts, WeightedCounts
 from trueup.ask.hats import strides_for
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
@@ -40,7 +40,7 @@ class Optimized:
     ε, with the whole noise that `measure` adds; `strategy` is the one called "optimized".
     """
 
-    strategy: StrategyCounts
+    strategy: WeightedCounts
     epsilon: Fraction
     errors: Mapping[str, float]
 
@@ -74,7 +74,7 @@ def optimize(
     minutes for 4,096.
 
     >>> found = optimize("ranges", 32, steps=40)
-    >>> found.error < min(found.errors[name] for name in ("unit counts", "tree", "hats"))
+    >>> found.error < min(found.errors[name] for name in ("cell counts", "tree", "hats"))
     True
     """
     gram, queries, over = _gram(workload, axis)
@@ -85,10 +85,10 @@ def optimize(
     gram = gram / queries
     start = min(_starts(size), key=lambda rows: _error(rows.ravel(), gram, len(rows))[0])
     free = _search(start, gram, steps)
-    strategy = StrategyCounts(over, _rational(free))
-    standard: dict[str, UnitCounts | TreeCounts | HatCounts | StrategyCounts] = {
+    strategy = WeightedCounts(over, _rational(free))
+    standard: dict[str, CellCounts | TreeCounts | HatCounts | WeightedCounts] = {
         "optimized": strategy,
-        "unit counts": UnitCounts(over),
+        "cell counts": CellCounts(over),
         "tree": TreeCounts(over),
         "binary tree": TreeCounts(over, branching=2),
         "hats": HatCounts(over),
@@ -98,7 +98,7 @@ def optimize(
 
 
 def workload_error(
-    question: UnitCounts | TreeCounts | HatCounts | StrategyCounts, gram: Floats, epsilon: Fraction
+    question: CellCounts | TreeCounts | HatCounts | WeightedCounts, gram: Floats, epsilon: Fraction
 ) -> float:
     """tr(gram · covariance of the cells) after measuring and inferring the question, exactly."""
     lengths = tuple(length for length, _ in question.blocks)

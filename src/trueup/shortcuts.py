@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import TreeCounts, UnitCounts, YoungCounts
+from trueup.ask import CellCounts, TreeCounts, YoungCounts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
@@ -20,7 +20,7 @@ from trueup.release import SortedRelease
 FOR_THE_NUMBER = Fraction(1, 10)
 """The part of ε that goes to the number of groups where that is not public."""
 
-_NUMBER = UnitCounts(Axis.categories("groups", ["number"]))
+_NUMBER = CellCounts(Axis.categories("groups", ["number"]))
 
 
 def histogram(

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.boxes import box_prefix
+from trueup._kernels.display.boxes import box_prefix
 from trueup.ask import (
-    CountQueries,
-    Grid,
+    BoxCounts,
+    GridCounts,
     Histogram,
-    LatticeCounts,
+    NamedCounts,
     Question,
     SortedCounts,
     YoungCounts,
@@ -109,7 +109,7 @@ def _query_release(columns: Columns, about: About) -> QueryRelease:
     law = "discrete"
     if "question" in about:
         question, scales, law = _asked(about)
-        if not isinstance(question, CountQueries) or question.names != names:
+        if not isinstance(question, NamedCounts) or question.names != names:
             raise FileError("The file's question does not ask its queries.")
         scale = scales[0]
     covariance = np.array(about["covariance"], np.float64)
@@ -129,7 +129,7 @@ def _query_release(columns: Columns, about: About) -> QueryRelease:
 def _grid_errors(about: About) -> tuple[tuple[Axis, ...], Any]:
     """The axes that are left of a grid, and the errors of what is counted over them."""
     question, scales, law = _asked(about)
-    if not isinstance(question, (Grid, LatticeCounts)):
+    if not isinstance(question, (GridCounts, BoxCounts)):
         raise FileError("The file's question is no grid.")
     errors = grid_errors_of(question, scales, law)
     if "slice" not in about:
@@ -154,7 +154,7 @@ def _grid_release(columns: Columns, about: About) -> GridRelease:
 
 def _marginal_release(columns: Columns, about: About) -> MarginalRelease:
     question, _, _ = _asked(about)
-    if not isinstance(question, LatticeCounts):
+    if not isinstance(question, BoxCounts):
         raise FileError("The file's question has no marginals.")
     return MarginalRelease(_grid_release(columns, about), question.marginal_names)
 

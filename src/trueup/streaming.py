@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import (
+    CellCounts,
     Neighbours,
     Question,
     TreeCounts,
-    UnitCounts,
+    cell_counts,
     check_neighbours,
     check_question,
-    unit_counts,
 )
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
@@ -45,7 +45,7 @@ def release(
 ) -> Any:
     """The release of `infer(measure(…))`, by the same law, in less time and memory.
 
-    Trees of equal fan-outs and unit counts are counted, noised and fitted block by block in the
+    Trees of equal fan-outs and cell counts are counted, noised and fitted block by block in the
     cache; no noisy answer is kept, so there is no measurement to infer from again. Other
     questions are measured and inferred as usual. Every call draws fresh noise and costs ε.
 
@@ -58,7 +58,7 @@ def release(
     threads = whole_number(threads, "threads")
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}.")
-    if isinstance(question, UnitCounts):
+    if isinstance(question, CellCounts):
         radices: tuple[int, ...] = (question.size,)
     elif isinstance(question, TreeCounts):
         radices = question.radices
@@ -69,7 +69,7 @@ def release(
             counts, question, epsilon, neighbours, unit=unit, rows_per_unit=rows_per_unit
         )
         return infer(measured)
-    assert isinstance(question, (UnitCounts, TreeCounts))
+    assert isinstance(question, (CellCounts, TreeCounts))
     epsilon = positive(epsilon)
     check_neighbours(neighbours)
     check_unit(unit)
@@ -90,13 +90,13 @@ def _prefix(
     threads: int,
 ) -> npt.NDArray[np.float64]:
     """The prefix sums of the fitted cells; `scales` has the noise of each level asked."""
-    from trueup._kernels.bits import keystream
-    from trueup._kernels.blocks import Blocks
-    from trueup._kernels.fused import Run, refined, release_prefix
-    from trueup._kernels.laplace import sample_into
-    from trueup._kernels.laplace_tables import Tables, checked_scale, tables
+    from trueup._kernels.noise.bits import keystream
+    from trueup._kernels.noise.laplace import sample_into
+    from trueup._kernels.noise.laplace_tables import Tables, checked_scale, tables
+    from trueup._kernels.tree.blocks import Blocks
+    from trueup._kernels.tree.fused import Run, refined, release_prefix
 
-    cells = np.ascontiguousarray(unit_counts(counts, size, threads=threads))
+    cells = np.ascontiguousarray(cell_counts(counts, size, threads=threads))
     # Tables first: a scale that is refused is refused before any noise is drawn.
     laws: dict[int | None, Tables] = {
         level: tables(checked_scale(scale)) for level, scale in scales.items()

@@ -17,11 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels import haar
+from trueup._kernels.error.tree_variance import TreeVariance
+from trueup._kernels.law.tree_coefficients import TreeCoefficients
+from trueup._kernels.law.weighted_laplace import half_width
 from trueup._kernels.shape import Shape
-from trueup._kernels.tree_coefficients import TreeCoefficients
-from trueup._kernels.tree_variance import TreeVariance
-from trueup._kernels.weighted_laplace import half_width
+from trueup._kernels.tree import haar
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -199,8 +199,8 @@ class TreeErrors:
         if not simple or self.pinned:
             pairs = zip(starts.tolist(), stops.tolist(), strict=True)
             return half_widths([self.noise_law(((pair, 1.0),)) for pair in pairs], level)
-        from trueup._kernels.laplace_rows import half_widths as rows
-        from trueup._kernels.range_coefficients import range_classes
+        from trueup._kernels.law.laplace_rows import half_widths as rows
+        from trueup._kernels.law.range_coefficients import range_classes
 
         finer = _FINER if self.law == "continuous" else 1
         scales = self._level_scales * finer

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from trueup import Axis, Grid, HatCounts, LatticeCounts, TreeCounts, UnitCounts
+from trueup import Axis, BoxCounts, CellCounts, GridCounts, HatCounts, TreeCounts
 
 
 def axis(name, size):
@@ -16,21 +16,29 @@ def axis(name, size):
 
 def grids():
     for strides, others in (([2], [3]), ([2, 4], [1]), ([5], [9]), ([1, 3], [2])):
-        yield Grid(HatCounts(axis("a", 9), strides, ends=True), HatCounts(axis("b", 5), others))
-    yield Grid(HatCounts(axis("a", 11), [2]), HatCounts(axis("b", 6), [3]))
-    yield Grid(HatCounts(axis("a", 24), [2, 4], ["1/5", "1/5", "3/5"]), TreeCounts(axis("b", 3), 2))
-    yield Grid(HatCounts(axis("a", 7), [4]), UnitCounts(axis("b", 2)), HatCounts(axis("c", 3), [2]))
-    yield Grid(TreeCounts(axis("a", 8), 2, shares=[0.9, 0, 0, 0.1]), TreeCounts(axis("b", 4), 4))
-    yield Grid(TreeCounts(axis("a", 5), 5), UnitCounts(axis("b", 1)))
-    yield LatticeCounts.quadtree(9, 9, branching=3)
+        yield GridCounts(
+            HatCounts(axis("a", 9), strides, ends=True), HatCounts(axis("b", 5), others)
+        )
+    yield GridCounts(HatCounts(axis("a", 11), [2]), HatCounts(axis("b", 6), [3]))
+    yield GridCounts(
+        HatCounts(axis("a", 24), [2, 4], ["1/5", "1/5", "3/5"]), TreeCounts(axis("b", 3), 2)
+    )
+    yield GridCounts(
+        HatCounts(axis("a", 7), [4]), CellCounts(axis("b", 2)), HatCounts(axis("c", 3), [2])
+    )
+    yield GridCounts(
+        TreeCounts(axis("a", 8), 2, shares=[0.9, 0, 0, 0.1]), TreeCounts(axis("b", 4), 4)
+    )
+    yield GridCounts(TreeCounts(axis("a", 5), 5), CellCounts(axis("b", 1)))
+    yield BoxCounts.quadtree(9, 9, branching=3)
     shares = {(0, 0): "0.6", (1, 2): "0.3", (0, 1): "0.1"}
-    yield LatticeCounts(6, 8, radices=[(6,), (4, 2)], shares=shares)
+    yield BoxCounts(6, 8, radices=[(6,), (4, 2)], shares=shares)
 
 
 def random_factor(rng, over):
     kind = rng.integers(0, 3)
     if kind == 0:
-        return UnitCounts(over)
+        return CellCounts(over)
     if kind == 1:
         return TreeCounts(over, int(rng.integers(2, 5)), bool(rng.integers(0, 2)))
     strides = [int(rng.integers(1, over.size + 2))]
@@ -44,7 +52,7 @@ def random_grids():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         sizes = rng.integers(1, 10, 2) if seed % 4 else rng.integers(1, 5, 3)
-        yield Grid(
+        yield GridCounts(
             *(random_factor(rng, axis(n, int(s))) for n, s in zip("abc", sizes, strict=False))
         )
 
@@ -65,6 +73,6 @@ def test_prices_are_the_largest_over_all_cells_and_all_pairs(grid):
 def test_answers_are_the_matrix_times_the_counts_in_rows(grid):
     counts = np.random.default_rng(3).integers(0, 50, grid.sizes)
     assert grid.answers(counts).tolist() == (grid.matrix() @ counts.ravel()).tolist()
-    if isinstance(grid, Grid):
+    if isinstance(grid, GridCounts):
         answers = grid.answers(counts)
         assert (grid.as_flat(grid.as_array(answers)) == answers).all()

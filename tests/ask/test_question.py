@@ -15,23 +15,23 @@ import pytest
 
 from trueup import (
     Axis,
-    CountQueries,
-    Grid,
+    BoxCounts,
+    CellCounts,
+    GridCounts,
     HatCounts,
     InputError,
-    LatticeCounts,
+    NamedCounts,
     SortedCounts,
-    StrategyCounts,
     TreeCounts,
-    UnitCounts,
+    WeightedCounts,
 )
-from trueup.ask import question_from_json, unit_counts
+from trueup.ask import cell_counts, question_from_json
 from trueup.shortcuts import degrees
 
 PLACE = Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": {"Clark": ["East"]}, "DC": []})
 DAYS = Axis.dates("day", "2012-12-30", "2013-01-02")
 GRADE = Axis.categories("grade", ["A", "B", "C", "D", "F"])
-GRADES = CountQueries(
+GRADES = NamedCounts(
     GRADE,
     {
         "total": slice(None),
@@ -44,7 +44,7 @@ GRADES = CountQueries(
 def random_queries(rng, size):
     many = rng.integers(1, 6)
     chosen = [np.flatnonzero(rng.random(size) < 0.5) for _ in range(many)]
-    return CountQueries(
+    return NamedCounts(
         size, {f"q{i}": c.tolist() if len(c) else slice(None) for i, c in enumerate(chosen)}
     )
 
@@ -57,13 +57,13 @@ def random_strategy(rng, size):
     ]
     rows = [row for row in rows if any(row)]
     cells = np.diag(rng.integers(1, 4, size)).tolist()
-    return StrategyCounts(size, cells + rows)
+    return WeightedCounts(size, cells + rows)
 
 
 def questions():
     rng = np.random.default_rng(7)
     for size in range(1, 6):
-        yield UnitCounts(size)
+        yield CellCounts(size)
         yield SortedCounts(size)
         for branching, root in itertools.product((2, 3, 16), (True, False)):
             yield TreeCounts(size, branching, root)
@@ -75,19 +75,19 @@ def questions():
         yield TreeCounts(5, radices=[2, 3], shares=shares)
         yield TreeCounts(1, radices=[2, 3], shares=shares)
         yield TreeCounts(DAYS, levels=["year", "day"], shares=shares)
-    yield Grid(HatCounts(Axis.integers("a", 0, 2), [1]), UnitCounts(2))
-    yield Grid(TreeCounts(Axis.integers("a", 0, 2), 2), HatCounts(2, [1, 2]))
-    yield Grid(HatCounts(Axis.integers("a", 0, 4), [1]), HatCounts(1, [1]))
-    yield LatticeCounts.quadtree(4, 4, branching=2)
-    yield LatticeCounts.marginals(2, 3, marginals=[("axis 0",), ("axis 1",), ()])
-    yield LatticeCounts(2, 4, radices=[(2,), (2, 2)], shares={(1, 2): "1/2", (0, 1): "1/2"})
+    yield GridCounts(HatCounts(Axis.integers("a", 0, 2), [1]), CellCounts(2))
+    yield GridCounts(TreeCounts(Axis.integers("a", 0, 2), 2), HatCounts(2, [1, 2]))
+    yield GridCounts(HatCounts(Axis.integers("a", 0, 4), [1]), HatCounts(1, [1]))
+    yield BoxCounts.quadtree(4, 4, branching=2)
+    yield BoxCounts.marginals(2, 3, marginals=[("axis 0",), ("axis 1",), ()])
+    yield BoxCounts(2, 4, radices=[(2,), (2, 2)], shares={(1, 2): "1/2", (0, 1): "1/2"})
     yield TreeCounts(PLACE)
     yield TreeCounts(PLACE, levels=["level 1", "level 3"], shares=["1/10", "1/5", "7/10"])
     yield TreeCounts(PLACE, levels=["level 2"])
     yield TreeCounts(PLACE, branching=2)
     yield TreeCounts(DAYS, levels=["year", "month"])
     yield TreeCounts(Axis.ipv4("host", "10.0.0.0/8", 10), levels=["/9", "/10"])
-    yield CountQueries(PLACE, {"CA": ["CA"], "rest": ["NV", "DC"], "Kern": ["Kern"]})
+    yield NamedCounts(PLACE, {"CA": ["CA"], "rest": ["NV", "DC"], "Kern": ["Kern"]})
     yield GRADES
 
 
@@ -264,7 +264,7 @@ def test_the_caller_s_counts_are_left_alone(question):
     ],
 )
 def test_counts_that_cannot_be_counts_are_refused(counts, told):
-    fails = (UnitCounts(4), TreeCounts(4, 2), CountQueries(4, {"all": slice(None)}))
+    fails = (CellCounts(4), TreeCounts(4, 2), NamedCounts(4, {"all": slice(None)}))
     for question in fails:
         with pytest.raises(InputError) as refusal:
             question.answers(counts)
@@ -276,11 +276,11 @@ def test_counts_of_every_integer_type_are_taken():
         assert TreeCounts(4, 2).answers(np.array([2, 0, 10, 2], kind)).tolist() == [
             14, 2, 12, 2, 0, 10, 2,
         ]  # fmt: skip
-    assert unit_counts([2**62 - 2**20, 0], 2).sum() == 2**62 - 2**20
+    assert cell_counts([2**62 - 2**20, 0], 2).sum() == 2**62 - 2**20
 
 
 @pytest.mark.parametrize("axis", [0, -1, True, 2.0, "ages", None])
-@pytest.mark.parametrize("ask", [UnitCounts, TreeCounts, lambda a: CountQueries(a, {"all": [0]})])
+@pytest.mark.parametrize("ask", [CellCounts, TreeCounts, lambda a: NamedCounts(a, {"all": [0]})])
 def test_a_question_needs_an_axis_or_a_number_of_cells(ask, axis):
     with pytest.raises(InputError, match="A question needs"):
         ask(axis)

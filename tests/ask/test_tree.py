@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trueup import Axis, InputError, TreeCounts
-from trueup._kernels.radices import best_for_ranges
+from trueup._kernels.error.radices import best_for_ranges
 
 
 def test_the_tree_of_the_trace():

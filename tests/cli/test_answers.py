@@ -105,7 +105,7 @@ def test_names_from_a_file_are_text_on_the_terminal(run: Run, tmp_path: Path) ->
     # A stranger wrote the file: markup is no markup, and nothing moves the cursor.
     labels = ["[/b]", "[unknown]", "[bold]x", "\x1b]0;title\x07", "a\nb", "\u202eabc", "東京"]
     axis = tu.Axis.categories("[/c]\x1b[31m", labels)
-    m = tu.measure(range(100, 800, 100), tu.UnitCounts(axis), 10)
+    m = tu.measure(range(100, 800, 100), tu.CellCounts(axis), 10)
     m.save(tmp_path / "m.parquet")
     for words in (("show", "m.parquet"), ("query", "m.parquet", *labels), ("infer", "m.parquet")):
         ran = run(*words, *(["-o", "r.json"] if words[0] == "infer" else []))

@@ -74,9 +74,9 @@ def test_expected_errors_of_a_grid_are_those_of_its_intervals(
 @pytest.mark.parametrize(
     ("strategy", "factors"),
     [
-        ("flat", [tu.UnitCounts, tu.UnitCounts]),
+        ("flat", [tu.CellCounts, tu.CellCounts]),
         ("tree", [tu.TreeCounts, tu.TreeCounts]),
-        ("hats", [tu.HatCounts, tu.UnitCounts]),
+        ("hats", [tu.HatCounts, tu.CellCounts]),
     ],
 )
 def test_a_strategy_is_asked_by_name(

@@ -168,7 +168,7 @@ def test_bad_input_costs_nothing(
     [
         ("tree", tu.TreeCounts),
         ("hats", tu.HatCounts),
-        ("flat", tu.UnitCounts),
+        ("flat", tu.CellCounts),
         ("best", tu.HatCounts),
     ],
 )

@@ -248,12 +248,12 @@ def counts_are_numpys(engine: str, placed: Put, ledger: tu.Ledger) -> None:
     table = whole_table()
     owner = owner_of(placed(engine, table), ledger)
     for axis in AXES:
-        counted = exactly(owner, tu.UnitCounts(axis))
+        counted = exactly(owner, tu.CellCounts(axis))
         expected = axis.count(values_of(table, axis)).tolist()
         assert counted == expected, f"{engine}: {axis}"
         assert sum(expected) > 0, f"{axis} tests nothing"
     # Through the door that analysts use, the same.
-    assert owner.measure(tu.UnitCounts(axis), CERTAIN).noisy.tolist() == expected
+    assert owner.measure(tu.CellCounts(axis), CERTAIN).noisy.tolist() == expected
 
 
 GRIDS = [
@@ -278,13 +278,13 @@ def grids_are_counted_in_one_pass(engine: str, placed: Put, ledger: tu.Ledger) -
         for place in zip(*cells, strict=True):
             if None not in place:
                 counts[place] += 1
-        flat = tu.Grid(*(tu.UnitCounts(axis) for axis in axes))
+        flat = tu.GridCounts(*(tu.CellCounts(axis) for axis in axes))
         assert exactly(owner, flat) == counts.ravel().tolist(), f"{engine}: {axes}"
         assert counts.sum() > 0
-    margins = tu.LatticeCounts.marginals(*axes, marginals=[("address",), ("label", "money")])
+    margins = tu.BoxCounts.marginals(*axes, marginals=[("address",), ("label", "money")])
     wanted = [*counts.sum(axis=(1, 2)), *counts.sum(axis=0).ravel()]
     assert exactly(owner, margins) == wanted
-    whole = tu.Grid(*(tu.UnitCounts(axis) for axis in GRIDS[0]))
+    whole = tu.GridCounts(*(tu.CellCounts(axis) for axis in GRIDS[0]))
     some = exactly(owner, whole, where="whole > 1")
     assert 0 < sum(some) < sum(exactly(owner, whole))
     # Through the door that analysts use, the same.
@@ -309,7 +309,7 @@ def a_unit_is_bounded_over_all_axes_of_a_grid(engine: str, placed: Put, ledger: 
     made = zip(kinds.items(), (users, first, second), strict=True)
     here = placed(engine, pa.table({name: pa.array(v, kind) for (name, kind), v in made}))
     raw = {"user": "text", "a": "integer", "b": "integer"} if here.raw else None
-    grid = tu.Grid(*(tu.UnitCounts(tu.Axis.integers(name, 0, 4)) for name in "ab"))
+    grid = tu.GridCounts(*(tu.CellCounts(tu.Axis.integers(name, 0, 4)) for name in "ab"))
     rows = [r for r in zip(users, first, second, strict=True) if r[0] and max(r[1:]) < 5]
     full = np.zeros((5, 5), np.int64)
     for _, a, b in rows:
@@ -331,9 +331,9 @@ def an_empty_table_counts_nothing(engine: str, placed: Put, ledger: tu.Ledger) -
         tu.Axis.categories("label", ["A"]),
         tu.Axis.integers("whole", 0, 9),
     ):
-        assert exactly(owner, tu.UnitCounts(axis)) == [0] * axis.size
+        assert exactly(owner, tu.CellCounts(axis)) == [0] * axis.size
     assert exactly(owner, tu.SortedCounts(3, by="label")) == [0, 0, 0]
-    grid = tu.Grid(tu.UnitCounts(UNEVEN), tu.UnitCounts(tu.Axis.integers("whole", 0, 9)))
+    grid = tu.GridCounts(tu.CellCounts(UNEVEN), tu.CellCounts(tu.Axis.integers("whole", 0, 9)))
     assert exactly(owner, grid) == [0] * grid.size
 
 
@@ -386,7 +386,7 @@ def filters_keep_what_python_keeps(engine: str, placed: Put, ledger: tu.Ledger) 
         table = table.append_column(name, column)
     here = placed(engine, table)
     owner = owner_of(here, ledger, columns=TYPES if here.raw else None)
-    everything = tu.UnitCounts(tu.Axis.categories("keep", ["yes"]))
+    everything = tu.CellCounts(tu.Axis.categories("keep", ["yes"]))
     for where, keeps in FILTERS:
         expected = sum(bool(keeps(row)) for row in table.to_pylist())
         assert exactly(owner, everything, where=where) == [expected], f"{engine}: {where}"
@@ -421,7 +421,7 @@ def a_unit_moves_the_counts_by_its_bound_at_most(
     table = pa.table({"user": pa.array(users, pa.string()), "cell": pa.array(cells, pa.int64())})
     here = placed(engine, table)
     kinds = {"cell": "integer", "user": "text"} if here.raw else None
-    question = tu.UnitCounts(tu.Axis.integers("cell", 0, 6))  # 7 is off the axis
+    question = tu.CellCounts(tu.Axis.integers("cell", 0, 6))  # 7 is off the axis
     for bound in (1, 3, 10_000):
         owner = owner_of(here, ledger, unit="user", rows_per_unit=bound, columns=kinds)
         kept = exactly(owner, question)
@@ -444,7 +444,7 @@ def the_rows_of_a_unit_have_equal_chances(engine: str, placed: Put, ledger: tu.L
     cells = pa.array(np.tile([3] * 9 + [6], units), pa.int64())
     here = placed(engine, pa.table({"user": users, "cell": cells}))
     owner = owner_of(here, ledger, unit="user", columns={"user": "integer"} if here.raw else None)
-    counts = exactly(owner, tu.UnitCounts(tu.Axis.integers("cell", 0, 6)))
+    counts = exactly(owner, tu.CellCounts(tu.Axis.integers("cell", 0, 6)))
     assert sum(counts) == units
     # So far from its mean once in 10^10.
     assert abs(counts[6] - units * 0.1) < 6.5 * (units * 0.1 * 0.9) ** 0.5, engine
@@ -485,8 +485,8 @@ def bad_requests_are_refused_and_cost_nothing(engine: str, placed: Put, ledger: 
     here = placed(engine, whole_table())
     owner = owner_of(here, ledger)
     before = ledger.spent
-    hours = tu.UnitCounts(tu.Axis.integers("hours", 0, 23))
-    grades = tu.UnitCounts(tu.Axis.categories("label", ["A"]))
+    hours = tu.CellCounts(tu.Axis.integers("hours", 0, 23))
+    grades = tu.CellCounts(tu.Axis.categories("label", ["A"]))
     if engine != "jsonl":  # any line of JSON might have had the column
         with pytest.raises(SourceError, match="no column 'hours'"):
             owner.measure(hours, 1)
@@ -503,7 +503,7 @@ def bad_requests_are_refused_and_cost_nothing(engine: str, placed: Put, ledger: 
             tu.Axis.regular("flag", 0, 1, 2),
         ):
             with pytest.raises(SourceError, match=r"Column '.*' holds .*, where .* needed"):
-                owner.measure(tu.UnitCounts(axis), 1)
+                owner.measure(tu.CellCounts(axis), 1)
     for where in (
         "label > 'A'",
         "whole = 'x'",
@@ -519,10 +519,10 @@ def bad_requests_are_refused_and_cost_nothing(engine: str, placed: Put, ledger: 
     ):
         with pytest.raises((InputError, SourceError)):
             owner.measure(grades, 1, where=where)
-    known = tu.UnitCounts(tu.Axis.categories("label", ["A"]))
+    known = tu.CellCounts(tu.Axis.categories("label", ["A"]))
     if engine != "jsonl":
         with pytest.raises(SourceError, match="no column 'hours'"):
-            owner.measure(tu.Grid(known, hours), 1)
+            owner.measure(tu.GridCounts(known, hours), 1)
     with pytest.raises(InputError, match="leave unit= out"):
         owner_of(here, ledger, unit="label", edges=("whole", "code"))
     for bound in (0, -1, 2.5, True):

@@ -45,7 +45,7 @@ def check_beside_edges(axis: tu.Axis, polars: bool, ledger: tu.Ledger) -> None:
     x = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
     table = pa.table({"x": x})
     owner = tu.Owner(pl.from_arrow(table) if polars else table, ledger)
-    counted = owner._prepare(tu.UnitCounts(axis), None, False)()
+    counted = owner._prepare(tu.CellCounts(axis), None, False)()
     inside = x[(x >= edges[0]) & (x < edges[-1])]
     expected = np.bincount(np.searchsorted(edges, inside, side="right") - 1, minlength=axis.size)
     assert counted.tolist() == expected.tolist()

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
-from trueup._kernels import laplace
+from trueup._kernels.noise import laplace
 from trueup.errors import BudgetError, InputError, NoiseError, SourceError, TrueupError
 from trueup.owner import where as filters
 from trueup.paper.noise import measure_for_experiment
@@ -68,7 +68,7 @@ def test_the_same_key_returns_the_same_measurement_even_when_the_source_is_gone(
 ) -> None:
     pq.write_table(trips(), tmp_path / "trips.parquet")
     owner = tu.Owner(tmp_path / "trips.parquet", ledger)
-    question = tu.UnitCounts(HOUR)
+    question = tu.CellCounts(HOUR)
     first = owner.measure(question, 1, key="k")
     assert owner.measure(question, 1, key="k") == first
     (tmp_path / "trips.parquet").unlink()
@@ -83,28 +83,28 @@ def test_the_same_key_returns_the_same_measurement_even_when_the_source_is_gone(
 
 def test_without_a_key_each_measurement_is_new_and_charged(ledger: tu.Ledger) -> None:
     owner = tu.Owner(trips(), ledger)
-    assert owner.measure(tu.UnitCounts(HOUR), 1) != owner.measure(tu.UnitCounts(HOUR), 1)
+    assert owner.measure(tu.CellCounts(HOUR), 1) != owner.measure(tu.CellCounts(HOUR), 1)
     assert ledger.spent == 2
 
 
 def test_every_filter_is_charged_in_full(ledger: tu.Ledger) -> None:
     owner = tu.Owner(trips(), ledger)
-    owner.measure(tu.UnitCounts(HOUR), 1, where="fare > 10")
-    owner.measure(tu.UnitCounts(HOUR), 1, where="fare <= 10")
+    owner.measure(tu.CellCounts(HOUR), 1, where="fare > 10")
+    owner.measure(tu.CellCounts(HOUR), 1, where="fare <= 10")
     assert ledger.spent == 2
 
 
 def test_the_limit_holds_at_the_door(tmp_path: Path) -> None:
     owner = tu.Owner(trips(), tu.Ledger(tmp_path / "small", limit=1))
-    owner.measure(tu.UnitCounts(HOUR), "3/4")
+    owner.measure(tu.CellCounts(HOUR), "3/4")
     with pytest.raises(BudgetError, match="1/4 of 1 is left"):
-        owner.measure(tu.UnitCounts(HOUR), "1/2")
+        owner.measure(tu.CellCounts(HOUR), "1/2")
 
 
 def test_noise_that_cannot_be_drawn_is_refused_before_it_is_charged(ledger: tu.Ledger) -> None:
     owner = tu.Owner(trips(), ledger)
     with pytest.raises(InputError, match="scale"):
-        owner.measure(tu.UnitCounts(HOUR), "1e-30")
+        owner.measure(tu.CellCounts(HOUR), "1e-30")
     assert ledger.spent == 0
 
 
@@ -112,7 +112,7 @@ def test_weights_that_leave_no_room_for_records_are_refused_whatever_the_table(
     ledger: tu.Ledger,
 ) -> None:
     # Refused by the weights alone: an error for "too many records" would say how many there are.
-    heavy = tu.StrategyCounts(HOUR, np.eye(24, dtype=np.int64) * 2**30 + np.eye(24, dtype=int, k=1))
+    heavy = tu.WeightedCounts(HOUR, np.eye(24, dtype=np.int64) * 2**30 + np.eye(24, dtype=int, k=1))
     for rows in (0, 1, 200):
         with pytest.raises(InputError, match=r"weighs cells by up to 1,073,741,824; an owner"):
             tu.Owner(trips(rows), ledger).measure(heavy, 2**20)
@@ -128,7 +128,7 @@ def test_more_rows_a_unit_than_noise_can_hide_are_refused_before_any_charge(
 
 def test_a_measurement_that_is_not_private_is_never_handed_out(ledger: tu.Ledger) -> None:
     owner = tu.Owner(trips(), ledger)
-    question = tu.UnitCounts(HOUR)
+    question = tu.CellCounts(HOUR)
     owner.measure(question, 1, key="honest")
     request = __import__("json").loads(ledger.history()[0].request)
     planted = measure_for_experiment(np.zeros(24, int), question, 1, seed=1).to_bytes()
@@ -151,7 +151,7 @@ def test_threads_may_ask_at_once(ledger: tu.Ledger, tmp_path: Path) -> None:
         threads = [
             threading.Thread(
                 target=lambda o=owner, s=seen: s.append(
-                    o.measure(tu.UnitCounts(HOUR), 1000).noisy.tolist()
+                    o.measure(tu.CellCounts(HOUR), 1000).noisy.tolist()
                 )
             )
             for _ in range(6)
@@ -178,10 +178,10 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 QUESTIONS = [
-    tu.UnitCounts(HOUR),
+    tu.CellCounts(HOUR),
     tu.TreeCounts(HOUR, branching=2),
     tu.TreeCounts(tu.Axis.regular("fare", 0, 40, bins=60), branching=4, root=False),
-    tu.CountQueries(HOUR, {"all": slice(None), "night": slice(0, 6), "early": slice(4, 9)}),
+    tu.NamedCounts(HOUR, {"all": slice(None), "night": slice(0, 6), "early": slice(4, 9)}),
     tu.SortedCounts(25, by="user"),
 ]
 
@@ -247,7 +247,7 @@ def test_a_unit_with_a_million_rows_moves_the_counts_by_its_bound(
     for bound in (1, 5):
         seen = [
             tu.Owner(rows, tu.Ledger(tmp_path / f"{bound}{len(rows)}", limit=9), unit="user",
-                     rows_per_unit=bound).measure(tu.UnitCounts(HOUR), 1).noisy
+                     rows_per_unit=bound).measure(tu.CellCounts(HOUR), 1).noisy
             for rows in (table, pa.concat_tables([table, many]))
         ]  # fmt: skip
         assert np.abs(seen[0] - seen[1]).sum() == bound
@@ -280,12 +280,12 @@ def hostile(table: pa.Table) -> pa.Table:
 
 
 REQUESTS: list[Callable[[tu.Owner], object]] = [
-    lambda o: o.measure(tu.UnitCounts(tu.Axis.integers("minute", 0, 59)), 1),
-    lambda o: o.measure(tu.UnitCounts(tu.Axis.integers("user", 0, 59)), 1),
-    lambda o: o.measure(tu.UnitCounts(HOUR), 1, where="fare > 1 / 0"),
-    lambda o: o.measure(tu.UnitCounts(HOUR), 1, where="user > 'a'"),
-    lambda o: o.measure(tu.UnitCounts(HOUR), 1000),
-    lambda o: o.measure(tu.UnitCounts(HOUR), 0),
+    lambda o: o.measure(tu.CellCounts(tu.Axis.integers("minute", 0, 59)), 1),
+    lambda o: o.measure(tu.CellCounts(tu.Axis.integers("user", 0, 59)), 1),
+    lambda o: o.measure(tu.CellCounts(HOUR), 1, where="fare > 1 / 0"),
+    lambda o: o.measure(tu.CellCounts(HOUR), 1, where="user > 'a'"),
+    lambda o: o.measure(tu.CellCounts(HOUR), 1000),
+    lambda o: o.measure(tu.CellCounts(HOUR), 0),
     lambda o: o.measure(tu.SortedCounts(3), 1),
     lambda o: o.measure(tu.SortedCounts(3, by="fare"), 1),
     lambda o: o.measure(tu.SortedCounts(3, by="user"), 1),  # more users than three: no error
@@ -321,7 +321,7 @@ def test_errors_and_outputs_are_the_same_on_neighbouring_tables(
         words = [said(lambda ask=ask, o=owner: ask(o)) for ask in REQUESTS]
         if engine in ("csv", "parquet"):
             Path(source).write_bytes(b"PAR1 no longer a table")
-            gone = said(lambda o=owner: o.measure(tu.UnitCounts(HOUR), 1, key="k"))
+            gone = said(lambda o=owner: o.measure(tu.CellCounts(HOUR), 1, key="k"))
             words.append(gone)
         told.append((words, capfd.readouterr(), caplog.text, str(owner.ledger.spent)))
         assert CANARY not in repr(told[-1])
@@ -354,7 +354,7 @@ def test_a_planted_person_is_in_no_byte_that_leaves(
     graph = tu.Owner(source, ledger, edges=("user", "to"))
     answers = [
         *(owner.measure(q, 1) for q in QUESTIONS for owner in (rows, people)),
-        rows.measure(tu.UnitCounts(tu.Axis.categories("user", ["u1", "u2"])), 1),
+        rows.measure(tu.CellCounts(tu.Axis.categories("user", ["u1", "u2"])), 1),
         rows.count_groups("user", 1),
         graph.measure(tu.SortedCounts(40, ends=2), 1),
         graph.count_groups(None, 1),
@@ -381,12 +381,12 @@ def test_a_source_that_fails_while_it_is_read_says_so_in_our_words_and_can_be_as
     # A view that fails on its data, with the data in DuckDB's message.
     connection.execute("CREATE VIEW v AS SELECT CAST(name AS INTEGER) AS hour FROM t")
     owner = tu.Owner(connection.table("v"), ledger)
-    words = said(lambda: owner.measure(tu.UnitCounts(HOUR), 1, key="k"))
+    words = said(lambda: owner.measure(tu.CellCounts(HOUR), 1, key="k"))
     assert "could not be read" in words
     assert CANARY not in words
     assert ledger.spent == 1
     connection.execute("UPDATE t SET name = '3'")
-    m = owner.measure(tu.UnitCounts(HOUR), 1, key="k")
+    m = owner.measure(tu.CellCounts(HOUR), 1, key="k")
     assert len(m.noisy) == 24
     assert ledger.spent == 1
 
@@ -395,7 +395,7 @@ def test_a_source_that_fails_while_it_is_read_says_so_in_our_words_and_can_be_as
 def test_every_measurement_chooses_rows_anew(engine: str, tmp_path: Path) -> None:
     table = pa.table({"user": np.repeat(np.arange(4000), 24), "hour": np.tile(np.arange(24), 4000)})
     owner = tu.Owner(engine_of(table, engine), tu.Ledger(tmp_path / "ledger", limit=1), unit="user")
-    first, second = (owner._prepare(tu.UnitCounts(HOUR), None, False)() for _ in range(2))
+    first, second = (owner._prepare(tu.CellCounts(HOUR), None, False)() for _ in range(2))
     assert first.sum() == second.sum() == 4000
     assert (first != second).any()  # 24 counts of about 167, all the same: once in 10^30
 
@@ -421,7 +421,7 @@ def test_wrong_arguments_are_refused(ledger: tu.Ledger, tmp_path: Path) -> None:
         tu.Owner([1, 2, 3], ledger)
     graph = tu.Owner(table, ledger, edges=("user", "to"))
     with pytest.raises(InputError, match="degree sequence"):
-        graph.measure(tu.UnitCounts(HOUR), 1)
+        graph.measure(tu.CellCounts(HOUR), 1)
     with pytest.raises(InputError, match="ends=2"):
         graph.measure(tu.SortedCounts(9), 1)
     with pytest.raises(InputError, match="leave by= out"):
@@ -430,7 +430,7 @@ def test_wrong_arguments_are_refused(ledger: tu.Ledger, tmp_path: Path) -> None:
         graph.count_groups("user", 1)
     declared = tu.Owner(table, ledger, columns={"fare": "number"})
     with pytest.raises(SourceError, match="was not declared"):
-        declared.measure(tu.UnitCounts(HOUR), 1, where="user = 'u1'")
+        declared.measure(tu.CellCounts(HOUR), 1, where="user = 'u1'")
     assert ledger.spent == 0
 
 
@@ -441,6 +441,6 @@ def test_the_question_reads_no_row_before_the_charge(ledger: tu.Ledger) -> None:
     connection = duckdb.connect()
     connection.execute("CREATE VIEW v AS SELECT CAST(error('row read') AS INTEGER) AS hour")
     owner = tu.Owner(connection.table("v"), ledger)
-    prepared = owner._prepare(tu.UnitCounts(HOUR), filters.parse("hour > 3"), False)
+    prepared = owner._prepare(tu.CellCounts(HOUR), filters.parse("hour > 3"), False)
     with pytest.raises(duckdb.Error, match="row read"):
         prepared()

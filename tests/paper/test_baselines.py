@@ -58,8 +58,8 @@ def test_noisy_nodes_answer_a_range_by_adding_their_noisy_answers():
     assert answers.tolist() == [13, 3, 1 + 11, 1 + 12, 0]
 
 
-def test_unit_counts_answer_a_range_by_adding_up():
-    m = tu.Measurement(tu.UnitCounts(4), [3, 1, 11, 1], epsilon=1)
+def test_cell_counts_answer_a_range_by_adding_up():
+    m = tu.Measurement(tu.CellCounts(4), [3, 1, 11, 1], epsilon=1)
     for a, b in itertools.combinations(range(5), 2):
         assert baselines.noisy_cells(m, [a], [b]).tolist() == [sum(m.noisy[a:b])]
 

@@ -39,7 +39,7 @@ def test_inferred_is_below_noisy_at_every_size(found: Found) -> None:
         assert (row(values, "H̄") < row(values, "H̃")).all()
 
 
-def test_inferred_is_far_below_unit_counts_on_the_largest_ranges(found: Found) -> None:
+def test_inferred_is_far_below_cell_counts_on_the_largest_ranges(found: Found) -> None:
     for values in found.values():
         assert row(values, "H̄")[-1] < 0.55 * row(values, "L̃")[-1]
 

@@ -51,9 +51,9 @@ def test_its_scales_are_those_of_a_private_measurement_and_it_is_stamped(law, ne
     assert m.block_scales == tu.measure(COUNTS, QUESTION, "1/10", neighbours).block_scales
 
 
-def test_the_error_of_noisy_unit_counts_is_n_times_the_variance():
+def test_the_error_of_noisy_cell_counts_is_n_times_the_variance():
     rng = np.random.default_rng(3)
-    question = tu.UnitCounts(1000)
+    question = tu.CellCounts(1000)
     for law in ("discrete", "continuous"):
         for epsilon in (1, "1/10"):
             runs = [

@@ -19,10 +19,10 @@ MONTH = tu.Axis.dates("month", "2013-01", "2013-12", "month")
 SEX = tu.Axis.categories("sex", ["f", "m"])
 PLACE = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"]})
 GRIDS = {
-    "numbers and dates": tu.Grid(AGE, MONTH),
-    "labels": tu.Grid(SEX, PLACE),
-    "three axes": tu.Grid(SEX, AGE, PLACE),
-    "quadtree": tu.LatticeCounts.quadtree(
+    "numbers and dates": tu.GridCounts(AGE, MONTH),
+    "labels": tu.GridCounts(SEX, PLACE),
+    "three axes": tu.GridCounts(SEX, AGE, PLACE),
+    "quadtree": tu.BoxCounts.quadtree(
         tu.Axis.integers("x", 0, 255), tu.Axis.regular("y", 0, 1, 64)
     ),
 }
@@ -87,7 +87,7 @@ def test_boxes_are_a_power_of_two_cells_wide(size: int, edges: list[int]) -> Non
 def test_other_pictures_of_grids_and_all_of_marginals_are_refused() -> None:
     with pytest.raises(tu.InputError, match='"heatmap" or "error"'):
         plot(release_of("labels"), "cdf")
-    margins = tu.LatticeCounts.marginals(SEX, PLACE, marginals=[("sex",), ("place",)])
+    margins = tu.BoxCounts.marginals(SEX, PLACE, marginals=[("sex",), ("place",)])
     release = tu.infer(tu.measure(np.ones((2, 3), int), margins, epsilon=1))
     with pytest.raises(tu.InputError, match=r"release\.margin"):
         plot(release)  # type: ignore[arg-type]

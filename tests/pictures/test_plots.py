@@ -58,7 +58,7 @@ def test_cdf_and_degree_sequence_open_without_errors(opened: Opened, tmp_path: P
 def test_named_counts_open_with_the_intervals_of_unbiased_ones(
     nonnegative: bool, opened: Opened, tmp_path: Path
 ) -> None:
-    question = tu.CountQueries(2, {"both": slice(None), "a": [0], "b": [1]})
+    question = tu.NamedCounts(2, {"both": slice(None), "a": [0], "b": [1]})
     measured = measure_for_experiment(np.array([3, 40]), question, 1, seed=3)
     release = tu.infer(measured, nonnegative=nonnegative)
     figure = plot(release)
@@ -119,7 +119,7 @@ def test_bars_never_cross_a_coarser_bars_edge() -> None:
 
 
 def test_a_measurement_is_refused_with_what_to_do() -> None:
-    measured = tu.measure([1, 2], tu.UnitCounts(tu.Axis.integers("x", 0, 1)), 1)
+    measured = tu.measure([1, 2], tu.CellCounts(tu.Axis.integers("x", 0, 1)), 1)
     with pytest.raises(tu.InputError, match="infer it first"):
         plot(measured)  # type: ignore[arg-type]
 
@@ -136,7 +136,7 @@ def test_unknown_kinds_and_endings_are_refused(tmp_path: Path) -> None:
 def test_a_name_is_text_in_every_part_of_a_page(name: str) -> None:
     # The name may come from a file that a stranger wrote.
     one = release_over(tu.Axis.categories(name, [name, "other"]))
-    two = measure_for_experiment(np.ones((2, 3), int), tu.Grid(one.axis, 3), 1, seed=1)
+    two = measure_for_experiment(np.ones((2, 3), int), tu.GridCounts(one.axis, 3), 1, seed=1)
     for release in (one, tu.infer(two)):
         page = to_html(plot(release), release)
         assert "<script>alert" not in page

@@ -15,14 +15,14 @@ PLACES = tu.Axis.hierarchy(
     "place", {"a": ["b", "c", "d"], "e": ["f"], "g": ["h", "i"]}, levels=["state", "county"]
 )
 QUESTIONS = {
-    "unit": tu.UnitCounts(90),
+    "unit": tu.CellCounts(90),
     "paper": tu.TreeCounts(128, branching=2),
     "sixteen": tu.TreeCounts(256, branching=16, root=False),
     "best": tu.TreeCounts(200),
     "uneven": tu.TreeCounts(101, radices=(4, 3, 9), shares=("0.1", "0.2", "0.3", "0.4")),
     "skipping": tu.TreeCounts(101, radices=(4, 3, 9), shares=(0, "0.5", 0, "0.5")),
-    "haar": tu.HaarCounts(128),
-    "haar of 77": tu.HaarCounts(77),
+    "haar": tu.WaveletCounts(128),
+    "haar of 77": tu.WaveletCounts(77),
     "hats": tu.HatCounts(100),
     "two strides of hats": tu.HatCounts(90, (4, 12), ends=False),
     "hats with ends": tu.HatCounts(70, (4, 20), ("0.2", "0.5", "0.3"), ends=True),
@@ -67,9 +67,9 @@ def test_all_figures_equal_dense_linear_algebra(name, epsilon, law):
     expected = {
         Workload.all_ranges(): dense[i, j].mean(),
         Workload.prefixes(): dense[0, 1:].mean(),
-        Workload.unit_counts(): np.diag(dense, 1).mean(),
+        Workload.cell_counts(): np.diag(dense, 1).mean(),
         Workload.lengths(lengths): np.mean(by_length),
-        Workload.mix({"prefixes": 1, "unit counts": 3}): (
+        Workload.mix({"prefixes": 1, "cell counts": 3}): (
             0.25 * dense[0, 1:].mean() + 0.75 * np.diag(dense, 1).mean()
         ),
     }

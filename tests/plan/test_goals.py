@@ -41,7 +41,7 @@ def test_worst_is_wider_than_typical_and_a_higher_level_wider_still():
 
 
 def test_single_cells_are_cheaper_than_ranges():
-    cells = tu.epsilon_for(4096, within=50, workload="unit counts")
+    cells = tu.epsilon_for(4096, within=50, workload="cell counts")
     assert cells < tu.epsilon_for(4096, within=50) / 5
 
 

@@ -43,7 +43,7 @@ def by_brute_force(question, epsilon, law, neighbours="add-remove"):
     # Weights 1/scale², as grids are inferred; the variance is that of the noise as it is.
     rows, scales = question.matrix().toarray(), measurement.scales
     weights = 1 / scales**2
-    if isinstance(question, tu.LatticeCounts):
+    if isinstance(question, tu.BoxCounts):
         weights = 1 / measurement.variances
     solved = np.linalg.solve(rows.T @ (weights[:, None] * rows), rows.T * weights)
     each = every_box(question.sizes) @ solved
@@ -79,7 +79,7 @@ def test_flat_is_best_where_axes_are_short():
     found = tu.plan([20, 12, 7], 1)
     assert found.best_strategy.name == "cells alone"
     assert "**cells alone**" in str(found)
-    assert tu.plan([20, 12, 7], 1).best == tu.Grid(*(tu.UnitCounts(a) for a in found.axes))
+    assert tu.plan([20, 12, 7], 1).best == tu.GridCounts(*(tu.CellCounts(a) for a in found.axes))
 
 
 def test_each_axis_gets_what_is_best_for_it():
@@ -87,7 +87,7 @@ def test_each_axis_gets_what_is_best_for_it():
     place = tu.Axis.hierarchy("place", {f"s{i}": [f"c{i}{j}" for j in range(9)] for i in range(7)})
     found = tu.plan((sex, age, place), 1)
     kinds = [type(factor) for factor in found.best.factors]
-    assert kinds[:2] == [tu.UnitCounts, tu.HatCounts]
+    assert kinds[:2] == [tu.CellCounts, tu.HatCounts]
     assert found.best_strategy.mean <= min(s.mean for s in found.strategies) * (1 + 1e-9)
     release = tu.infer(tu.measure(np.ones((2, 1000, 63), int), found.best, epsilon=1))
     assert release.counts().shape == (2, 1000, 63)
@@ -97,17 +97,17 @@ def test_workloads_are_one_for_all_or_one_an_axis():
     both = tu.plan([100, 40], 1, "prefixes")
     each = tu.plan([100, 40], 1, ["prefixes", "prefixes"])
     assert [s.mean for s in both.strategies] == [s.mean for s in each.strategies]
-    cells = tu.plan([100, 40], 1, ["unit counts", "unit counts"])
+    cells = tu.plan([100, 40], 1, ["cell counts", "cell counts"])
     assert cells.best_strategy.name == "cells alone"
     assert cells.best_strategy.continuous == pytest.approx(2)
 
 
 def test_counts_that_are_shown_are_asked_in_boxes_in_boxes():
     found = tu.plan([64, 256], 1, nonnegative=True)
-    assert found.best == tu.LatticeCounts.quadtree(*found.axes, branching=4)
+    assert found.best == tu.BoxCounts.quadtree(*found.axes, branching=4)
     assert found[-1] is found.best_strategy
     other = tu.plan([64, 101], 1, nonnegative=True).best  # 101 has no equal parts
-    assert isinstance(other, tu.Grid)
+    assert isinstance(other, tu.GridCounts)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_hats_searched_for_a_workload_beat_the_usual_ones(workload):
     ("size", "workload"),
     [
         (20, tu.Workload.prefixes()),
-        (4096, tu.Workload.unit_counts()),
+        (4096, tu.Workload.cell_counts()),
         (4096, tu.Workload.lengths([3])),
         (1 << 20, tu.Workload.lengths([40])),
     ],

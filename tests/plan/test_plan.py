@@ -84,12 +84,12 @@ def test_errors_of_given_ranges_are_those_of_the_release():
     ("workload", "goal"),
     [
         ("prefixes", 160),
-        ("unit counts", 2),
+        ("cell counts", 2),
         ("log-uniform lengths", 125),
         (tu.Workload.lengths(range(1, 65)), 42),
-        (tu.Workload.mix({"unit counts": 1, "all ranges": 1}), 112),
+        (tu.Workload.mix({"cell counts": 1, "all ranges": 1}), 112),
     ],
-    ids=["prefixes", "unit counts", "log-uniform", "short", "mix"],
+    ids=["prefixes", "cell counts", "log-uniform", "short", "mix"],
 )
 def test_other_workloads_get_their_own_best(workload, goal):
     found = tu.plan(4096, 1, workload)
@@ -106,7 +106,7 @@ def test_a_hierarchy_is_planned_by_its_own_levels():
 
 
 def test_at_a_large_epsilon_another_question_may_be_best():
-    assert isinstance(tu.plan(64, 20).best, tu.UnitCounts)
+    assert isinstance(tu.plan(64, 20).best, tu.CellCounts)
     assert isinstance(tu.plan(64, 1).best, tu.HatCounts)
 
 
@@ -130,7 +130,7 @@ def test_short_ranges_that_are_shown_are_asked_of_their_own_tree():
     short = tu.Workload.lengths(range(1, 65))
     found = tu.plan(4096, 1, short, nonnegative=True)
     assert found.best_strategy.mean <= 1.5 * found["best tree"].mean
-    assert isinstance(tu.plan(4096, 1, "unit counts", nonnegative=True).best, tu.UnitCounts)
+    assert isinstance(tu.plan(4096, 1, "cell counts", nonnegative=True).best, tu.CellCounts)
 
 
 def test_a_hierarchy_that_is_shown_keeps_its_levels():

@@ -13,11 +13,11 @@ DAY = tu.Axis.dates("day", "2024-01-01", "2024-12-31")
 WORKLOADS = [
     tu.Workload.all_ranges(),
     tu.Workload.prefixes(),
-    tu.Workload.unit_counts(),
+    tu.Workload.cell_counts(),
     tu.Workload.lengths([3, 40]),
     tu.Workload.log_uniform(),
     tu.Workload.given([(0, 18), (18, 65)]),
-    tu.Workload.mix({"prefixes": 1, "unit counts": 1}),
+    tu.Workload.mix({"prefixes": 1, "cell counts": 1}),
 ]
 
 
@@ -59,7 +59,7 @@ def test_given_ranges_are_in_axis_units():
     assert (starts[0], stops[0]) == (152, 244)
 
 
-@pytest.mark.parametrize("made", ["all ranges", "prefixes", "unit counts", "log-uniform lengths"])
+@pytest.mark.parametrize("made", ["all ranges", "prefixes", "cell counts", "log-uniform lengths"])
 def test_names_stand_for_workloads(made):
     assert as_workload(made).words == made
 

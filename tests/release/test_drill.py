@@ -82,12 +82,12 @@ def test_calendars_go_from_years_to_days():
 
 def test_networks_go_from_prefix_to_prefix():
     host = tu.Axis.ipv4("host", "10.0.0.0/14", 18)
-    release = tu.infer(tu.measure(np.arange(16), tu.UnitCounts(host), epsilon=1))
+    release = tu.infer(tu.measure(np.arange(16), tu.CellCounts(host), epsilon=1))
     assert list(release.children("10.0.0.0/16")) == ["10.0.0.0/17", "10.0.128.0/17"]
 
 
 def test_what_has_no_levels_is_refused():
-    release = tu.infer(tu.measure([1, 2], tu.UnitCounts(2), epsilon=1))
+    release = tu.infer(tu.measure([1, 2], tu.CellCounts(2), epsilon=1))
     with pytest.raises(tu.InputError, match="no levels"):
         release.children()
     with pytest.raises(tu.InputError, match=r"no level 'town'\. Levels: region, state, county"):

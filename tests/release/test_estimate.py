@@ -71,7 +71,7 @@ def test_a_level_outside_zero_to_one_is_refused(level):
 def test_an_interval_says_in_words_what_it_is():
     import trueup as tu
 
-    counts = tu.Measurement(tu.UnitCounts(3), [1004, -12, 7], epsilon="0.1")
+    counts = tu.Measurement(tu.CellCounts(3), [1004, -12, 7], epsilon="0.1")
     alone = tu.infer(counts).range(0, 2)
     low, high = alone.interval(0.9)
     assert alone.describe(0.9) == (

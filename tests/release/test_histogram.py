@@ -23,7 +23,7 @@ def measured(question, noisy, epsilon=1):
 
 def release_of(counts, axis=None):
     """A release of exactly these counts."""
-    question = tu.UnitCounts(len(counts) if axis is None else axis)
+    question = tu.CellCounts(len(counts) if axis is None else axis)
     return measured(question, np.asarray(counts))
 
 

@@ -12,13 +12,13 @@ from trueup.paper.noise import measure_for_experiment
 
 NAME = '<script>alert("x")</script>'
 QUESTIONS = [
-    tu.UnitCounts(tu.Axis.categories(NAME, [NAME, "b", "&"])),
+    tu.CellCounts(tu.Axis.categories(NAME, [NAME, "b", "&"])),
     tu.TreeCounts(tu.Axis.integers(NAME, 0, 999)),
     tu.TreeCounts(tu.Axis.ipv4("host", "0.0.0.0/0", 4), 2),
     tu.TreeCounts(tu.Axis.dates("day", "2012", "2012")),
     tu.SortedCounts(200, by=NAME),
     tu.SortedCounts(1),
-    tu.CountQueries(5, {NAME: [0, 1], "b": [1, 2]}),
+    tu.NamedCounts(5, {NAME: [0, 1], "b": [1, 2]}),
 ]
 each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: type(q).__name__)
 
@@ -61,7 +61,7 @@ def test_the_picture_says_what_was_paid_and_whom_it_protects(question):
 
 def test_negative_and_empty_counts_can_be_drawn():
     for counts in ([-5, -3], [0, 0], [-(2**40), 2**40]):
-        m = tu.Measurement(tu.UnitCounts(2), counts, 1)
+        m = tu.Measurement(tu.CellCounts(2), counts, 1)
         page = ET.fromstring(tu.infer(m)._repr_html_())
         drawn = [part.attrib for part in page.iter() if part.tag.endswith("rect")]
         assert drawn

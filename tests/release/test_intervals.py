@@ -12,7 +12,7 @@ from trueup.paper.noise import measure_for_experiment
 from trueup.release.intervals import reaches, share_band
 
 QUESTIONS = {
-    "cells alone": tu.UnitCounts(64),
+    "cells alone": tu.CellCounts(64),
     "the paper's tree": tu.TreeCounts(64, branching=2),
     "best tree, ragged": tu.TreeCounts(77),
     "hats": tu.HatCounts(64),
@@ -57,7 +57,7 @@ def test_many_intervals_at_once_are_those_of_one_by_one(name: str) -> None:
 
 
 def test_no_noise_reaches_nowhere() -> None:
-    release = release_of(tu.UnitCounts(4))
+    release = release_of(tu.CellCounts(4))
     nothing = np.zeros(3, np.int64)
     assert reaches(release.errors, nothing, nothing, 0.95).tolist() == [0, 0, 0]
 

@@ -7,7 +7,7 @@ import pytest
 
 import trueup as tu
 
-QUESTION = tu.CountQueries(3, {"all": slice(None), "a": [0], "b": [1], "c": [2]})
+QUESTION = tu.NamedCounts(3, {"all": slice(None), "a": [0], "b": [1], "c": [2]})
 
 
 def release():

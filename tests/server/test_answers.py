@@ -103,7 +103,7 @@ class OneRelease:
         return self.asked
 
 
-@pytest.mark.parametrize("kind", [tu.TreeCounts, tu.HatCounts, tu.UnitCounts])
+@pytest.mark.parametrize("kind", [tu.TreeCounts, tu.HatCounts, tu.CellCounts])
 def test_ranges_asked_for_together_are_those_asked_for_alone(kind: Any) -> None:
     counts = np.random.default_rng(1).poisson(5, 300)
     release = tu.infer(tu.measure(counts, kind(tu.Axis.integers("x", 0, 299)), epsilon="1/10"))

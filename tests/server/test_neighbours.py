@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from trueup._kernels.bits import lent
+from trueup._kernels.noise.bits import lent
 from trueup.server import measuring
 
 ANSWERS = {"count", "counts", "low", "high", "value", "raw", "noisy", "share", "unbiased"}

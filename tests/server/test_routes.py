@@ -291,10 +291,10 @@ AGE, KIND = tu.Axis.integers("age", 0, 9), tu.Axis.categories("borough", ["Queen
     ("question", "kind", "column", "cells"),
     [
         (tu.YoungCounts(3, by="borough"), "sorted", "borough", 3),
-        (tu.Grid(AGE, KIND), "grid", "age × borough", 20),
-        (tu.Grid(AGE, KIND, marginals=["age", "borough"]), "grid", "age × borough", 20),
-        (tu.CountQueries(AGE, {"all": slice(None), "last": [9]}), "queries", "age", 10),
-        (tu.HaarCounts(AGE), "histogram", "age", 10),
+        (tu.GridCounts(AGE, KIND), "grid", "age × borough", 20),
+        (tu.GridCounts(AGE, KIND, marginals=["age", "borough"]), "grid", "age × borough", 20),
+        (tu.NamedCounts(AGE, {"all": slice(None), "last": [9]}), "queries", "age", 10),
+        (tu.WaveletCounts(AGE), "histogram", "age", 10),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -1,7 +1,7 @@
 """Ask: sequences of counting queries whose true answers obey known constraints.
 
-The paper's L (`UnitCounts`), H (`TreeCounts`), S (`SortedCounts`) and any named set of linear
-counts (`CountQueries`); `HatCounts`, which answer ranges better than any tree; `YoungCounts`, S
+The paper's L (`CellCounts`), H (`TreeCounts`), S (`SortedCounts`) and any named set of linear
+counts (`NamedCounts`); `HatCounts`, which answer ranges better than any tree; `YoungCounts`, S
 asked adaptively. A question is frozen and knows nothing of noise or of inference.
 """
 
@@ -9,53 +9,53 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueup.ask.grid import Grid
-from trueup.ask.haar import HaarCounts
+from trueup.ask.boxes import BoxCounts
+from trueup.ask.cells import CellCounts
+from trueup.ask.grid import GridCounts
 from trueup.ask.hats import HatCounts
-from trueup.ask.lattice import LatticeCounts
-from trueup.ask.queries import CountQueries
+from trueup.ask.named import NamedCounts
 from trueup.ask.question import (
     Constraints,
     Neighbours,
     Question,
+    cell_counts,
     check_neighbours,
     check_question,
     check_records,
     heaviest,
-    unit_counts,
 )
 from trueup.ask.sorted import SortedCounts
-from trueup.ask.strategy import StrategyCounts
 from trueup.ask.tree import TreeCounts
-from trueup.ask.unit import UnitCounts
+from trueup.ask.wavelet import WaveletCounts
+from trueup.ask.weighted import WeightedCounts
 from trueup.ask.young import YoungCounts
 from trueup.axis import Axis
 from trueup.errors import FileError
 
-Histogram = UnitCounts | TreeCounts | HaarCounts | HatCounts | StrategyCounts
+Histogram = CellCounts | TreeCounts | WaveletCounts | HatCounts | WeightedCounts
 """The questions whose release is a histogram: a count for every cell, and so for every range."""
 
 __all__ = [
+    "BoxCounts",
+    "CellCounts",
     "Constraints",
-    "CountQueries",
-    "Grid",
-    "HaarCounts",
+    "GridCounts",
     "HatCounts",
     "Histogram",
-    "LatticeCounts",
+    "NamedCounts",
     "Neighbours",
     "Question",
     "SortedCounts",
-    "StrategyCounts",
     "TreeCounts",
-    "UnitCounts",
+    "WaveletCounts",
+    "WeightedCounts",
     "YoungCounts",
+    "cell_counts",
     "check_neighbours",
     "check_question",
     "check_records",
     "heaviest",
     "question_from_json",
-    "unit_counts",
 ]
 
 
@@ -66,14 +66,14 @@ def question_from_json(spec: dict[str, Any]) -> Question:
     try:
         match spec.get("kind"):
             case "unit":
-                return UnitCounts(Axis.from_json(spec["axis"]))
+                return CellCounts(Axis.from_json(spec["axis"]))
             case "tree":
                 axis = Axis.from_json(spec["axis"])
                 if "levels" in spec:
                     return TreeCounts(axis, levels=spec["levels"], shares=spec["shares"])
                 return TreeCounts(axis, radices=spec["radices"], shares=spec["shares"])
             case "haar":
-                return HaarCounts(Axis.from_json(spec["axis"]), spec["shares"])
+                return WaveletCounts(Axis.from_json(spec["axis"]), spec["shares"])
             case "hats":
                 axis = Axis.from_json(spec["axis"])
                 return HatCounts(axis, spec["strides"], spec["shares"], spec["ends"])
@@ -82,14 +82,14 @@ def question_from_json(spec: dict[str, Any]) -> Question:
             case "young":
                 return YoungCounts.from_json(spec)
             case "strategy":
-                return StrategyCounts.from_json(spec)
+                return WeightedCounts.from_json(spec)
             case "grid":
                 factors = [question_from_json(factor) for factor in spec["factors"]]
-                return Grid(*factors)  # type: ignore[arg-type]
+                return GridCounts(*factors)  # type: ignore[arg-type]
             case "lattice":
-                return LatticeCounts.from_json(spec)
+                return BoxCounts.from_json(spec)
             case "queries":
-                return CountQueries.from_json(spec)
+                return NamedCounts.from_json(spec)
     except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as wrong:
         raise FileError(f"The question cannot be read: {wrong!r}.") from None
     raise FileError(f"Question kind {spec.get('kind')!r} is not known to this version.")

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.shape import Shape
+from trueup.ask.cells import CellCounts
 from trueup.ask.hats import HatCounts
 from trueup.ask.question import (
     Block,
@@ -21,13 +22,12 @@ from trueup.ask.question import (
     Ints,
     Neighbours,
     as_axis,
+    cell_counts,
     check_neighbours,
     even_radices,
     heaviest,
-    unit_counts,
 )
 from trueup.ask.tree import TreeCounts
-from trueup.ask.unit import UnitCounts
 from trueup.axis import Axis
 from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.errors import InputError
@@ -35,7 +35,7 @@ from trueup.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Factor = UnitCounts | TreeCounts | HatCounts
+Factor = CellCounts | TreeCounts | HatCounts
 
 MOST_CELLS = 1 << 28
 _MOST = 1 << 62
@@ -43,7 +43,7 @@ _HEAVIEST = 1 << 40
 
 
 @dataclass(frozen=True, init=False)
-class Grid:
+class GridCounts:
     """The product of a question over each axis: every answer of one with every of the others.
 
     An axis alone stands for the question that suits its size: hats for ranges where there are
@@ -52,10 +52,10 @@ class Grid:
     with one dimension an axis; answers come block by block, the last axis running fastest.
 
     With `marginals`, lists of names of axes, only those margins of the table are asked, each with
-    the same part of ε, and not its cells: `LatticeCounts.marginals`.
+    the same part of ε, and not its cells: `BoxCounts.marginals`.
 
     >>> age, month = Axis.integers("age", 0, 99), Axis.dates("month", "2013-01", "2013-12", "month")
-    >>> grid = Grid(age, month)
+    >>> grid = GridCounts(age, month)
     >>> grid.sizes, [type(factor).__name__ for factor in grid.factors], grid.price()
     ((100, 12), ['HatCounts', 'HatCounts'], Fraction(1, 1))
     """
@@ -68,14 +68,14 @@ class Grid:
         # Margins alone are no product: another question, for which this is the name to ask by.
         if marginals is None:
             return super().__new__(cls)
-        from trueup.ask.lattice import LatticeCounts
+        from trueup.ask.boxes import BoxCounts
 
         for axis in axes:
             if not isinstance(axis, (Axis, int, np.integer)):
                 raise InputError(
                     f"Marginals count the cells of axes; give the axes alone, not {axis!r}."
                 )
-        return LatticeCounts.marginals(*axes, marginals=marginals)  # type: ignore[arg-type]
+        return BoxCounts.marginals(*axes, marginals=marginals)  # type: ignore[arg-type]
 
     def __init__(
         self, *axes: Axis | int | Factor, marginals: Iterable[Iterable[str]] | None = None
@@ -285,7 +285,7 @@ def _cells_of(factor: Factor) -> csr_array[Any]:
 
 
 def _factor(axis: Axis | int | Factor, number: int) -> Factor:
-    if isinstance(axis, (UnitCounts, TreeCounts, HatCounts)):
+    if isinstance(axis, (CellCounts, TreeCounts, HatCounts)):
         if axis.answer_axis.size != axis.size:
             raise InputError(
                 f"In a grid the finest level of '{axis.axis.name}' must be its cells. Use "
@@ -294,7 +294,7 @@ def _factor(axis: Axis | int | Factor, number: int) -> Factor:
         return axis
     axis = grid_axis(axis, number)
     if isinstance(axis.cells, CategoryCells):
-        return UnitCounts(axis)
+        return CellCounts(axis)
     if isinstance(axis.cells, HierarchyCells):
         return TreeCounts(axis)
     return HatCounts(axis)
@@ -312,7 +312,7 @@ def grid_counts(counts: npt.ArrayLike, sizes: tuple[int, ...]) -> Ints:
     array = np.asarray(counts)
     if array.ndim != 1 and array.shape != sizes:
         raise InputError(f"The grid has {sizes} cells, but {array.shape} were given.")
-    return unit_counts(array.ravel(), math.prod(sizes)).reshape(sizes)
+    return cell_counts(array.ravel(), math.prod(sizes)).reshape(sizes)
 
 
 def check_grid(axes: list[Axis], answers: int) -> None:

@@ -20,10 +20,10 @@ from trueup.ask.question import (
     Ints,
     Neighbours,
     as_axis,
+    cell_counts,
     check_neighbours,
     even_radices,
     listed,
-    unit_counts,
 )
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
@@ -185,7 +185,7 @@ class HatCounts:
         return self._weighed(neighbours, weights)
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
-        counts = unit_counts(counts, self.size)
+        counts = cell_counts(counts, self.size)
         parts = [counts]
         # Falling and rising: what each stretch puts into the hats at its left and right end. On
         # the next level they are sums of these: the lines are straight.

@@ -42,7 +42,7 @@ class Question(Protocol):
 
     @property
     def size(self) -> int:
-        """How many unit counts it is asked of."""
+        """How many cell counts it is asked of."""
 
     @property
     def length(self) -> int:
@@ -62,10 +62,10 @@ class Question(Protocol):
         """As `sensitivity`, each answer's move counted with its block's weight."""
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
-        """The true answers, from the unit counts."""
+        """The true answers, from the cell counts."""
 
     def matrix(self) -> csr_array[Any]:
-        """The question as a matrix: answers = matrix @ unit counts (sorted first, for S)."""
+        """The question as a matrix: answers = matrix @ cell counts (sorted first, for S)."""
 
     def constraints(self) -> Constraints:
         """What the true answers obey."""
@@ -114,7 +114,7 @@ def even_radices(size: int, branching: int) -> tuple[int, ...]:
     return (branching,) * height
 
 
-def unit_counts(counts: npt.ArrayLike, size: int, at_most: bool = False, threads: int = 1) -> Ints:
+def cell_counts(counts: npt.ArrayLike, size: int, at_most: bool = False, threads: int = 1) -> Ints:
     """The counts as int64, refused unless whole, non-negative, of the right length and sum."""
     try:
         array = np.asarray(counts)

@@ -14,8 +14,8 @@ from trueup.ask.question import (
     Constraints,
     Ints,
     Neighbours,
+    cell_counts,
     check_neighbours,
-    unit_counts,
 )
 from trueup.axis.labels import text
 from trueup.errors import InputError
@@ -75,7 +75,7 @@ class SortedCounts:
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         """The counts sorted; groups that do not appear have count 0."""
-        counts = unit_counts(counts, self.groups, at_most=True)
+        counts = cell_counts(counts, self.groups, at_most=True)
         padded = np.zeros(self.groups, np.int64)
         padded[self.groups - len(counts) :] = counts
         padded.sort()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.radices import best_for_ranges
+from trueup._kernels.error.radices import best_for_ranges
 from trueup._kernels.shape import Shape
 from trueup.ask.question import (
     Block,
@@ -19,10 +19,10 @@ from trueup.ask.question import (
     Ints,
     Neighbours,
     as_axis,
+    cell_counts,
     check_neighbours,
     even_radices,
     listed,
-    unit_counts,
 )
 from trueup.axis import Axis
 from trueup.axis.labels import HierarchyCells
@@ -143,8 +143,8 @@ class TreeCounts:
         return self._weighed(neighbours, self.shares)
 
     def cells_of(self, counts: npt.ArrayLike) -> Ints:
-        """The unit counts added up to the cells of `answer_axis`."""
-        counts = unit_counts(counts, self.size)
+        """The cell counts added up to the cells of `answer_axis`."""
+        counts = cell_counts(counts, self.size)
         if self.answer_axis.size == self.size:
             return counts
         return np.add.reduceat(counts, self.axis.levels()[self.levels[-1]])

@@ -21,7 +21,7 @@ from trueup.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from trueup._kernels.transcript import Transcript
+    from trueup._kernels.sorted.transcript import Transcript
 
 _MOST_STRIPS = 1 << 24
 
@@ -124,7 +124,7 @@ class YoungCounts:
 
         `draw(size)` gives fresh noise of the scale. Nothing else of the counts comes back.
         """
-        from trueup._kernels.young import walk
+        from trueup._kernels.sorted.young import walk
 
         rising = self.plain.answers(counts)
         found = walk(rising, float(scale), draw)
@@ -166,7 +166,7 @@ class YoungCounts:
 
     def transcript(self, noisy: npt.NDArray[Any]) -> Transcript:
         """The sets that were asked for, with their noisy answers, for a kernel."""
-        from trueup._kernels.transcript import Stretch, Transcript
+        from trueup._kernels.sorted.transcript import Stretch, Transcript
 
         if not self.asked:
             raise InputError("This question was not put to any data yet: measure it first.")

@@ -21,13 +21,13 @@ def noise_fit(
     scale value by value, in 1,024 and in 64 groups of equal chance, at the one worst value,
     and digit by digit. The least of those p-values is given, times how many there are.
 
-    >>> from trueup._kernels import laplace
+    >>> from trueup._kernels.noise import laplace
     >>> noise_fit(lambda size: laplace.draw(size, 3), 3, draws=100_000) > 1e-9
     True
     >>> noise_fit(lambda size: laplace.draw(size, "2.9"), 3, draws=100_000) < 1e-9
     True
     """
-    from trueup._kernels.tally import Tally
+    from trueup._kernels.noise.tally import Tally
 
     tally = Tally(positive(scale, "scale"))
     left = draws

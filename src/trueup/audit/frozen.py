@@ -55,8 +55,8 @@ def replay(
     trueup's own noise is drawn once and played twice. For another source, `frozen()` gives a
     context in which that source repeats itself.
 
-    >>> from trueup import UnitCounts, measure
-    >>> print(replay(lambda counts: measure(counts, UnitCounts(2), epsilon=2), [5, 1], [6, 1]))
+    >>> from trueup import CellCounts, measure
+    >>> print(replay(lambda counts: measure(counts, CellCounts(2), epsilon=2), [5, 1], [6, 1]))
     answers moved by 2, allowed 2
     """
     tape = _Tape()
@@ -94,7 +94,7 @@ class _Tape:
     """The thread's random bits, recorded the first time and played back after a rewind."""
 
     def __init__(self) -> None:
-        from trueup._kernels.bits import Keystream
+        from trueup._kernels.noise.bits import Keystream
 
         self._source = Keystream()
         self._runs: list[bytes] = []
@@ -149,7 +149,7 @@ def _run(
     tape: _Tape,
     frozen: Callable[[], contextlib.AbstractContextManager[object]] | None,
 ) -> _Run:
-    from trueup._kernels.bits import lent
+    from trueup._kernels.noise.bits import lent
 
     records, text = _Records(), io.StringIO()
     root = logging.getLogger()

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import typer
 
 from trueup.ask import (
-    Grid,
-    LatticeCounts,
+    BoxCounts,
+    GridCounts,
     Neighbours,
     Question,
     SortedCounts,
@@ -49,7 +49,7 @@ def expected_errors(
     if isinstance(question, (SortedCounts, YoungCounts)):
         alone = NoiseLaw(np.ones(1), np.array([float(scales[0])]), np.ones(1), "discrete")
         return [("a count before inference", alone.half_width(0.95))]
-    if isinstance(question, (Grid, LatticeCounts)):
+    if isinstance(question, (GridCounts, BoxCounts)):
         return _expected_boxes(question, scales)
     errors = release_errors(question, scales, "discrete")
     n: int = question.answer_axis.size  # type: ignore[attr-defined]
@@ -69,7 +69,7 @@ def expected_errors(
 
 
 def _expected_boxes(
-    question: Grid | LatticeCounts, scales: Sequence[Fraction]
+    question: GridCounts | BoxCounts, scales: Sequence[Fraction]
 ) -> list[tuple[str, float]]:
     """The same for a grid: a cell, half of each axis, all of it."""
     from trueup.infer import grid_errors_of

@@ -31,7 +31,7 @@ def audit_command(
 
     def one_count(count: Any, times: int) -> Any:
         return tu.measure(
-            np.full(times, count), tu.UnitCounts(tu.Axis.integers("run", 1, times)), epsilon
+            np.full(times, count), tu.CellCounts(tu.Axis.integers("run", 1, times)), epsilon
         ).noisy
 
     def a_tree(counts: Any, times: int) -> Any:

@@ -44,7 +44,7 @@ def plan_command(
         "ranges": "all ranges",
         "prefixes": "prefixes",
         "lengths": "log-uniform lengths",
-        "cells": "unit counts",
+        "cells": "cell counts",
     }
     if workload not in known:
         raise InputError(f"--workload must be one of {', '.join(known)}, got {workload!r}.")

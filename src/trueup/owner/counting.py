@@ -1,4 +1,4 @@
-"""Counting: the unit counts of an axis, inside the engine; only counts leave it.
+"""Counting: the cell counts of an axis, inside the engine; only counts leave it.
 
 Each kind of axis gives one expression, the same for every engine, that keeps the rows on the axis
 and names their cells. Ends are compared first, so no value is cast that might not fit.
@@ -46,7 +46,7 @@ class Counting:
 
 
 def fold(plans: Sequence[Counting], keys: Sequence[Any], rows: Ints) -> Ints:
-    """The unit counts, from the names and sizes of the groups; the last axis runs fastest."""
+    """The cell counts, from the names and sizes of the groups; the last axis runs fastest."""
     cells = np.zeros(len(rows), np.int64)
     for plan, names in zip(plans, keys, strict=True):
         cells = cells * plan.size + np.asarray(plan.place(names), np.int64)

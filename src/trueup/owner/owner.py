@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from trueup.ask import (
-    Grid,
-    LatticeCounts,
+    BoxCounts,
+    CellCounts,
+    GridCounts,
     Neighbours,
     Question,
     SortedCounts,
-    UnitCounts,
     YoungCounts,
     check_neighbours,
     heaviest,
@@ -49,10 +49,10 @@ class Owner:
 
     >>> import pyarrow as pa
     >>> from tempfile import mkdtemp
-    >>> from trueup.ask import UnitCounts
+    >>> from trueup.ask import CellCounts
     >>> trips = pa.table({"hour": [0, 0, 23, 99, None]})
     >>> owner = Owner(trips, Ledger(mkdtemp() + "/trips.ledger", limit=1))
-    >>> m = owner.measure(UnitCounts(Axis.integers("hour", 0, 23)), epsilon="1/10")
+    >>> m = owner.measure(CellCounts(Axis.integers("hour", 0, 23)), epsilon="1/10")
     >>> len(m.noisy), owner.ledger.remaining
     (24, Fraction(9, 10))
     """
@@ -131,7 +131,7 @@ class Owner:
         """
         if (group is None) != (self.graph is not None):
             raise InputError("count_groups counts a column's values, or with None a graph's nodes.")
-        question = UnitCounts(Axis.categories(group or "node", ["groups"]))
+        question = CellCounts(Axis.categories(group or "node", ["groups"]))
         return self._spend(question, {"groups": group}, epsilon, key, where, neighbours, by)
 
     def _spend(
@@ -216,7 +216,7 @@ class Owner:
                 self._check_ends(question)
         elif self.graph is not None:
             raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
-        elif isinstance(axis, Axis) or isinstance(question, (Grid, LatticeCounts)):
+        elif isinstance(axis, Axis) or isinstance(question, (GridCounts, BoxCounts)):
             over = (axis,) if isinstance(axis, Axis) else question.axes  # type: ignore[attr-defined]
             for number, each in enumerate(over):
                 name = f"value{number or ''}"
@@ -327,7 +327,7 @@ def _largest(table: Any, most: int) -> Ints:
 
 def _check_noise(question: Question, cost: Any, neighbours: Neighbours, rows: int) -> None:
     """Refuses, before the charge, noise that cannot be drawn and weights that leave no room."""
-    from trueup._kernels.laplace_tables import checked_scale
+    from trueup._kernels.noise.laplace_tables import checked_scale
 
     if heaviest(question) > _HEAVIEST:
         raise InputError(

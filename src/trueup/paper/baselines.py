@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.shape import Shape
-from trueup.ask import SortedCounts, TreeCounts, UnitCounts
+from trueup.ask import CellCounts, SortedCounts, TreeCounts
 from trueup.errors import InputError
 from trueup.infer import node_values
 from trueup.measurement import Measurement
@@ -17,9 +17,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def noisy_cells(measurement: Measurement, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Any:
-    """L̃: each range [start, stop) of cells as the sum of its noisy unit counts."""
-    if not isinstance(measurement.question, UnitCounts):
-        raise InputError("L̃ needs measured UnitCounts.")
+    """L̃: each range [start, stop) of cells as the sum of its noisy cell counts."""
+    if not isinstance(measurement.question, CellCounts):
+        raise InputError("L̃ needs measured CellCounts.")
     prefix = np.concatenate([[0], np.cumsum(measurement.noisy)])
     return prefix[np.asarray(stops)] - prefix[np.asarray(starts)]
 
@@ -50,7 +50,7 @@ def zeroed_nodes(measurement: Measurement) -> Floats:
     It breaks consistency: children no longer sum to their parents. Answer ranges by the fewest
     nodes.
     """
-    from trueup._kernels.tree import fit
+    from trueup._kernels.tree.tree import fit
 
     question = _tree(measurement)
     noisy, weights = node_values(measurement)

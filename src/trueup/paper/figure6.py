@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import HaarCounts, HatCounts, Question, TreeCounts, UnitCounts
+from trueup.ask import CellCounts, HatCounts, Question, TreeCounts, WaveletCounts
 from trueup.axis import Axis
 from trueup.infer import infer
 from trueup.measurement import Measurement
@@ -27,10 +27,10 @@ TITLE = "Figure 6: universal histograms, average squared error by range size"
 
 # What is asked, by name. Every estimator of one question reads the same noise.
 QUESTIONS: dict[str, Callable[[int], Question]] = {
-    "unit counts": lambda n: UnitCounts(Axis.integers("cell", 0, n - 1)),
+    "cell counts": lambda n: CellCounts(Axis.integers("cell", 0, n - 1)),
     "binary tree": lambda n: TreeCounts(n, branching=2),
     "best tree": lambda n: TreeCounts(n),
-    "wavelet": lambda n: HaarCounts(n),
+    "wavelet": lambda n: WaveletCounts(n),
     "hats": lambda n: HatCounts(n),
 }
 
@@ -73,7 +73,7 @@ class Estimator:
 # The first four are the paper's: its H̄ is the fourth, least squares with empty subtrees zeroed.
 # The claims are about the first five.
 ESTIMATORS: tuple[Estimator, ...] = (
-    Estimator("L̃", "unit counts", noisy_cells, GRAY, "circle"),
+    Estimator("L̃", "cell counts", noisy_cells, GRAY, "circle"),
     Estimator("H̃", "binary tree", by_fewest_nodes(noisy_nodes), GRAY, "diamond"),
     Estimator("H̄", "binary tree", released, BLACK, "square"),
     Estimator("H̄ zeroed", "binary tree", by_fewest_nodes(zeroed_nodes), BLACK, "triangle", "4 2"),
@@ -82,7 +82,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
     Estimator("best tree", "best tree", released, BLUE),
     Estimator("hats", "hats", released, BLUE, "", "2 2"),
     Estimator("best tree ≥ 0", "best tree", nonnegative, GREEN),
-    Estimator("L̃ ≥ 0", "unit counts", nonnegative, PINK),
+    Estimator("L̃ ≥ 0", "cell counts", nonnegative, PINK),
 )
 
 
@@ -220,23 +220,23 @@ def _claims(found: Found) -> tuple[Claim, ...]:
         Claim(
             "H̄ (zeroed) can be below L̃ on small ranges too, where the data are sparse.",
             _from_sizes(found, zeroed),
-            2 in _below_unit_counts(found, zeroed).values(),
+            2 in _below_cell_counts(found, zeroed).values(),
         ),
         Claim(
             "(Ours.) It is, once non-negativity is part of the inference: H̄ ≥ 0.",
             _from_sizes(found, shown),
-            2 in _below_unit_counts(found, shown).values(),
+            2 in _below_cell_counts(found, shown).values(),
         ),
     )
 
 
-def _below_unit_counts(found: Found, which: int) -> dict[tuple[Dataset, Fraction], int]:
+def _below_cell_counts(found: Found, which: int) -> dict[tuple[Dataset, Fraction], int]:
     """For each dataset and ε the size from which on an estimator is below L̃."""
     return {key: _first(key[0], values[which] < values[0]) for key, values in found.items()}
 
 
 def _from_sizes(found: Found, which: int) -> str:
-    sizes = _below_unit_counts(found, which)
+    sizes = _below_cell_counts(found, which)
     parts = []
     for data in dict.fromkeys(data for data, _ in found):
         each = [f"{sizes[data, e]:,}" if sizes[data, e] else "never" for e in EPSILONS]

@@ -12,7 +12,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import HaarCounts, Neighbours, TreeCounts, UnitCounts, check_neighbours
+from trueup.ask import CellCounts, Neighbours, TreeCounts, WaveletCounts, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
 from trueup.axis.labels import HierarchyCells
@@ -176,7 +176,7 @@ def plan(
     >>> plan(1024, epsilon=1, nonnegative=True).best.radices
     (9, 10, 12)
     >>> [type(each).__name__ for each in plan([1024, 12], epsilon=1).best.factors]
-    ['HatCounts', 'UnitCounts']
+    ['HatCounts', 'CellCounts']
     """
     epsilon = positive(epsilon)
     check_neighbours(neighbours)
@@ -211,12 +211,12 @@ def _questions(
     axis: Axis, workload: Workload, nonnegative: bool
 ) -> list[tuple[str, Planned, bool]]:
     """Each strategy's name, its question, and whether answers are inferred; simplest first."""
-    found: list[tuple[str, Planned, bool]] = [("cells alone (L̃)", UnitCounts(axis), True)]
+    found: list[tuple[str, Planned, bool]] = [("cells alone (L̃)", CellCounts(axis), True)]
     if axis.size > 1:
         paper = TreeCounts(axis, branching=2)
         found.append(("the paper's tree, fewest nodes (H̃)", paper, False))
         found.append(("the paper's tree, inferred (H̄)", paper, True))
-        found.append(("Haar wavelet", HaarCounts(axis), True))
+        found.append(("Haar wavelet", WaveletCounts(axis), True))
         equal = best_branching(axis, workload)
         found.append((f"{equal.radices[0]}-ary, root not asked", equal, True))
         if isinstance(axis.cells, HierarchyCells) or workload.by_level:

@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import LatticeCounts
-from trueup.ask.lattice import equal_parts
+from trueup.ask import BoxCounts
+from trueup.ask.boxes import equal_parts
 from trueup.axis import Axis
 from trueup.lattice_errors import LatticeErrors
 from trueup.plan.workload import Workload
@@ -52,7 +52,7 @@ def _over_ranges(size: int, widths: Sequence[int]) -> Floats:
     return np.maximum(np.diff(np.array(found) / pairs, prepend=0.0), 0.0)
 
 
-def best_boxes(axes: Sequence[Axis], workloads: Sequence[Workload]) -> LatticeCounts | None:
+def best_boxes(axes: Sequence[Axis], workloads: Sequence[Workload]) -> BoxCounts | None:
     """The lattice of least mean error over boxes that a search finds; None if no axis can be cut.
 
     Every axis is cut into equal parts, of about the same number on every level; all products of
@@ -72,7 +72,7 @@ def best_boxes(axes: Sequence[Axis], workloads: Sequence[Workload]) -> LatticeCo
     if not found:
         return None
     _, radices, shares = min(found, key=lambda each: each[0])
-    return LatticeCounts(*axes, radices=radices, shares=shares)
+    return BoxCounts(*axes, radices=radices, shares=shares)
 
 
 def _best_shares(

@@ -9,10 +9,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels import haar, irregular_error, length_error, tree_error, worst_range
-from trueup._kernels.fewest_nodes import FewestNodes
-from trueup._kernels.tree_variance import TreeVariance
-from trueup.ask import HaarCounts, HatCounts, Neighbours, TreeCounts, UnitCounts
+from trueup._kernels.error import irregular_error, length_error, tree_error, worst_range
+from trueup._kernels.error.fewest_nodes import FewestNodes
+from trueup._kernels.error.tree_variance import TreeVariance
+from trueup._kernels.tree import haar
+from trueup.ask import CellCounts, HatCounts, Neighbours, TreeCounts, WaveletCounts
 from trueup.errors import InputError
 from trueup.linear_errors import HatErrors
 from trueup.plan.hats import HatFigures
@@ -20,7 +21,7 @@ from trueup.plan.workload import Figures
 from trueup.uncertainty import log_noise_variance
 
 Floats = npt.NDArray[np.float64]
-Planned = UnitCounts | TreeCounts | HaarCounts | HatCounts
+Planned = CellCounts | TreeCounts | WaveletCounts | HatCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +82,11 @@ def figures_of(
         size, strides, ends = question.size, question.strides, question.ends
         return HatFigures(HatErrors(size, strides, ends, lengths, scales, law))
     logs = [log_noise_variance(unit / weight, law) for _, weight in question.blocks]
-    if isinstance(question, UnitCounts):
+    if isinstance(question, CellCounts):
         return TreeFigures(TreeVariance(question.shape, (0.0, 1.0)), math.exp(logs[0]))
     finest = logs[-1]
     weights = [math.exp(min(max(finest - log, -345), 345)) for log in logs]
-    if isinstance(question, HaarCounts):
+    if isinstance(question, WaveletCounts):
         tree = TreeVariance(question.shape, haar.tree_weights(question.size, weights))
         return TreeFigures(tree, math.exp(finest))
     each = dict(zip(question.asked, weights, strict=True))

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trueup.ask import HatCounts, Neighbours, TreeCounts, UnitCounts, check_neighbours
+from trueup.ask import CellCounts, HatCounts, Neighbours, TreeCounts, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
@@ -112,7 +112,7 @@ class _Goal:
         starts, stops, _ = chosen.sample(axis, _SAMPLED)
         candidates = []
         hats = best_hats(axis, chosen)
-        for question in (UnitCounts(axis), best_question(axis, chosen), hats):
+        for question in (CellCounts(axis), best_question(axis, chosen), hats):
             if question is None:
                 continue
             figures = figures_of(question, Fraction(1), law="continuous")
@@ -138,7 +138,7 @@ class _Goal:
 class _Candidate:
     """A question, a range whose error is near the goal, and how many times it is the goal."""
 
-    question: UnitCounts | TreeCounts | HatCounts
+    question: CellCounts | TreeCounts | HatCounts
     start: int
     stop: int
     times: float

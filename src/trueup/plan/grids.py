@@ -17,9 +17,9 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Grid, HatCounts, LatticeCounts, Neighbours, TreeCounts, UnitCounts
+from trueup.ask import BoxCounts, CellCounts, GridCounts, HatCounts, Neighbours, TreeCounts
+from trueup.ask.boxes import equal_parts
 from trueup.ask.grid import Factor, check_grid, grid_axis
-from trueup.ask.lattice import equal_parts
 from trueup.axis import Axis
 from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.errors import InputError
@@ -46,7 +46,7 @@ class GridStrategy:
     """A question over several axes and the expected squared error of its boxes."""
 
     name: str
-    question: Grid | LatticeCounts
+    question: GridCounts | BoxCounts
     mean: float
     continuous: float
 
@@ -66,7 +66,7 @@ class GridPlan:
     nonnegative: bool = False
 
     @property
-    def best(self) -> Grid | LatticeCounts:
+    def best(self) -> GridCounts | BoxCounts:
         """The question to ask: of the least mean error, or best for non-negative counts."""
         return self.best_strategy.question
 
@@ -116,7 +116,7 @@ def plan_grid(
     found = []
     for name, question in _questions(over, workloads, nonnegative):
         price = question.price(neighbours) * rows_per_unit / epsilon
-        if isinstance(question, LatticeCounts):
+        if isinstance(question, BoxCounts):
             shares = tuple(1 / share for share in question.shares)
             line = LatticeErrors(question.widths, question.levels, shares, "continuous")
             one = line.mean_variance(mean_energies(line, over, workloads))
@@ -147,16 +147,16 @@ def _workloads(workload: object, axes: tuple[Axis, ...]) -> tuple[Workload, ...]
 
 def _questions(
     axes: tuple[Axis, ...], workloads: tuple[Workload, ...], nonnegative: bool
-) -> list[tuple[str, Grid | LatticeCounts]]:
+) -> list[tuple[str, GridCounts | BoxCounts]]:
     """Each strategy's name and question, simplest first; those that fit into memory."""
-    flat: list[Factor] = [UnitCounts(axis) for axis in axes]
+    flat: list[Factor] = [CellCounts(axis) for axis in axes]
     binary: list[Factor] = [TreeCounts(axis, branching=2) for axis in axes]
     trees: list[Factor] = []
     hats: list[Factor] = []
     for axis, workload in zip(axes, workloads, strict=True):
         trees.append(TreeCounts(axis) if _own_levels(axis) else best_question(axis, workload))
         wide = best_hats(axis, workload)
-        hats.append(wide if wide is not None else UnitCounts(axis))
+        hats.append(wide if wide is not None else CellCounts(axis))
     best: list[Factor] = []
     for number, workload in enumerate(workloads):
         several = [flat[number], trees[number], hats[number]]
@@ -170,10 +170,10 @@ def _questions(
         products["hats"] = hats
     if not any(best == factors for factors in products.values()):
         products["each axis's best"] = best
-    found: list[tuple[str, Grid | LatticeCounts]] = []
+    found: list[tuple[str, GridCounts | BoxCounts]] = []
     for name, factors in products.items():
         try:
-            found.append((name, Grid(*factors)))
+            found.append((name, GridCounts(*factors)))
         except InputError:  # too large with all these answers: the cells alone fit
             continue
     quadtree = _quadtree(axes)
@@ -195,29 +195,29 @@ def _own_levels(axis: Axis) -> bool:
     return isinstance(axis.cells, HierarchyCells)
 
 
-def _quadtree(axes: tuple[Axis, ...]) -> LatticeCounts | None:
+def _quadtree(axes: tuple[Axis, ...]) -> BoxCounts | None:
     """Boxes in boxes, sixteen or so in each, where every axis can be cut into equal parts."""
     branching = max(2, round(_WIDE ** (1 / len(axes))))
     if any(_labels(axis) or equal_parts(axis.size, branching) is None for axis in axes):
         return None
-    return LatticeCounts.quadtree(*axes, branching=branching)
+    return BoxCounts.quadtree(*axes, branching=branching)
 
 
-def _shown(axes: tuple[Axis, ...]) -> Grid:
+def _shown(axes: tuple[Axis, ...]) -> GridCounts:
     """Where boxes in boxes cannot be asked: the product of wide trees."""
     factors: list[Factor] = []
     for axis in axes:
         if _own_levels(axis):
             factors.append(TreeCounts(axis))
         elif isinstance(axis.cells, CategoryCells) or axis.size <= 2 * _WIDE:
-            factors.append(UnitCounts(axis))
+            factors.append(CellCounts(axis))
         else:
             factors.append(TreeCounts(axis, branching=_WIDE, root=False))
-    return Grid(*factors)
+    return GridCounts(*factors)
 
 
 def _whole(
-    question: Grid | LatticeCounts,
+    question: GridCounts | BoxCounts,
     scales: Sequence[Fraction],
     axes: tuple[Axis, ...],
     workloads: tuple[Workload, ...],

@@ -11,14 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from trueup._kernels.laplace_tables import checked_scale
+from trueup._kernels.noise.laplace_tables import checked_scale
 from trueup.ask import (
+    CellCounts,
     HatCounts,
     Histogram,
     Neighbours,
     SortedCounts,
     TreeCounts,
-    UnitCounts,
 )
 from trueup.axis import Axis
 from trueup.axis.labels import CategoryCells, HierarchyCells
@@ -75,7 +75,7 @@ def question(axis: Axis, way: Way, workload: Workload) -> Histogram:
     """The question that a way to ask puts to an axis, for a workload."""
     match way:
         case "flat":
-            return UnitCounts(axis)
+            return CellCounts(axis)
         case "binary":
             return TreeCounts(axis, branching=2)
         case "hats":
@@ -154,8 +154,8 @@ def _mean(
         return None
     if isinstance(errors, HatErrors):
         return errors.mean_variances()[workload.kind == "prefixes"]
-    if isinstance(asked, (UnitCounts, TreeCounts)) and (
-        isinstance(asked, UnitCounts) or asked.radices
+    if isinstance(asked, (CellCounts, TreeCounts)) and (
+        isinstance(asked, CellCounts) or asked.radices
     ):
         figures = figures_of(asked, epsilon, neighbours=neighbours, rows_per_unit=rows)
         if workload.kind == "ranges":

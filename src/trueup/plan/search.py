@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from trueup._kernels.radices import (
+from trueup._kernels.error.radices import (
     Error,
     Widths,
     best_shares,
@@ -15,11 +15,11 @@ from trueup._kernels.radices import (
     whole_parts,
     widths_of,
 )
-from trueup._kernels.range_walk import RangeWalk
+from trueup._kernels.error.range_walk import RangeWalk
+from trueup._kernels.error.tree_error import mean_over_prefixes, mean_over_ranges
+from trueup._kernels.error.tree_variance import TreeVariance
 from trueup._kernels.shape import Shape
-from trueup._kernels.tree_error import mean_over_prefixes, mean_over_ranges
-from trueup._kernels.tree_variance import TreeVariance
-from trueup.ask import TreeCounts, UnitCounts
+from trueup.ask import CellCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.axis.labels import HierarchyCells
 from trueup.plan.workload import Workload
@@ -54,7 +54,7 @@ def best_question(axis: Axis, workload: Workload) -> TreeCounts:
     return TreeCounts(axis, radices=radices, shares=shares)
 
 
-def shown_question(axis: Axis, workload: Workload) -> UnitCounts | TreeCounts:
+def shown_question(axis: Axis, workload: Workload) -> CellCounts | TreeCounts:
     """The question whose non-negative counts are best where many cells may be empty.
 
     The tree that is best for all ranges, with a tenth of ε for its root: a total that is known
@@ -67,7 +67,7 @@ def shown_question(axis: Axis, workload: Workload) -> UnitCounts | TreeCounts:
         return _rooted(best_own_levels(axis, workload))
     own = best_question(axis, workload)
     if len(own.shares) < 3 or len(own.asked) == 1:
-        return UnitCounts(axis)
+        return CellCounts(axis)
     tree = _rooted(TreeCounts(axis))
     error = tree_error(axis, workload)
     usual, best = (

@@ -41,12 +41,12 @@ class Figures(Protocol):
 class Workload:
     """A set of ranges, all equally likely, or a mix of such sets.
 
-    Made by `all_ranges`, `prefixes`, `unit_counts`, `log_uniform`, `lengths`, `given`, `level` and
-    `mix`; where a workload is wanted, the names "all ranges", "prefixes", "unit counts" and
+    Made by `all_ranges`, `prefixes`, `cell_counts`, `log_uniform`, `lengths`, `given`, `level` and
+    `mix`; where a workload is wanted, the names "all ranges", "prefixes", "cell counts" and
     "log-uniform lengths" will do.
 
-    >>> Workload.mix({"unit counts": 3, Workload.lengths([7, 30]): 1}).words
-    '75 % unit counts, 25 % ranges of 7 or 30 cells'
+    >>> Workload.mix({"cell counts": 3, Workload.lengths([7, 30]): 1}).words
+    '75 % cell counts, 25 % ranges of 7 or 30 cells'
     """
 
     kind: Kind
@@ -67,9 +67,9 @@ class Workload:
         return Workload("prefixes", "prefixes")
 
     @staticmethod
-    def unit_counts() -> Workload:
+    def cell_counts() -> Workload:
         """Every single cell."""
-        return Workload("lengths", "unit counts", sizes=(1,))
+        return Workload("lengths", "cell counts", sizes=(1,))
 
     @staticmethod
     def log_uniform() -> Workload:
@@ -234,7 +234,7 @@ def as_workload(workload: object) -> Workload:
     named = {
         "all ranges": Workload.all_ranges,
         "prefixes": Workload.prefixes,
-        "unit counts": Workload.unit_counts,
+        "cell counts": Workload.cell_counts,
         "log-uniform lengths": Workload.log_uniform,
     }
     if isinstance(workload, str) and workload in named:

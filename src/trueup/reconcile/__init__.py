@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import CountQueries, question_from_json
+from trueup.ask import NamedCounts, question_from_json
 from trueup.errors import InputError
 from trueup.measurement import Measurement
 from trueup.reconcile.combined import (
@@ -121,8 +121,8 @@ def _empty(constraints: Any) -> bool:
 def _shown_axis(release: Release, nonnegative: bool, integers: bool) -> Release:
     if not nonnegative and not integers:
         return release
-    from trueup._kernels.nonnegative import node_sums
-    from trueup._kernels.shown import large_first_cells, whole_cells
+    from trueup._kernels.display.nonnegative import node_sums
+    from trueup._kernels.display.shown import large_first_cells, whole_cells
 
     cells: npt.NDArray[Any] = release.counts()
     shape, variances = tree_of(release.errors, release.axis.size)
@@ -180,7 +180,7 @@ def _entries(
     if isinstance(estimates, str) or not isinstance(estimates, Iterable):
         raise InputError(f"Estimates must be a mapping, triples or releases, got {estimates!r}.")
     for number, entry in enumerate(estimates, start=1):
-        if isinstance(entry, Measurement) and isinstance(entry.question, CountQueries):
+        if isinstance(entry, Measurement) and isinstance(entry.question, NamedCounts):
             sources.append(entry.about())
             pairs = zip(entry.noisy.tolist(), entry.variances.tolist(), strict=True)
             yield from zip(entry.question.names, pairs, strict=True)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.prefix import prefix_on_grid
 from trueup._kernels.shape import Shape
-from trueup.ask import Histogram, TreeCounts, UnitCounts, question_from_json
+from trueup._kernels.tree.prefix import prefix_on_grid
+from trueup.ask import CellCounts, Histogram, TreeCounts, question_from_json
 from trueup.axis import Axis
 from trueup.axis.numbers import finite_number
 from trueup.errors import FileError, InputError
@@ -168,7 +168,7 @@ def _questions(abouts: Sequence[dict[str, Any]]) -> list[Any]:
 
 
 def _all_trees(questions: Sequence[Any]) -> bool:
-    return all(isinstance(question, (TreeCounts, UnitCounts)) for question in questions)
+    return all(isinstance(question, (TreeCounts, CellCounts)) for question in questions)
 
 
 def _check_total(known_total: float | None) -> None:
@@ -178,7 +178,7 @@ def _check_total(known_total: float | None) -> None:
 
 def _levels(
     parts: Sequence[Release | Measurement],
-    questions: Sequence[TreeCounts | UnitCounts],
+    questions: Sequence[TreeCounts | CellCounts],
     abouts: Sequence[dict[str, Any]],
 ) -> tuple[Axis, list[Level]]:
     axis = max((question.answer_axis for question in questions), key=lambda a: a.size)
@@ -189,7 +189,7 @@ def _levels(
 
 
 def _level_list(
-    question: TreeCounts | UnitCounts,
+    question: TreeCounts | CellCounts,
     about: dict[str, Any],
     axis: Axis,
     part: Release | Measurement | None,
@@ -216,7 +216,7 @@ def _level_list(
     return levels
 
 
-def _first_cells(question: TreeCounts | UnitCounts, axis: Axis) -> Ints:
+def _first_cells(question: TreeCounts | CellCounts, axis: Axis) -> Ints:
     """For each cell of the question's answers its first cell on the finest axis."""
     if question.answer_axis.size == axis.size:
         return np.arange(axis.size)
@@ -249,7 +249,7 @@ def _errors(size: int, levels: Sequence[Level], pinned: bool) -> RangeErrors:
 
 
 def _tree_cells(shape: Shape, levels: Sequence[Level], known_total: float | None) -> Floats:
-    from trueup._kernels.tree import fit
+    from trueup._kernels.tree.tree import fit
 
     weights = np.zeros(int(shape.level_starts[-1]))
     noisy = np.zeros_like(weights)

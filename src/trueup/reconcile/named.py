@@ -181,7 +181,7 @@ def fitted(problem: Problem) -> Floats:
     """Least squares: by the kernel where the equations make trees, by sparse algebra elsewhere."""
     if not problem.is_tree:
         return LeastSquares(problem).estimates()
-    from trueup._kernels.tree import fit
+    from trueup._kernels.tree.tree import fit
 
     found = np.empty(len(problem.names))
     assert problem.trees is not None
@@ -197,7 +197,7 @@ def fitted(problem: Problem) -> Floats:
 def nonnegative(problem: Problem, estimates: Floats) -> Floats:
     """The counts ≥ 0 that obey the equations and are nearest to the noisy ones."""
     if problem.is_tree:
-        from trueup._kernels.nonnegative import node_sums, nonnegative_leaves
+        from trueup._kernels.display.nonnegative import node_sums, nonnegative_leaves
 
         found = np.empty(len(problem.names))
         assert problem.trees is not None
@@ -239,7 +239,7 @@ def nonnegative(problem: Problem, estimates: Floats) -> Floats:
 def whole(problem: Problem, estimates: Floats, signs: bool) -> Ints:
     """Whole numbers near the estimates that obey the equations."""
     if problem.trees is not None:
-        from trueup._kernels.rounding import whole_numbers
+        from trueup._kernels.display.rounding import whole_numbers
 
         found = np.empty(len(problem.names), np.int64)
         for tree in problem.trees:

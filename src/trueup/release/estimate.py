@@ -64,8 +64,8 @@ class Estimate:
     def describe(self, level: float = 0.95) -> str:
         """The interval in words: what it holds, how often, and what kind it is.
 
-        >>> from trueup import Measurement, UnitCounts, infer
-        >>> two = infer(Measurement(UnitCounts(3), [4, 12, 7], epsilon=1)).range(0, 2)
+        >>> from trueup import Measurement, CellCounts, infer
+        >>> two = infer(Measurement(CellCounts(3), [4, 12, 7], epsilon=1)).range(0, 2)
         >>> print(two.describe().removesuffix(" It is about this one number alone."))
         16, between 12 and 20 with probability 95 %: exact, from the law of the noise.
         """

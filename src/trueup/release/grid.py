@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.boxes import box_prefix, box_sums, cells_of
+from trueup._kernels.display.boxes import box_prefix, box_sums, cells_of
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.files import write

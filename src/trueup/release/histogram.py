@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.prefix import prefix_on_grid
+from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup.axis import Axis
 from trueup.axis.numbers import EdgeCells, RegularCells
 from trueup.errors import InputError
@@ -164,7 +164,7 @@ class Release:
         Unbiased counts may be negative, and then the prefix sums fall; the nearest rising
         sequence is taken.
         """
-        from trueup._kernels.isotonic import isotonic
+        from trueup._kernels.sorted.isotonic import isotonic
 
         total = float(self.prefix[-1])
         if total <= 0:

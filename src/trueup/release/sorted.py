@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.sorted_band import sorted_band
+from trueup._kernels.sorted.sorted_band import sorted_band
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.files import write
@@ -23,7 +23,7 @@ from trueup.release.html import page, paid
 from trueup.uncertainty import SumErrors
 
 if TYPE_CHECKING:
-    from trueup._kernels.transcript import Transcript
+    from trueup._kernels.sorted.transcript import Transcript
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class SortedRelease:
         whole = (("total", 1.0),)
         shown_for = None if self.unbiased is self else self.unbiased.total()
         if self.transcript is not None:
-            from trueup._kernels.transcript import measured_total
+            from trueup._kernels.sorted.transcript import measured_total
 
             total = measured_total(self.transcript)
             shown_for = Estimate(total, whole, self._errors, None, measured_in(self.about))
@@ -126,7 +126,7 @@ class SortedRelease:
         """
         check_level(level)
         if self.transcript is not None:
-            from trueup._kernels.young_band import young_band
+            from trueup._kernels.sorted.young_band import young_band
 
             return young_band(self.transcript, len(self.fitted), float(self.scale), level)
         # The band is that of discrete noise; continuous noise is as good as a very fine lattice.

@@ -31,7 +31,7 @@ class Ask(Sent):
     cells: Annotated[StrictInt, Field(ge=1, le=1 << 40)] | None = None
     strategy: Strategy = "best"
     where: Annotated[StrictStr, Field(max_length=10_000)] | None = None
-    workload: Literal["all ranges", "prefixes", "unit counts"] | None = None
+    workload: Literal["all ranges", "prefixes", "cell counts"] | None = None
 
     def asked(self) -> Asked:
         """The same in the words of the library."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueup._kernels.laplace_tables import checked_scale
+from trueup._kernels.noise.laplace_tables import checked_scale
 from trueup.ask import Question, YoungCounts
 from trueup.axis import Axis
 from trueup.axis.dates import DateCells

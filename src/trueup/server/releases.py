@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import HaarCounts, HatCounts, StrategyCounts, TreeCounts
+from trueup.ask import HatCounts, TreeCounts, WaveletCounts, WeightedCounts
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.files import arrow_table, encode
@@ -79,7 +79,7 @@ class Opened:
     def raw_cells(self) -> npt.NDArray[Any] | None:
         """The noisy count of every cell itself, None where cells were not asked."""
         question, noisy = self.measurement.question, self.measurement.noisy
-        if isinstance(question, (HaarCounts, StrategyCounts)):
+        if isinstance(question, (WaveletCounts, WeightedCounts)):
             return None
         if isinstance(question, HatCounts):
             return noisy[: question.size]

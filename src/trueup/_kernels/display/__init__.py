@@ -1,0 +1,1 @@
+"""Counts for people to read: non-negative, whole, and still adding up."""

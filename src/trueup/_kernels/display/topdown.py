@@ -1,0 +1,176 @@
+"""Non-negative counts from the root down: each parent is kept, and its children fitted to it.
+
+Two ways. The plain projection takes consistent counts and moves each parent's children to the
+nearest ones that are non-negative and sum to it. That takes the noise of empty children, which
+can no longer be negative, from all the others alike, and so makes large counts too small.
+*Large first* knows better: a child that stands clearly above its noise is settled at its
+unbiased count, and only the others share what remains of the parent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueup._kernels.compiled import compiled
+from trueup._kernels.display.nonnegative import leaves_of
+from trueup._kernels.sorted.order import falling
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+SWEEPS = 40
+CLEAR = 3.5  # standard errors above zero at which a count is clearly not empty
+
+
+@compiled
+def _fit_to_sum(x: Floats, places: Integers, total: float, live: Integers) -> None:
+    """Move the values at these places to the nearest non-negative ones with this sum, in place.
+
+    They become max(0, x − τ). Dropping those below τ and sharing the rest out again ends at τ,
+    for τ only rises; after many sweeps the rest is sorted, which bounds the work. `live` is
+    room to work in.
+    """
+    if total <= 0.0:
+        for place in places:
+            x[place] = 0.0
+        return
+    count, excess = len(places), -total
+    for k in range(count):
+        live[k] = places[k]
+        excess += x[live[k]]
+    price = excess / count
+    for _ in range(SWEEPS):
+        kept, excess = 0, -total
+        for k in range(count):
+            if x[live[k]] > price:
+                live[kept] = live[k]
+                excess += x[live[k]]
+                kept += 1
+        if kept == count or kept == 0:
+            break
+        count = kept
+        price = excess / count
+    else:
+        rest = x[live[:count]]
+        order = falling(rest)
+        excess = -total
+        for k in range(count):
+            if k > 0 and rest[order[k]] * k <= excess:
+                break
+            excess += rest[order[k]]
+            price = excess / (k + 1)
+    for place in places:
+        x[place] = max(0.0, x[place] - price)
+
+
+@compiled
+def project_top_down(first: Integers, consistent: Floats) -> Floats:
+    """The leaves of the plain projection, in node order; a negative root is raised to zero."""
+    x = consistent.copy()
+    x[0] = max(x[0], 0.0)
+    everywhere, live = np.arange(len(x)), np.empty(len(x), np.int64)
+    for v in range(len(x)):
+        if first[v] < first[v + 1]:
+            _fit_to_sum(x, everywhere[first[v] : first[v + 1]], x[v], live)
+    return x[leaves_of(first)]
+
+
+@compiled
+def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float) -> Floats:
+    """The leaves, in node order, from noisy answers y of weights w (0: not asked).
+
+    `unit` is the standard error of an answer of weight 1. Going down, the children's best
+    estimates given their parent's settled count are worked out as in least squares. If one is
+    negative, those above CLEAR standard errors stay, and the others are fitted to what remains.
+    The root has no parent to keep: if its small children sum to less than nothing, they are
+    empty, and the total is estimated from the large ones and its own answer alone.
+    """
+    nodes = len(y)
+    z, variance = np.empty(nodes), np.empty(nodes)
+    spread, sums = np.zeros(nodes), np.zeros(nodes)
+    for v in range(nodes - 1, -1, -1):
+        if first[v] == first[v + 1]:
+            z[v], variance[v] = y[v], 1.0 / w[v]
+            continue
+        for c in range(first[v], first[v + 1]):
+            spread[v] += variance[c]
+            sums[v] += z[c]
+        gain = w[v] * spread[v]
+        z[v] = (gain * y[v] + sums[v]) / (1.0 + gain)
+        variance[v] = spread[v] / (1.0 + gain)
+    x = z.copy()
+    small, large = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    live = np.empty(nodes, np.int64)
+    for v in range(nodes):
+        a, b = first[v], first[v + 1]
+        if a == b:
+            x[v] = max(x[v], 0.0)
+            continue
+        few, many, negative, left, above, noise = 0, 0, False, x[v], 0.0, 0.0
+        for c in range(a, b):
+            x[c] = z[c] + variance[c] * ((x[v] - sums[v]) / spread[v])
+            negative |= x[c] < 0.0
+            if x[c] > CLEAR * unit * np.sqrt(variance[c]):
+                large[few] = c
+                few += 1
+                left -= x[c]
+                above += z[c]
+                noise += variance[c]
+            else:
+                small[many] = c
+                many += 1
+        if v == 0 and left < 0.0 and many > 0:
+            gain = w[0] * noise
+            x[0] = max((gain * y[0] + above) / (1.0 + gain), 0.0)
+        if left <= 0.0 and many > 0:
+            for k in range(many):
+                x[small[k]] = 0.0
+            _fit_to_sum(x, large[:few], x[v], live)
+        elif negative:
+            _fit_to_sum(x, small[:many], left, live)
+    return x[leaves_of(first)]
+
+
+@compiled
+def keep_large_first(first: Integers, consistent: Floats, variances: Floats) -> Floats:
+    """The leaves, in node order, from consistent counts and the variance of every node.
+
+    As `settle_large_first` where there are no noisy answers of nodes, only counts that add up
+    (of a grid, say): going down, what a parent's count was moved by is shared by its children in
+    proportion to their variances; if one is negative, those above CLEAR standard errors stay, and
+    the others are fitted to what remains.
+    """
+    nodes = len(consistent)
+    x = consistent.copy()
+    small, large = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    live = np.empty(nodes, np.int64)
+    for v in range(nodes):
+        a, b = first[v], first[v + 1]
+        if a == b:
+            x[v] = max(x[v], 0.0)
+            continue
+        spread = 0.0
+        for c in range(a, b):
+            spread += variances[c]
+        few, many, negative, left, above = 0, 0, False, x[v], 0.0
+        for c in range(a, b):
+            x[c] = consistent[c] + variances[c] * ((x[v] - consistent[v]) / spread)
+            negative |= x[c] < 0.0
+            if x[c] > CLEAR * np.sqrt(variances[c]):
+                large[few] = c
+                few += 1
+                left -= x[c]
+                above += consistent[c]
+            else:
+                small[many] = c
+                many += 1
+        if v == 0 and left < 0.0 and many > 0:
+            x[0] = max(above, 0.0)
+        if left <= 0.0 and many > 0:
+            for k in range(many):
+                x[small[k]] = 0.0
+            _fit_to_sum(x, large[:few], x[v], live)
+        elif negative:
+            _fit_to_sum(x, small[:many], left, live)
+    return x[leaves_of(first)]

@@ -1,0 +1,1 @@
+"""Expected squared errors before anything is asked, and the trees that make them least."""

@@ -1,0 +1,1 @@
+"""Leaves and hats: overlapping triangular windows."""

@@ -1,0 +1,1 @@
+"""The law of a weighted sum of noises: coefficients, tails, half-widths."""

@@ -1,0 +1,1 @@
+"""Sorted counts: isotonic fits, the walk over the Young diagram, bands, graphs."""

@@ -1,0 +1,1 @@
+"""Least squares on trees and wavelets, and sums that add up with ==."""

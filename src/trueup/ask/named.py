@@ -1,0 +1,188 @@
+"""Any named counts, overlapping as they like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask.question import (
+    Block,
+    Constraints,
+    Ints,
+    Neighbours,
+    as_axis,
+    cell_counts,
+    check_neighbours,
+)
+from trueup.axis import Axis
+from trueup.axis.labels import text
+from trueup.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_PAIRS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, init=False)
+class NamedCounts:
+    """Any named counts over an axis, overlapping as they like.
+
+    Each query is a list of values or of named nodes of the axis (a state, a month, a prefix), or
+    a slice(low, high) for a range.
+
+    >>> grade = Axis.categories("grade", ["A", "B", "C", "D", "F"])
+    >>> NamedCounts(grade, {
+    ...     "total": slice(None), "passing": ["A", "B", "C", "D"],
+    ...     "A": ["A"], "B": ["B"], "C": ["C"], "D": ["D"], "F": ["F"],
+    ... }).sensitivity()
+    3
+    """
+
+    axis: Axis
+    names: tuple[str, ...]
+    cells: tuple[tuple[int, ...], ...]
+
+    def __init__(self, axis: Axis | int, queries: Mapping[str, Iterable[Any] | slice]) -> None:
+        axis = as_axis(axis)
+        if not isinstance(queries, Mapping) or not queries:
+            raise InputError("NamedCounts needs a dict of named queries, at least one.")
+        names = tuple(text(name, "The name of a query") for name in queries)
+        cells = tuple(_cells(axis, name, what) for name, what in queries.items())
+        self._set(axis, names, cells)
+
+    def _set(self, axis: Axis, names: tuple[str, ...], cells: tuple[tuple[int, ...], ...]) -> None:
+        object.__setattr__(self, "axis", axis)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "cells", cells)
+
+    @property
+    def size(self) -> int:
+        return self.axis.size
+
+    @property
+    def length(self) -> int:
+        return len(self.names)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return ((self.length, Fraction(1)),)
+
+    @cached_property
+    def _starts(self) -> Ints:
+        """Where each query's cells begin among all of them; after the last, their number."""
+        return np.concatenate([[0], np.cumsum([len(c) for c in self.cells])]).astype(np.int64)
+
+    @cached_property
+    def _counted(self) -> Ints:
+        """The cells of all queries, one query after the other."""
+        return np.concatenate([np.asarray(c, np.int64) for c in self.cells])
+
+    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
+        if check_neighbours(neighbours) == "replace":
+            return self._furthest_apart
+        return int(np.bincount(self._counted).max())
+
+    @cached_property
+    def _furthest_apart(self) -> int:
+        """The most answers that moving a record from one cell to another, or off, can move."""
+        # |a − b| of two 0/1 columns is their sizes less twice their overlap; a record off the
+        # axis is the zero column.
+        columns = self.distinct()
+        sizes = np.asarray(columns.sum(axis=0)).ravel()
+        worst = int(sizes.max())
+        step = max(1, _PAIRS_AT_ONCE // len(sizes))
+        for start in range(0, len(sizes), step):
+            overlaps = (columns[:, start : start + step].T @ columns).toarray()
+            apart = sizes[start : start + step, None] + sizes - 2 * overlaps
+            worst = max(worst, int(apart.max()))
+        return worst
+
+    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        return Fraction(self.sensitivity(neighbours))
+
+    def answers(self, counts: npt.ArrayLike) -> Ints:
+        counts = cell_counts(counts, self.size)
+        return np.add.reduceat(counts[self._counted], self._starts[:-1])
+
+    def matrix(self) -> csr_array[Any]:
+        from scipy.sparse import csr_array
+
+        ones = np.ones(len(self._counted))
+        return csr_array((ones, self._counted, self._starts), (self.length, self.size))
+
+    def distinct(self) -> csr_array[Any]:
+        """The different columns of the matrix: cells that enter the same queries are one."""
+        # Each query splits every class of cells into those it counts and the rest.
+        classes, fresh = np.zeros(self.size, np.int64), 1
+        for start, stop in zip(self._starts, self._starts[1:], strict=False):
+            inside = self._counted[start:stop]
+            old, part = np.unique(classes[inside], return_inverse=True)
+            classes[inside] = fresh + part
+            fresh += len(old)
+        _, one_of_each = np.unique(classes, return_index=True)
+        return self.matrix()[:, np.sort(one_of_each)]
+
+    def constraints(self) -> Constraints:
+        """A basis, in whole numbers, of the relations that hold whatever the counts."""
+        from flint import fmpz_mat
+        from scipy.sparse import csr_array
+
+        columns = self.distinct().T.toarray().astype(int).tolist()
+        basis, rank = fmpz_mat(columns).nullspace()
+        rows = np.array([[int(x) for x in row] for row in basis.transpose().tolist()])
+        return Constraints(csr_array(rows[:rank].reshape(rank, self.length)), "==")
+
+    def to_json(self) -> dict[str, Any]:
+        queries = [[name, list(cells)] for name, cells in zip(self.names, self.cells, strict=True)]
+        return {"kind": "queries", "axis": self.axis.to_json(), "queries": queries}
+
+    @staticmethod
+    def from_json(spec: dict[str, Any]) -> NamedCounts:
+        """The question that `to_json` described; checked as if typed."""
+        axis = Axis.from_json(spec["axis"])
+        names = tuple(text(name, "The name of a query") for name, _ in spec["queries"])
+        cells = tuple(tuple(int(cell) for cell in cells) for _, cells in spec["queries"])
+        if not names or len(set(names)) < len(names):
+            raise FileError("The file's queries need names, each its own.")
+        for name, inside in zip(names, cells, strict=True):
+            rising = sorted(set(inside)) == list(inside)
+            if not inside or min(inside) < 0 or max(inside) >= axis.size or not rising:
+                raise FileError(f"Query {name!r} counts cells that axis '{axis.name}' lacks.")
+        question = object.__new__(NamedCounts)
+        question._set(axis, names, cells)
+        return question
+
+
+def _cells(axis: Axis, name: object, what: Iterable[Any] | slice) -> tuple[int, ...]:
+    if isinstance(what, slice):
+        if what.step is not None:
+            raise InputError(f"Query {name!r} has a step; ranges have none.")
+        found = [axis.span(what.start, what.stop)]
+    else:
+        if not isinstance(what, Iterable):
+            raise InputError(f"Query {name!r} needs a list of values or a slice, got {what!r}.")
+        found = [_span(axis, name, value) for value in ([what] if isinstance(what, str) else what)]
+    cells = {cell for start, stop in found for cell in range(start, stop)}
+    if not cells:
+        raise InputError(f"Query {name!r} counts nothing.")
+    return tuple(sorted(cells))
+
+
+def _span(axis: Axis, name: object, value: object) -> tuple[int, int]:
+    """The cells of a named node of the axis, or the one cell of a value."""
+    if axis.has_nodes:
+        try:
+            return axis.node(*(value if isinstance(value, tuple) else (value,)))
+        except InputError:
+            pass
+    (cell,) = axis.locate(np.fromiter([value], dtype=object, count=1)).tolist()
+    if cell < 0:
+        raise InputError(f"Query {name!r} counts {value!r}, which is not on axis '{axis.name}'.")
+    return cell, cell + 1

@@ -1,0 +1,142 @@
+"""The Haar wavelet of the counts (the paper's related work, Xiao et al.)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup._kernels.shape import Shape
+from trueup._kernels.tree.haar import differences, pairs, widths_of
+from trueup.ask.question import (
+    Block,
+    Constraints,
+    Ints,
+    Neighbours,
+    as_axis,
+    cell_counts,
+    check_neighbours,
+)
+from trueup.axis import Axis
+from trueup.epsilon import exact
+from trueup.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, init=False)
+class WaveletCounts:
+    """The total, and for every node of a binary tree the count of its left part less its right.
+
+    As many answers as cells, with no constraints between them. `shares` splits ε over the total and
+    the levels, root first; without it each gets the same, as in the wavelet mechanism.
+
+    >>> WaveletCounts(4).answers([2, 0, 10, 2]).tolist()
+    [14, -10, 2, 8]
+    """
+
+    axis: Axis
+    shares: tuple[Fraction, ...]
+
+    def __init__(self, axis: Axis | int, shares: Sequence[object] | None = None) -> None:
+        axis = as_axis(axis)
+        number = len(widths_of(axis.size))
+        if shares is None:
+            parts = (Fraction(1, number),) * number
+        else:
+            parts = tuple(exact(share, "A share of epsilon") for share in shares)
+        if len(parts) != number:
+            raise InputError(
+                f"The wavelet of {axis.size:,} cells has {number} levels, the total included; "
+                f"{len(parts)} shares were given."
+            )
+        if min(parts) <= 0 or sum(parts) != 1:
+            raise InputError(f"Shares must be positive and must add up to 1, not {sum(parts)}.")
+        object.__setattr__(self, "axis", axis)
+        object.__setattr__(self, "shares", parts)
+
+    @property
+    def size(self) -> int:
+        return self.axis.size
+
+    @property
+    def length(self) -> int:
+        return self.size
+
+    @property
+    def answer_axis(self) -> Axis:
+        """The axis that a release of this question is over."""
+        return self.axis
+
+    @property
+    def shape(self) -> Shape:
+        """The tree whose nodes' halves are compared."""
+        return Shape(self.size, widths=self.widths)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The cells under a full node of each level, root first."""
+        return widths_of(self.size)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        lengths = [1, *(pairs(self.size, width) for width in self.widths[:-1])]
+        return tuple(zip(lengths, self.shares, strict=True))
+
+    def _weighed(self, neighbours: Neighbours, weights: Sequence[Fraction | int]) -> Fraction:
+        # A record moves the total and one difference a level. Moved from cell to cell it leaves
+        # the total, moves the difference where the cells part by 2, and one each on every level
+        # below for each of the two. The last node may have fewer levels with two parts.
+        total, *each = [Fraction(weight) for weight in weights]
+        one = total + sum(each, Fraction(0))
+        if check_neighbours(neighbours) == "add-remove":
+            return one
+        worst, full, last = one, Fraction(0), Fraction(0)  # the most below a node of either kind
+        for level in range(len(each) - 1, -1, -1):
+            width, weight = self.widths[level], each[level]
+            if self.size > width:
+                worst = max(worst, 2 * weight + 2 * full)
+            if (self.size - 1) % width >= width // 2:
+                worst = max(worst, 2 * weight + full + last)
+                last = weight + max(full, last)
+            full = weight + full
+        return worst
+
+    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
+        return int(self._weighed(neighbours, [1] * len(self.shares)))
+
+    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        return self._weighed(neighbours, self.shares)
+
+    def answers(self, counts: npt.ArrayLike) -> Ints:
+        return np.concatenate(differences(cell_counts(counts, self.size)))
+
+    def matrix(self) -> csr_array[Any]:
+        from scipy.sparse import csr_array
+
+        cells = np.arange(self.size)
+        rows, columns, signs = [np.zeros(self.size, np.int64)], [cells], [np.ones(self.size)]
+        first = 1
+        for width in self.widths[:-1]:
+            node = cells // width
+            inside = node < pairs(self.size, width)
+            rows.append(first + node[inside])
+            columns.append(cells[inside])
+            signs.append(np.where(cells % width < width // 2, 1.0, -1.0)[inside])
+            first += pairs(self.size, width)
+        place = (np.concatenate(rows), np.concatenate(columns))
+        return csr_array((np.concatenate(signs), place), (self.length, self.size))
+
+    def constraints(self) -> Constraints:
+        from scipy.sparse import csr_array
+
+        return Constraints(csr_array((0, self.length)), "==")
+
+    def to_json(self) -> dict[str, Any]:
+        shares = [str(share) for share in self.shares]
+        return {"kind": "haar", "axis": self.axis.to_json(), "shares": shares}

@@ -1,0 +1,123 @@
+"""Named counts: the student example, what a query may name, and what it may not."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup import Axis, InputError, NamedCounts
+
+GRADE = Axis.categories("grade", ["A", "B", "C", "D", "F"])
+GRADES = NamedCounts(
+    GRADE,
+    {
+        "total": slice(None),
+        "passing": ["A", "B", "C", "D"],
+        **{letter: [letter] for letter in "ABCDF"},
+    },
+)
+
+
+def test_the_student_example_has_sensitivity_three():
+    assert GRADES.sensitivity() == GRADES.sensitivity("replace") == 3
+    answers = dict(zip(GRADES.names, GRADES.answers([7, 5, 3, 2, 1]).tolist(), strict=True))
+    assert answers == {"total": 18, "passing": 17, "A": 7, "B": 5, "C": 3, "D": 2, "F": 1}
+    # total = passing + F and passing = A + B + C + D, and nothing else.
+    relations = GRADES.constraints()
+    assert relations.matrix.shape == (2, 7)
+    assert relations.hold([18, 17, 7, 5, 3, 2, 1])
+    assert not relations.hold([19, 17, 7, 5, 3, 2, 1])
+    assert not relations.hold([18, 17, 8, 5, 3, 2, 1])
+
+
+@given(st.integers(1, 8).flatmap(lambda size: st.lists(
+    st.sets(st.integers(0, size - 1), min_size=1), min_size=1, max_size=8
+).map(lambda queries: (size, queries))))  # fmt: skip
+def test_any_sets_of_cells_are_counted(made):
+    size, queries = made
+    question = NamedCounts(size, {f"q{i}": sorted(q) for i, q in enumerate(queries)})
+    counts = np.arange(1, size + 1) ** 3
+    assert question.answers(counts).tolist() == [sum((c + 1) ** 3 for c in q) for q in queries]
+    columns = {tuple(int(cell in q) for q in queries) for cell in range(size)}
+    assert {tuple(column) for column in question.distinct().toarray().T} == columns
+    off_axis = columns | {(0,) * len(queries)}
+    moves = [np.abs(np.subtract(a, b)).sum() for a, b in itertools.product(off_axis, repeat=2)]
+    assert question.sensitivity("replace") == max(moves)
+
+
+def test_a_query_may_name_values_ranges_and_nodes():
+    place = Axis.hierarchy("place", {"CA": ["Kern", "Lake"], "NV": ["Lake"]})
+    queries = {
+        "by group": ["CA"],
+        "by path": [("CA", "Lake"), "NV/Lake"],
+        "by label": "Kern",
+        "by range": slice("NV"),
+    }
+    question = NamedCounts(place, queries)
+    assert question.cells == ((0, 1), (1, 2), (0,), (0, 1))
+    days = Axis.dates("day", "2013-01-01", "2013-12-31")
+    months = NamedCounts(days, {"april": ["2013-04"], "spring": slice("2013-03", "2013-06")})
+    assert months.answers(np.ones(365, int)).tolist() == [30, 31 + 30 + 31]
+    noon = NamedCounts(days, {"new year": ["2013-01-01T12:00"]})
+    assert noon.cells == ((0,),)
+    hosts = Axis.ipv4("host", "10.0.0.0/8", 16)
+    blocks = NamedCounts(hosts, {"block": ["10.4.0.0/14"], "host": ["10.4.1.1"]})
+    assert blocks.cells == ((4, 5, 6, 7), (4,))
+    ages = NamedCounts(Axis.integers("age", 0, 99), {"minor": slice(0, 18), "some": [3, 5.0, 3]})
+    assert ages.answers(np.ones(100, int)).tolist() == [18, 2]
+    fares = NamedCounts(Axis.regular("fare", 0, 10, 5), {"ends": [0.5, 9.9]})
+    assert fares.cells == ((0, 4),)
+
+
+def test_the_order_of_the_queries_is_part_of_the_question():
+    one = NamedCounts(3, {"a": [0], "b": [1]})
+    other = NamedCounts(3, {"b": [1], "a": [0]})
+    assert one != other
+    assert one == NamedCounts(3, {"a": [0], "b": [1]})
+    assert one.to_json() != other.to_json()
+
+
+def test_thousands_of_queries_over_a_million_cells_fit_in_memory():
+    size = 1_000_000
+    queries = {f"q{i}": slice(400 * i, 400 * i + 1000) for i in range(2000)}
+    question = NamedCounts(size, queries)
+    answers = question.answers(np.ones(size, np.int64))
+    assert answers.tolist() == [1000] * 2000
+    # Windows of 1,000 at every 400 lie three deep at most; two far apart move six answers.
+    assert question.sensitivity() == 3
+    assert question.sensitivity("replace") == 6
+
+
+@pytest.mark.parametrize(
+    ("queries", "told"),
+    [
+        ({}, "needs a dict of named queries, at least one"),
+        ([("a", ["A"])], "needs a dict of named queries"),
+        ({"a": []}, "Query 'a' counts nothing"),
+        ({"a": slice("B", "B")}, "Query 'a' counts nothing"),
+        ({"a": ["A", "Z"]}, "Query 'a' counts 'Z', which is not on axis 'grade'"),
+        ({"a": "AB"}, "counts 'AB', which is not on axis"),
+        ({"a": [None]}, "counts None, which is not on axis"),
+        ({"a": slice("A", "Z")}, "'Z' is not a label of axis 'grade'. Labels: 'A', 'B'"),
+        ({"a": slice("C", "A")}, "is reversed"),
+        ({"a": slice("A", "C", 2)}, "Query 'a' has a step"),
+        ({"a": 5}, "Query 'a' needs a list of values or a slice, got 5"),
+        ({1: ["A"]}, "The name of a query must be text, got 1"),
+        ({"": ["A"]}, "The name of a query must be text, got ''"),
+    ],
+)
+def test_queries_that_make_no_sense_are_refused(queries, told):
+    with pytest.raises(InputError) as refusal:
+        NamedCounts(GRADE, queries)
+    assert told in str(refusal.value)
+
+
+def test_a_value_outside_is_refused_and_never_counted_as_nothing():
+    with pytest.raises(InputError, match=r"counts 2\.5, which is not on axis 'age'"):
+        NamedCounts(Axis.integers("age", 0, 9), {"a": [2.5]})
+    with pytest.raises(InputError, match="counts nan, which is not on axis 'fare'"):
+        NamedCounts(Axis.regular("fare", 0, 10, 5), {"a": [float("nan")]})

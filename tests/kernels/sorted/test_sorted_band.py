@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from trueup._kernels.sorted.isotonic import isotonic
+from trueup._kernels.sorted.sorted_band import sorted_band, window_reach
+
+
+def drawn(scale, shape, seed):
+    generator = np.random.default_rng(seed)
+    success = -np.expm1(-1 / scale)
+    return generator.geometric(success, shape) - generator.geometric(success, shape)
+
+
+TRUTHS = {
+    "all equal": np.full(60, 7),
+    "all different": np.arange(60) * 3,
+    "few values": np.repeat([0, 1, 5, 40], 15),
+    "one": np.array([4]),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.parametrize("scale", [0.4, 2.0, 20.0])
+def test_the_whole_sequence_lies_inside_as_often_as_claimed(name, scale):
+    truth = TRUTHS[name]
+    draws, inside = 1500, 0
+    for row in drawn(scale, (draws, len(truth)), seed=len(name)):
+        low, high = sorted_band(isotonic(truth + row), scale, 0.9)
+        inside += bool(((low <= truth) & (truth <= high)).all())
+    assert binomtest(inside, draws, 0.9, alternative="less").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("scale", [0.3, 3.0])
+def test_all_windows_stay_within_their_reach_together(scale):
+    size, draws = 40, 20_000
+    lengths = np.arange(1, size + 1)
+    reach = window_reach(scale, size, 0.5, lengths)
+    sums = np.cumsum(drawn(scale, (draws, size), seed=1), axis=1)
+    sums = np.concatenate([np.zeros((draws, 1)), sums], axis=1)
+    inside = np.ones(draws, bool)
+    for length in lengths:
+        means = (sums[:, length:] - sums[:, :-length]) / length
+        inside &= (np.abs(means) <= reach[length - 1] + 1e-12).all(axis=1)
+    assert binomtest(int(inside.sum()), draws, 0.5, alternative="less").pvalue > 1e-4
+
+
+def test_the_band_rises_holds_the_fit_and_is_narrow_where_counts_repeat():
+    truth = np.concatenate([np.zeros(3000), np.arange(1, 200) ** 2])
+    fit = isotonic(truth + drawn(5.0, len(truth), seed=2))
+    low, high = sorted_band(fit, 5.0, 0.95)
+    assert (np.diff(low) >= 0).all()
+    assert (np.diff(high) >= 0).all()
+    assert ((low <= fit) & (fit <= high)).all()
+    width = high - low
+    constant = 2 * window_reach(5.0, len(truth), 0.95, np.array([1]))[0]
+    assert (width <= constant + 1e-9).all()
+    assert np.median(width[:3000]) < constant / 15
+
+
+def test_reach_grows_with_the_noise_however_large():
+    lengths = np.array([1, 2, 7, 40])
+    unit = window_reach(1e4, 40, 0.9, lengths) / 1e4
+    for scale in (1e6, 1e8, 1e9):
+        assert np.allclose(window_reach(scale, 40, 0.9, lengths) / scale, unit, rtol=1e-3)
+
+
+def test_counts_beyond_exact_floats_lie_inside():
+    truth = np.array([0, 0, 2**61 - 1, 2**61 + 12_345])
+    fit = isotonic((truth + drawn(2.0, 4, seed=3)).astype(np.float64))
+    low, high = sorted_band(fit, 2.0, 1 - 1e-9)
+    assert all(int(a) <= int(t) <= int(b) for a, t, b in zip(low, truth, high, strict=True))
+
+
+@pytest.mark.parametrize("scale", [0.001, 1 / 800, 1 / 701])
+def test_the_least_noise_has_a_band_of_no_width(scale):
+    # The chance of any noise at all is below e^-700.
+    reach = window_reach(scale, 1000, 0.95, np.arange(1, 1001))
+    assert reach[0] == 0
+    assert (reach[1:] > 0).all()
+    assert (reach < 0.02).all()

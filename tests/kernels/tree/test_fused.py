@@ -1,0 +1,100 @@
+"""The fused pass with its noise injected, against counting, adding and fitting one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trueup._kernels.shape import Shape
+from trueup._kernels.tree import blocks as in_cache
+from trueup._kernels.tree.blocks import Blocks
+from trueup._kernels.tree.fused import Run, refined, release_prefix
+from trueup._kernels.tree.prefix import prefix_on_grid
+from trueup._kernels.tree.tree import fit
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> tuple[int, tuple[int, ...], tuple[float, ...]]:
+    radices = tuple(draw(st.lists(st.integers(2, 9), min_size=1, max_size=5)))
+    size = draw(st.integers(1, int(np.prod(radices))))
+    weight = st.one_of(st.just(0.0), st.floats(1e-3, 1e3))
+    weights = tuple(draw(weight) for _ in radices)
+    return size, radices, (*weights, draw(st.floats(1e-3, 1e3)))
+
+
+def both_ways(
+    size: int, radices: tuple[int, ...], weights: tuple[float, ...], seed: int, threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Prefix sums by the fused pass and by the plain route, the same noise on every node."""
+    generator = np.random.default_rng(seed)
+    shape = Shape.regular(size, radices)
+    cells = generator.integers(0, 50, size)
+    noises = [generator.integers(-99, 99, shape.length(level)) for level in range(shape.height)]
+    finer, origin = refined(radices)
+    met = [np.zeros(len(noise), int) for noise in noises]
+
+    def noise(values: np.ndarray, runs: Sequence[Run], span: int) -> None:
+        for run in runs:
+            level = origin[run.level]
+            assert level is not None
+            first = run.first + run.step * span
+            nodes = slice(first, first + run.end - run.begin)
+            values[run.begin : run.end] += noises[level][nodes]
+            met[level][nodes] += 1
+
+    weighed = tuple(0.0 if level is None else weights[level] for level in origin)
+    found = release_prefix(Blocks(size, finer, weighed), cells, noise, threads)
+    for weight, times in zip(weights, met, strict=True):
+        assert (times == (weight > 0)).all()  # every answer is noised once, and no other
+    truths = [cells]
+    for level in reversed(range(shape.height - 1)):
+        truths.append(np.add.reduceat(truths[-1], shape.children(level)[:-1]))
+    noisy = np.concatenate([t + n for t, n in zip(reversed(truths), noises, strict=True)])
+    lengths = [len(noise) for noise in noises]
+    plain = fit(shape.first, noisy, np.repeat(weights, lengths))[-size:]
+    return found, prefix_on_grid(plain)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("span", [1, 4, 30, 1 << 15])
+@settings(max_examples=40, deadline=None)
+@given(tree=trees(), seed=st.integers(0, 2**32))
+def test_one_pass_equals_measure_then_infer(
+    span: int,
+    threads: int,
+    tree: tuple[int, tuple[int, ...], tuple[float, ...]],
+    seed: int,
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(in_cache, "SPAN", span)
+        found, expected = both_ways(*tree, seed, threads)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("size", "radices"),
+    [(1 << 17, (2,) * 17), (100_001, (2,) * 17), (70_000, (16,) * 5), (99_999, (99_999,))],
+)
+def test_one_pass_equals_two_at_full_span(size: int, radices: tuple[int, ...]) -> None:
+    weights = tuple(1.0 + level for level in range(len(radices) + 1))
+    found, expected = both_ways(size, radices, weights, 3, 2)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_ranges_of_the_output_add_up_exactly() -> None:
+    prefix, _ = both_ways(100_001, (2,) * 17, (1.0,) * 18, 4, 1)
+    generator = np.random.default_rng(5)
+    a, b, c = np.sort(generator.integers(0, prefix.size, (3, 5000)), axis=0)
+    assert ((prefix[b] - prefix[a]) + (prefix[c] - prefix[b]) == prefix[c] - prefix[a]).all()
+
+
+def test_levels_are_put_in_only_where_they_come_out_even() -> None:
+    most = in_cache.SPAN
+    assert refined((2,) * 20) == ((2,) * 20, tuple(range(21)))
+    assert refined((3 * most - 1,)) == ((3, most), (0, None, 1))
+    assert refined((2, 4 * most)) == ((2, 4, most), (0, 1, None, 2))
+    assert refined((2, 65_537)) == ((2, 65_537), (0, 1, 2))  # a prime
