@@ -15,9 +15,9 @@ import numpy as np
 
 import trueup as tu
 from _timing import seconds
-from trueup._kernels.shape import Shape
 from trueup._kernels.sorted.isotonic import isotonic
 from trueup._kernels.tree.blocks import Blocks, fit_leaves
+from trueup.intervaltree import IntervalTree
 
 
 def line(name: str, value: str, target: str, good: bool) -> bool:
@@ -85,7 +85,7 @@ def main() -> int:
     memory = extra_memory(bits)
     good &= line("extra memory / output", f"{memory:.3f}", "<= 0.5", memory <= 0.5)
 
-    shape = Shape.regular(size, (2,) * bits)
+    shape = IntervalTree.regular(size, (2,) * bits)
     noisy = generator.integers(-50, 100, int(shape.level_starts[-1]))
     blocks = Blocks(size, (2,) * bits, (1.0,) * (bits + 1))
     starts = shape.level_starts[:-1]

@@ -155,8 +155,8 @@ def _table(answers: list[Answer]) -> Table:
 
 def _sides(epsilon: Fraction) -> Table:
     """The standard error of some ranges by L̃, H̃, H̄ and what was asked here, at the same ε."""
-    from trueup._kernels.shape import Shape
     from trueup.infer import release_errors
+    from trueup.intervaltree import IntervalTree
     from trueup.measurement import block_scales
     from trueup.paper.baselines import fewest_nodes
     from trueup.uncertainty import noise_variance
@@ -172,7 +172,7 @@ def _sides(epsilon: Fraction) -> Table:
         for name, q in questions.items()
     }
     each = noise_variance(block_scales(paper, epsilon, "add-remove", 1)[0])
-    shape: Shape = paper.shape
+    shape: IntervalTree = paper.shape
     rows = []
     for length in (1, 10, 60, 240, 1000):
         starts = np.arange(0, DELAY.size - length + 1, max(1, length // 7))

@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree.prefix import on_grid
 from trueup.ask import (
     BoxCounts,
@@ -30,6 +29,7 @@ from trueup.ask import (
 )
 from trueup.errors import InputError
 from trueup.grid_errors import FlatLine, GridErrors, HatLine, TreeLine
+from trueup.intervaltree import IntervalTree
 from trueup.lattice_errors import LatticeErrors
 from trueup.linear_errors import HatErrors, StrategyErrors
 from trueup.measurement import Measurement, relative_weights
@@ -247,7 +247,9 @@ def _shown_grid(
     return back.reshape(cells.shape)
 
 
-def _box_variances(shapes: Sequence[Shape], errors: GridErrors | LatticeErrors) -> list[float]:
+def _box_variances(
+    shapes: Sequence[IntervalTree], errors: GridErrors | LatticeErrors
+) -> list[float]:
     """The variance of a box of each level of the hierarchy, as of some that lie across the grid."""
     height = max(shape.height for shape in shapes)
     found = []
@@ -390,9 +392,9 @@ def _queries(
         values, _ = nnls(matrix, measurement.noisy.astype(np.float64))
     if wish.integers:
         from trueup._kernels.display.shown import whole_cells
-        from trueup._kernels.shape import Shape
+        from trueup.intervaltree import IntervalTree
 
-        flat = Shape.regular(len(values), (len(values),))
+        flat = IntervalTree.regular(len(values), (len(values),))
         cells: npt.NDArray[Any] = whole_cells(flat, values, wish.nonnegative)
         matrix = matrix.astype(np.int64)
     else:

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from trueup._kernels.error.tree_variance import TreeVariance
 from trueup._kernels.law.tree_coefficients import TreeCoefficients
 from trueup._kernels.law.weighted_laplace import half_width
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree import haar
+from trueup.intervaltree import IntervalTree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -118,7 +118,7 @@ class TreeErrors:
     not asked, several where it was asked more than once. `pinned` if the total is known.
     """
 
-    shape: Shape
+    shape: IntervalTree
     scales: tuple[tuple[Fraction, ...], ...]
     law: str = "discrete"
     pinned: bool = False
@@ -235,7 +235,7 @@ class HaarErrors:
     def _tree(self) -> TreeVariance:
         logs = [log_noise_variance(scale, self.law) for scale in self.scales]
         weights = [math.exp(min(max(self._unit - log, -345), 345)) for log in logs]
-        shape = Shape(self.size, widths=haar.widths_of(self.size))
+        shape = IntervalTree(self.size, widths=haar.widths_of(self.size))
         return TreeVariance(shape, haar.tree_weights(self.size, weights))
 
     def variance(self, combination: Combination) -> float:
@@ -324,7 +324,7 @@ class SumErrors:
 
 
 def tree_errors(
-    shape: Shape, shares: Sequence[Fraction], scales: Sequence[Fraction], law: str
+    shape: IntervalTree, shares: Sequence[Fraction], scales: Sequence[Fraction], law: str
 ) -> TreeErrors:
     """The errors of a tree whose asked levels (those with a share) have these noise scales."""
     asked = iter(scales)

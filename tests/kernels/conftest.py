@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,13 @@ class DenseTree:
     weights: tuple[float, ...]
 
     @property
-    def shape(self) -> Shape:
-        return Shape(self.size, widths=self.widths)
+    def shape(self) -> IntervalTree:
+        return IntervalTree(self.size, widths=self.widths)
 
     @property
-    def irregular(self) -> Shape:
+    def irregular(self) -> IntervalTree:
         """The same tree, described node by node."""
-        return Shape(self.size, cuts=tuple(np.arange(0, self.size, w) for w in self.widths))
+        return IntervalTree(self.size, cuts=tuple(np.arange(0, self.size, w) for w in self.widths))
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         rows, levels = [], []

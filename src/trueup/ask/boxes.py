@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup.ask.cells import CellCounts
 from trueup.ask.grid import check_grid, grid_axis, grid_counts, hierarchy
 from trueup.ask.question import Block, Constraints, Ints, Neighbours, check_neighbours, listed
@@ -21,6 +20,7 @@ from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
 from trueup.errors import InputError
+from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -160,10 +160,10 @@ class BoxCounts:
         return tuple(len(radices) for radices in self.radices) in self.levels
 
     @property
-    def shapes(self) -> list[Shape]:
+    def shapes(self) -> list[IntervalTree]:
         """A tree over each axis: what counts for people are handed down by, box by box."""
         return [
-            Shape.regular(axis.size, radices)
+            IntervalTree.regular(axis.size, radices)
             if len(radices) > 1 and max(radices) <= _WIDEST
             else hierarchy(CellCounts(axis), len(self.axes))
             for axis, radices in zip(self.axes, self.radices, strict=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup.ask.question import (
     Block,
     Constraints,
@@ -19,6 +18,7 @@ from trueup.ask.question import (
     check_neighbours,
 )
 from trueup.axis import Axis
+from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -50,9 +50,9 @@ class CellCounts:
         return ((self.length, Fraction(1)),)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> IntervalTree:
         """A flat tree: a root that is not asked over the cells."""
-        return Shape.regular(self.size, (self.size,))
+        return IntervalTree.regular(self.size, (self.size,))
 
     @property
     def answer_axis(self) -> Axis:

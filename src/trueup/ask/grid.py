@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup.ask.cells import CellCounts
 from trueup.ask.hats import HatCounts
 from trueup.ask.question import (
@@ -31,6 +30,7 @@ from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
 from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.errors import InputError
+from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -129,7 +129,7 @@ class GridCounts:
         )
 
     @property
-    def shapes(self) -> list[Shape]:
+    def shapes(self) -> list[IntervalTree]:
         """A tree over each axis: what counts for people are handed down by, box by box."""
         return [hierarchy(factor, len(self.factors)) for factor in self.factors]
 
@@ -267,11 +267,13 @@ class GridCounts:
 _ONE = Fraction(1)
 
 
-def hierarchy(factor: Factor, axes: int) -> Shape:
+def hierarchy(factor: Factor, axes: int) -> IntervalTree:
     """The axis's own levels if it has some; else cut so that a box has about 16 children."""
     if isinstance(factor, TreeCounts) and factor.levels:
         return factor.shape
-    return Shape.regular(factor.size, even_radices(factor.size, max(2, round(16 ** (1 / axes)))))
+    return IntervalTree.regular(
+        factor.size, even_radices(factor.size, max(2, round(16 ** (1 / axes))))
+    )
 
 
 def _cells_of(factor: Factor) -> csr_array[Any]:

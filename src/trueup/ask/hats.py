@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup.ask.question import (
     Block,
     Constraints,
@@ -29,6 +28,7 @@ from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
 from trueup.errors import InputError
+from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -97,12 +97,12 @@ class HatCounts:
         return self.axis
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> IntervalTree:
         """The tree that counts for people are handed down by: hats have none of their own.
 
         Narrow, since neighbouring stretches share the noise of the hats over both.
         """
-        return Shape.regular(self.size, even_radices(self.size, 4))
+        return IntervalTree.regular(self.size, even_radices(self.size, 4))
 
     @property
     def heaviest(self) -> int:

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.error.radices import best_for_ranges
-from trueup._kernels.shape import Shape
 from trueup.ask.question import (
     Block,
     Constraints,
@@ -28,6 +27,7 @@ from trueup.axis import Axis
 from trueup.axis.labels import HierarchyCells
 from trueup.epsilon import exact
 from trueup.errors import InputError
+from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -92,14 +92,14 @@ class TreeCounts:
         return self.axis.size
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> IntervalTree:
         """The tree over the cells of `answer_axis`."""
         if not self.levels:
-            return Shape.regular(self.size, self.radices)
+            return IntervalTree.regular(self.size, self.radices)
         known = self.axis.levels()
         finest = known[self.levels[-1]]
         cuts = [np.searchsorted(finest, known[level]).astype(np.int64) for level in self.levels]
-        return Shape.irregular(len(finest), cuts)
+        return IntervalTree.irregular(len(finest), cuts)
 
     @cached_property
     def answer_axis(self) -> Axis:

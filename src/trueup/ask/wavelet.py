@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree.haar import differences, pairs, widths_of
 from trueup.ask.question import (
     Block,
@@ -24,6 +23,7 @@ from trueup.ask.question import (
 from trueup.axis import Axis
 from trueup.epsilon import exact
 from trueup.errors import InputError
+from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -74,9 +74,9 @@ class WaveletCounts:
         return self.axis
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> IntervalTree:
         """The tree whose nodes' halves are compared."""
-        return Shape(self.size, widths=self.widths)
+        return IntervalTree(self.size, widths=self.widths)
 
     @property
     def widths(self) -> tuple[int, ...]:

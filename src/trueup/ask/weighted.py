@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup.ask.question import (
     Block,
     Constraints,
@@ -28,6 +27,7 @@ from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
 from trueup.errors import FileError, InputError
+from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -133,9 +133,9 @@ class WeightedCounts:
         return self.axis
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> IntervalTree:
         """A flat tree: what counts for people are handed down by."""
-        return Shape.regular(self.size, (self.size,))
+        return IntervalTree.regular(self.size, (self.size,))
 
     @property
     def length(self) -> int:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup.ask import CellCounts, SortedCounts, TreeCounts
 from trueup.errors import InputError
 from trueup.infer import node_values
+from trueup.intervaltree import IntervalTree
 from trueup.measurement import Measurement
 
 Floats = npt.NDArray[np.float64]
@@ -65,7 +65,7 @@ def zeroed_nodes(measurement: Measurement) -> Floats:
 
 
 def fewest_nodes(
-    shape: Shape, nodes: Floats, starts: npt.ArrayLike, stops: npt.ArrayLike
+    shape: IntervalTree, nodes: Floats, starts: npt.ArrayLike, stops: npt.ArrayLike
 ) -> Floats:
     """Each range [start, stop) of cells as the sum of the fewest nodes that make it up."""
     left = np.atleast_1d(np.asarray(starts, np.int64))

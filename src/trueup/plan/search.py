@@ -18,10 +18,10 @@ from trueup._kernels.error.radices import (
 from trueup._kernels.error.range_walk import RangeWalk
 from trueup._kernels.error.tree_error import mean_over_prefixes, mean_over_ranges
 from trueup._kernels.error.tree_variance import TreeVariance
-from trueup._kernels.shape import Shape
 from trueup.ask import CellCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.axis.labels import HierarchyCells
+from trueup.intervaltree import IntervalTree
 from trueup.plan.workload import Workload
 
 _SAMPLED = 400  # ranges looked at while searching, where there is no closed form quick enough
@@ -41,7 +41,7 @@ def tree_error(axis: Axis, workload: Workload) -> Error:
 
     @lru_cache(maxsize=8)
     def walk(widths: Widths) -> RangeWalk:
-        return RangeWalk.of(Shape(size, widths=widths), starts, stops)
+        return RangeWalk.of(IntervalTree(size, widths=widths), starts, stops)
 
     return lambda widths, weights: float(walk(widths).variances(weights) @ likely)
 

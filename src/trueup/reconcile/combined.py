@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup.ask import CellCounts, Histogram, TreeCounts, question_from_json
 from trueup.axis import Axis
 from trueup.axis.numbers import finite_number
 from trueup.errors import FileError, InputError
+from trueup.intervaltree import IntervalTree
 from trueup.measurement import Measurement, read_facts
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
@@ -245,10 +245,10 @@ def _errors(size: int, levels: Sequence[Level], pinned: bool) -> RangeErrors:
     starts = [cuts[key] for key in order]
     if len(starts[0]) > 1:
         starts, each = [np.zeros(1, np.int64), *starts], [(), *each]
-    return TreeErrors(Shape.irregular(size, starts[1:]), tuple(each), law, pinned)
+    return TreeErrors(IntervalTree.irregular(size, starts[1:]), tuple(each), law, pinned)
 
 
-def _tree_cells(shape: Shape, levels: Sequence[Level], known_total: float | None) -> Floats:
+def _tree_cells(shape: IntervalTree, levels: Sequence[Level], known_total: float | None) -> Floats:
     from trueup._kernels.tree.tree import fit
 
     weights = np.zeros(int(shape.level_starts[-1]))
@@ -378,12 +378,12 @@ class SpringErrors:
         return NoiseLaw(found[0], found[1], found[2], self.law)
 
 
-def tree_of(errors: RangeErrors, size: int) -> tuple[Shape, tuple[float, ...]]:
+def tree_of(errors: RangeErrors, size: int) -> tuple[IntervalTree, tuple[float, ...]]:
     """The tree that a combined release fits, and the variance of each level; flat for springs."""
     if isinstance(errors, TreeErrors):
         return errors.shape, errors.level_variances
     each = float(errors.range_variances([0], [1])[0])
-    return Shape.regular(size, (size,)), (np.inf, each)
+    return IntervalTree.regular(size, (size,)), (np.inf, each)
 
 
 def known_total_of(known: Mapping[Any, Any] | None) -> float | None:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from trueup._kernels.display.shown import WIDE, grouped, projected_cells, whole_cells
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 
 @pytest.mark.parametrize(
     ("size", "radices"), [(1, ()), (5, (5,)), (4096, (4096,)), (1000, (100, 10)), (777, (3, 300))]
 )
 def test_grouping_keeps_every_node_and_leaves_no_wide_family(size, radices):
-    shape = Shape.regular(size, radices)
+    shape = IntervalTree.regular(size, radices)
     narrow, own = grouped(shape)
     assert np.diff(narrow.first).max(initial=0) <= WIDE
     kept = {tuple(narrow.starts(level)) for level in range(narrow.height)}
@@ -29,7 +29,7 @@ def test_empty_neighbours_do_not_eat_large_counts():
     truth = np.zeros(4096)
     truth[:1024] = 500
     noisy = truth + rng.laplace(0, 10, 4096)
-    shape = Shape.regular(4096, (4096,))
+    shape = IntervalTree.regular(4096, (4096,))
     found = projected_cells(shape, noisy)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(noisy.sum())
@@ -40,7 +40,7 @@ def test_empty_neighbours_do_not_eat_large_counts():
 def test_whole_cells_are_within_one_of_every_node():
     rng = np.random.default_rng(2)
     for radices in ((16, 16), (300,), (2,) * 8):
-        shape = Shape.regular(250, radices)
+        shape = IntervalTree.regular(250, radices)
         cells = rng.exponential(2, 250)
         whole = whole_cells(shape, cells, True)
         for level in range(shape.height):

@@ -15,8 +15,8 @@ from trueup._kernels.display.topdown import (
     project_top_down,
     settle_large_first,
 )
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree.tree import fit
+from trueup.intervaltree import IntervalTree
 
 from .irregular_trees import random_tree
 
@@ -166,7 +166,7 @@ def test_large_first_leaves_large_counts_less_wrong_than_the_projection():
 @pytest.mark.parametrize("seed", range(20))
 def test_kept_large_first_is_settled_large_first_where_only_leaves_were_asked(seed):
     generator = np.random.default_rng(seed)
-    shape = Shape.regular(int(generator.integers(5, 60)), (4, 4, 4))
+    shape = IntervalTree.regular(int(generator.integers(5, 60)), (4, 4, 4))
     leaves = generator.poisson(3, shape.size) * 20.0 + generator.laplace(0, 15, shape.size)
     nodes = len(shape.first) - 1
     noisy, weights = np.zeros(nodes), np.zeros(nodes)
@@ -180,7 +180,7 @@ def test_kept_large_first_is_settled_large_first_where_only_leaves_were_asked(se
 @pytest.mark.parametrize("seed", range(10))
 def test_kept_counts_are_never_negative_and_counts_that_are_not_stay(seed):
     generator = np.random.default_rng(seed)
-    shape = Shape.regular(64, (4, 4, 4))
+    shape = IntervalTree.regular(64, (4, 4, 4))
     variances = generator.uniform(1, 100, len(shape.first) - 1)
     leaves = generator.laplace(2, 10, 64)
     assert keep_large_first(shape.first, node_sums(shape.first, leaves), variances).min() >= 0

@@ -5,7 +5,7 @@ import pytest
 
 from trueup._kernels.error import irregular_error
 from trueup._kernels.error.tree_variance import TreeVariance
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 
 def test_means_equal_dense_linear_algebra(tree):
@@ -23,8 +23,8 @@ def test_means_equal_dense_linear_algebra(tree):
 def test_climbing_finds_the_worst_range_of_a_large_tree():
     from trueup._kernels.error.worst_range import worst_range
 
-    shape = Shape.regular(2000, (20, 10, 10))
+    shape = IntervalTree.regular(2000, (20, 10, 10))
     weights = (0.0, 0.1, 0.2, 0.3)
     cuts = tuple(np.arange(0, 2000, width) for width in shape.widths)
-    climbed = irregular_error.worst_range(TreeVariance(Shape(2000, cuts=cuts), weights))
+    climbed = irregular_error.worst_range(TreeVariance(IntervalTree(2000, cuts=cuts), weights))
     assert climbed == pytest.approx(worst_range(TreeVariance(shape, weights)), rel=1e-6)

@@ -5,7 +5,7 @@ import numpy as np
 from trueup._kernels.error.length_error import mean_by_length
 from trueup._kernels.error.tree_error import mean_over_ranges
 from trueup._kernels.error.tree_variance import TreeVariance
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 
 def test_every_length_equals_dense_linear_algebra(tree):
@@ -20,6 +20,6 @@ def test_lengths_together_are_all_ranges():
     size, widths, weights = 5000, (9216, 512, 32, 4, 1), (0.1, 0.0, 0.3, 0.2, 0.7)
     lengths = np.arange(1, size + 1)
     places = size - lengths + 1
-    by_length = mean_by_length(TreeVariance(Shape(size, widths=widths), weights), lengths)
+    by_length = mean_by_length(TreeVariance(IntervalTree(size, widths=widths), weights), lengths)
     together = (by_length * places).sum() / places.sum()
     np.testing.assert_allclose(together, mean_over_ranges(size, widths, weights), rtol=1e-10)

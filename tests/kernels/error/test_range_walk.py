@@ -7,7 +7,7 @@ import pytest
 
 from trueup._kernels.error.range_walk import RangeWalk
 from trueup._kernels.error.tree_variance import TreeVariance
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -15,7 +15,7 @@ def test_variances_are_those_of_the_tree(seed: int) -> None:
     rng = np.random.default_rng(seed)
     radices = rng.integers(2, 6, int(rng.integers(1, 5))).tolist()
     size = int(rng.integers(1, np.prod(radices) + 1))
-    shape = Shape.regular(size, radices)
+    shape = IntervalTree.regular(size, radices)
     ends = np.sort(rng.integers(0, size + 1, (2, 50)), axis=0)
     starts, stops = np.append(ends[:, ends[0] < ends[1]], [[0], [size]], axis=1)
     walk = RangeWalk.of(shape, starts, stops)
@@ -27,5 +27,5 @@ def test_variances_are_those_of_the_tree(seed: int) -> None:
 
 
 def test_a_root_alone_has_its_own_variance() -> None:
-    walk = RangeWalk.of(Shape(1, widths=(1,)), np.array([0]), np.array([1]))
+    walk = RangeWalk.of(IntervalTree(1, widths=(1,)), np.array([0]), np.array([1]))
     assert walk.variances([4.0]).tolist() == [0.25]

@@ -5,7 +5,7 @@ import pytest
 
 from trueup._kernels.error.tree_variance import TreeVariance
 from trueup._kernels.error.worst_range import worst_range
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 
 def test_worst_equals_the_largest_of_all_ranges(tree):
@@ -15,7 +15,7 @@ def test_worst_equals_the_largest_of_all_ranges(tree):
 
 @pytest.mark.parametrize("radices", [(16, 16, 16), (2,) * 12, (7, 24, 25)])
 def test_no_sampled_range_is_worse(radices):
-    tree = TreeVariance(Shape.regular(4000, radices), [0.5] * (len(radices) + 1))
+    tree = TreeVariance(IntervalTree.regular(4000, radices), [0.5] * (len(radices) + 1))
     ends = np.random.default_rng(1).integers(0, 4001, (2, 100_000))
     sampled = tree.range_variances(ends.min(axis=0), ends.max(axis=0)).max()
     assert sampled <= worst_range(tree) * (1 + 1e-12)

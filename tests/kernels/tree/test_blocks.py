@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree import blocks as in_cache
 from trueup._kernels.tree.blocks import Blocks, fit_leaves
 from trueup._kernels.tree.tree import fit
+from trueup.intervaltree import IntervalTree
 
 
 @st.composite
@@ -23,7 +23,7 @@ def trees(draw: st.DrawFn) -> tuple[int, tuple[int, ...], tuple[float, ...]]:
     return size, radices, (*weights, draw(st.floats(1e-3, 1e3)))
 
 
-def by_any_tree(shape: Shape, noisy: np.ndarray, weights: tuple[float, ...]) -> np.ndarray:
+def by_any_tree(shape: IntervalTree, noisy: np.ndarray, weights: tuple[float, ...]) -> np.ndarray:
     lengths = [shape.length(level) for level in range(shape.height)]
     return fit(shape.first, noisy, np.repeat(weights, lengths))[-shape.size :]
 
@@ -39,7 +39,7 @@ def test_blocks_give_the_least_squares_leaves(
     seed: int,
 ) -> None:
     size, radices, weights = tree
-    shape = Shape.regular(size, radices)
+    shape = IntervalTree.regular(size, radices)
     noisy = np.random.default_rng(seed).integers(-99, 99, int(shape.level_starts[-1])).astype(kind)
     expected = by_any_tree(shape, noisy, weights)
     with pytest.MonkeyPatch.context() as patch:
@@ -50,7 +50,7 @@ def test_blocks_give_the_least_squares_leaves(
 
 def test_a_large_tree_in_many_spans_with_a_ragged_end() -> None:
     size, radices = (1 << 18) - 12_345, (2,) * 18
-    shape = Shape.regular(size, radices)
+    shape = IntervalTree.regular(size, radices)
     noisy = np.random.default_rng(1).integers(-99, 99, int(shape.level_starts[-1]))
     weights = tuple(1.0 + level % 3 for level in range(19))
     expected = by_any_tree(shape, noisy, weights)
@@ -62,7 +62,7 @@ def test_a_large_tree_in_many_spans_with_a_ragged_end() -> None:
 
 def test_levels_not_asked_are_not_read() -> None:
     """Answers of asked levels alone, packed: the starts of the others point anywhere."""
-    shape = Shape.regular(64, (4, 4, 4))
+    shape = IntervalTree.regular(64, (4, 4, 4))
     noisy = np.random.default_rng(2).integers(0, 9, int(shape.level_starts[-1]))
     weights = (0.0, 2.0, 0.0, 1.0)
     packed = np.concatenate([noisy[1:5], noisy[21:]])

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree import blocks as in_cache
 from trueup._kernels.tree.blocks import Blocks
 from trueup._kernels.tree.fused import Run, refined, release_prefix
 from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup._kernels.tree.tree import fit
+from trueup.intervaltree import IntervalTree
 
 
 @st.composite
@@ -31,7 +31,7 @@ def both_ways(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Prefix sums by the fused pass and by the plain route, the same noise on every node."""
     generator = np.random.default_rng(seed)
-    shape = Shape.regular(size, radices)
+    shape = IntervalTree.regular(size, radices)
     cells = generator.integers(0, 50, size)
     noises = [generator.integers(-99, 99, shape.length(level)) for level in range(shape.height)]
     finer, origin = refined(radices)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from trueup._kernels.error.tree_variance import TreeVariance
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree.haar import cells_from, coefficients, differences, tree_weights, widths_of
+from trueup.intervaltree import IntervalTree
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 17, 33, 37, 64, 100, 127, 129, 256]
 
@@ -36,7 +36,7 @@ def test_the_tree_is_as_informative_as_the_wavelet(size):
     i, j = np.triu_indices(size + 1, 1)
     ranges = prefix[j] - prefix[i]
     expected = np.sum((ranges @ covariance) * ranges, axis=1)
-    tree = TreeVariance(Shape(size, widths=widths_of(size)), tree_weights(size, weights))
+    tree = TreeVariance(IntervalTree(size, widths=widths_of(size)), tree_weights(size, weights))
     np.testing.assert_allclose(tree.range_variances(i, j), expected, rtol=1e-9)
 
 

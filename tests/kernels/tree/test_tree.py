@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree import levels, tree
+from trueup.intervaltree import IntervalTree
 
 
 @pytest.fixture(params=[tree.fit, levels.fit_by_levels], ids=["compiled", "by levels"])
@@ -35,14 +35,14 @@ def shapes(rng):
     for radices in ((2, 2, 2, 2), (3, 3, 3), (16, 2), (2, 7), (20,), (2,) * 6):
         reach = int(np.prod(radices))
         for size in {1, 2, reach // 2 + 1, reach - 1, reach}:
-            yield Shape.regular(size, radices)
+            yield IntervalTree.regular(size, radices)
     for size in (1, 5, 40):
         for height in (2, 3, 6):
             cuts, levels = {0}, []
             for _ in range(height - 2):
                 cuts |= set(rng.choice(size, rng.integers(0, size + 1), replace=False).tolist())
                 levels.append(np.array(sorted(cuts)))
-            yield Shape.irregular(size, [*levels, np.arange(size)])
+            yield IntervalTree.irregular(size, [*levels, np.arange(size)])
 
 
 def test_the_fit_is_dense_weighted_least_squares(fit):
@@ -93,7 +93,7 @@ def test_the_paper_s_recurrence_is_the_case_of_equal_weights(fit):
     # h̄[v] = z[v] + (h̄[u] − Σ z[w]) / k, with l the height of v (leaves 1) and u its parent.
     rng = np.random.default_rng(5)
     for k, height in ((2, 5), (3, 4), (5, 3)):
-        shape = Shape.regular(k ** (height - 1), (k,) * (height - 1))
+        shape = IntervalTree.regular(k ** (height - 1), (k,) * (height - 1))
         noisy = rng.normal(10, 30, shape.level_starts[-1])
         z = noisy.copy()
         for level in reversed(range(height - 1)):
@@ -113,7 +113,7 @@ def test_the_paper_s_recurrence_is_the_case_of_equal_weights(fit):
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_weights_of_any_size_are_only_relative(scale, fit):
     rng = np.random.default_rng(6)
-    shape = Shape.regular(27, (3, 3, 3))
+    shape = IntervalTree.regular(27, (3, 3, 3))
     noisy, weights = rng.normal(0, 9, 40), rng.uniform(1, 2, 40)
     np.testing.assert_allclose(
         fit(shape.first, noisy, weights * scale), fit(shape.first, noisy, weights), atol=1e-10

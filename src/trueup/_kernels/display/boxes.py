@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree.prefix import on_grid
+from trueup.intervaltree import IntervalTree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -52,7 +52,7 @@ def cells_of(prefix: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return prefix
 
 
-def nested(shapes: Sequence[Shape]) -> tuple[Ints, Shape]:
+def nested(shapes: Sequence[IntervalTree]) -> tuple[Ints, IntervalTree]:
     """The product of trees as one tree, and the order in which its leaves come.
 
     The children of a box are the products of its sides' children; all axes reach their cells on
@@ -80,4 +80,4 @@ def nested(shapes: Sequence[Shape]) -> tuple[Ints, Shape]:
         sorted_key = key[order]
         changes = np.flatnonzero(sorted_key[1:] != sorted_key[:-1]) + 1
         cuts.append(np.concatenate([[0], changes]))
-    return order, Shape.irregular(len(order), cuts)
+    return order, IntervalTree.irregular(len(order), cuts)

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -19,7 +19,7 @@ WIDE = 64
 GROUP = 16
 
 
-def grouped(shape: Shape) -> tuple[Shape, list[int]]:
+def grouped(shape: IntervalTree) -> tuple[IntervalTree, list[int]]:
     """The tree with levels put in until no node has more than WIDE children, and where its own
     levels are now.
 
@@ -44,10 +44,10 @@ def grouped(shape: Shape) -> tuple[Shape, list[int]]:
             inserted.append(starts)
         cuts += [*reversed(inserted), below]
         own.append(len(cuts) - 1)
-    return Shape.irregular(shape.size, cuts[1:]), own
+    return IntervalTree.irregular(shape.size, cuts[1:]), own
 
 
-def projected_cells(shape: Shape, cells: Floats) -> Floats:
+def projected_cells(shape: IntervalTree, cells: Floats) -> Floats:
     """The cells projected top-down: nothing negative, no total moved unless it is negative."""
     from trueup._kernels.display.nonnegative import node_sums
     from trueup._kernels.display.topdown import project_top_down
@@ -56,7 +56,7 @@ def projected_cells(shape: Shape, cells: Floats) -> Floats:
     return project_top_down(first, node_sums(first, cells))
 
 
-def large_first_cells(shape: Shape, noisy: Floats, weights: Floats, unit: float) -> Floats:
+def large_first_cells(shape: IntervalTree, noisy: Floats, weights: Floats, unit: float) -> Floats:
     """The cells settled large first, from the noisy answers of all nodes and their weights."""
     from trueup._kernels.display.topdown import settle_large_first
 
@@ -69,7 +69,7 @@ def large_first_cells(shape: Shape, noisy: Floats, weights: Floats, unit: float)
     return settle_large_first(narrow.first, values, each, unit)
 
 
-def kept_large_first_cells(shape: Shape, cells: Floats, variances: list[float]) -> Floats:
+def kept_large_first_cells(shape: IntervalTree, cells: Floats, variances: list[float]) -> Floats:
     """The cells with clear counts kept, from those of least squares and a variance a level."""
     from trueup._kernels.display.nonnegative import node_sums
     from trueup._kernels.display.topdown import keep_large_first
@@ -79,7 +79,7 @@ def kept_large_first_cells(shape: Shape, cells: Floats, variances: list[float]) 
     return keep_large_first(first, node_sums(first, cells), each)
 
 
-def whole_cells(shape: Shape, cells: Floats, nonnegative: bool) -> Ints:
+def whole_cells(shape: IntervalTree, cells: Floats, nonnegative: bool) -> Ints:
     """The cells as integers, every node of the tree within 1 of what it was."""
     from trueup._kernels.display.nonnegative import node_sums
     from trueup._kernels.display.rounding import whole_numbers

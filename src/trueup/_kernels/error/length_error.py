@@ -80,8 +80,8 @@ def _together(parts: Sequence[_Pairs]) -> _Pairs:
 def mean_by_length(tree: TreeVariance, lengths: npt.ArrayLike) -> Floats:
     """The error of a range of each length, averaged over all its places.
 
-    >>> from trueup._kernels.shape import Shape
-    >>> flat = TreeVariance(Shape.regular(10, (10,)), (0, 1 / 2))
+    >>> from trueup.intervaltree import IntervalTree
+    >>> flat = TreeVariance(IntervalTree.regular(10, (10,)), (0, 1 / 2))
     >>> mean_by_length(flat, [1, 5, 10]).round(9).tolist()
     [2.0, 10.0, 20.0]
     """

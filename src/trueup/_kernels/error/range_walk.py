@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -36,12 +36,12 @@ class _Step(NamedTuple):
 class RangeWalk:
     """Ranges [start, stop) of cells of a regular tree, each of at least one cell."""
 
-    shape: Shape
+    shape: IntervalTree
     steps: tuple[_Step, ...]  # lowest level first
     number: int
 
     @staticmethod
-    def of(shape: Shape, starts: Ints, stops: Ints) -> RangeWalk:
+    def of(shape: IntervalTree, starts: Ints, stops: Ints) -> RangeWalk:
         """The walk up from the ends of these ranges."""
         cuts = np.stack([starts, stops])
         children, joined = cuts, np.zeros(len(starts), bool)
@@ -69,7 +69,7 @@ class RangeWalk:
     def variances(self, weights: Sequence[float]) -> Floats:
         """The variance of each range; a weight for each level, root first, the cells' above 0.
 
-        >>> tree = Shape.regular(4, (2, 2))
+        >>> tree = IntervalTree.regular(4, (2, 2))
         >>> walk = RangeWalk.of(tree, np.array([0, 0, 0]), np.array([1, 2, 4]))
         >>> walk.variances((1 / 2, 1 / 2, 1 / 2)).round(6).tolist()
         [1.238095, 0.952381, 1.142857]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -53,7 +53,7 @@ class TreeVariance:
     (full nodes, last node), for an irregular one an entry for each node.
     """
 
-    shape: Shape
+    shape: IntervalTree
     weights: Sequence[float | Floats]
 
     @property
@@ -137,7 +137,7 @@ class TreeVariance:
     def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of the count in each [start, stop), after least squares.
 
-        >>> tree = TreeVariance(Shape.regular(4, (2, 2)), (1 / 2, 1 / 2, 1 / 2))
+        >>> tree = TreeVariance(IntervalTree.regular(4, (2, 2)), (1 / 2, 1 / 2, 1 / 2))
         >>> tree.range_variances([0, 0, 0], [1, 2, 4]).round(6).tolist()
         [1.238095, 0.952381, 1.142857]
         """

@@ -94,8 +94,8 @@ def _spanning(left: Points, right: Points, V: float, most: int, a: float) -> flo
 def worst_range(tree: TreeVariance) -> float:
     """The variance of the range that has the largest.
 
-    >>> from trueup._kernels.shape import Shape
-    >>> worst_range(TreeVariance(Shape.regular(10, (10,)), (0, 1 / 2)))
+    >>> from trueup.intervaltree import IntervalTree
+    >>> worst_range(TreeVariance(IntervalTree.regular(10, (10,)), (0, 1 / 2)))
     20.0
     """
     if tree.shape.height == 1:

@@ -41,8 +41,8 @@ class TreeCoefficients:
     def classes(self, cuts: Sequence[int], values: Sequence[float]) -> Classes:
         """Those in Σ values[i] · count[cuts[i], cuts[i + 1]), cuts rising from 0 to the end.
 
-        >>> from trueup._kernels.shape import Shape
-        >>> flat = TreeCoefficients(TreeVariance(Shape.regular(10, (10,)), (0, 1 / 2)))
+        >>> from trueup.intervaltree import IntervalTree
+        >>> flat = TreeCoefficients(TreeVariance(IntervalTree.regular(10, (10,)), (0, 1 / 2)))
         >>> [part.tolist() for part in flat.classes((0, 4, 10), (1, 0))]
         [[1.0], [1], [4.0]]
         """

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled, inlined
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree.tree import down, fit, up
+from trueup.intervaltree import IntervalTree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -304,14 +304,14 @@ class Blocks:
         return self._spreads[1]
 
     @cached_property
-    def above(self) -> Shape:
+    def above(self) -> IntervalTree:
         """The tree whose leaves are the blocks."""
-        return Shape.regular(self.full + (self.rest > 0), self.radices[: self.level])
+        return IntervalTree.regular(self.full + (self.rest > 0), self.radices[: self.level])
 
     @cached_property
-    def last(self) -> Shape:
+    def last(self) -> IntervalTree:
         """The tree of the block that is cut short."""
-        return Shape.regular(self.rest, self.inside)
+        return IntervalTree.regular(self.rest, self.inside)
 
 
 class LastBlock:

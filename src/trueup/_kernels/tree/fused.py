@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled, inlined
-from trueup._kernels.shape import Shape
 from trueup._kernels.tree import blocks as in_cache
 from trueup._kernels.tree.blocks import Blocks, LastBlock, final_roots, solve
 from trueup._kernels.tree.prefix import grid_for
+from trueup.intervaltree import IntervalTree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -218,7 +218,7 @@ class _Spans:
             self.sizes[number] = _solve(values, starts, radices, blocks.gains, leaves, roots, own)
 
 
-def _levels(blocks: Blocks, cells: Ints, shape: Shape, top: int) -> tuple[Ints, list[Run]]:
+def _levels(blocks: Blocks, cells: Ints, shape: IntervalTree, top: int) -> tuple[Ints, list[Run]]:
     """The true counts of a small tree's nodes, breadth first, and where its levels lie."""
     parts = [cells]
     for level in reversed(range(shape.height - 1)):

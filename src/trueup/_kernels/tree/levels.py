@@ -19,8 +19,8 @@ def fit_by_levels(first: Ints, noisy: npt.ArrayLike, weights: npt.ArrayLike) -> 
 
     As `tree.fit`; every leaf lies on the last level and has a weight.
 
-    >>> from trueup._kernels.shape import Shape
-    >>> first = Shape.regular(4, (2, 2)).first
+    >>> from trueup.intervaltree import IntervalTree
+    >>> first = IntervalTree.regular(4, (2, 2)).first
     >>> fit_by_levels(first, [13, 3, 11, 4, 1, 12, 1], np.ones(7)).round(9).tolist()
     [14.0, 3.0, 11.0, 3.0, 0.0, 11.0, 0.0]
     """

@@ -1,6 +1,7 @@
 """Least squares on a tree, any tree (Theorem 3 with unequal variances and unasked nodes).
 
-A tree is the array `first` of `Shape`: the children of node v are first[v] … first[v + 1] − 1.
+A tree is the array `first` (`IntervalTree.first`): the children of node v are
+first[v] … first[v + 1] − 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The shape of a tree of intervals: which cells each node covers. Plain numpy, no compiling."""
+"""A tree of intervals: which cells each node covers. Plain numpy, no compiling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class IntervalTree:
     """A tree over cells 0 … size − 1 whose leaves, the cells, all lie on the last level.
 
     Either regular, by the number of cells under a full node of each level (the last node of a
@@ -26,18 +26,18 @@ class Shape:
     cuts: tuple[Ints, ...] = ()
 
     @staticmethod
-    def regular(size: int, radices: Sequence[int]) -> Shape:
+    def regular(size: int, radices: Sequence[int]) -> IntervalTree:
         """The tree whose level l nodes have at most radices[l] children, filled from the left."""
         widths = [1]
         for radix in reversed(radices):
             widths.append(widths[-1] * radix)
-        return Shape(size, widths=tuple(reversed(widths)))
+        return IntervalTree(size, widths=tuple(reversed(widths)))
 
     @staticmethod
-    def irregular(size: int, levels: Sequence[Ints]) -> Shape:
+    def irregular(size: int, levels: Sequence[Ints]) -> IntervalTree:
         """The tree whose levels below the root begin nodes at the given cells."""
         root = np.zeros(1, np.int64)
-        return Shape(size, cuts=(root, *(np.asarray(level, np.int64) for level in levels)))
+        return IntervalTree(size, cuts=(root, *(np.asarray(level, np.int64) for level in levels)))
 
     @property
     def height(self) -> int:

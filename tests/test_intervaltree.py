@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueup._kernels.shape import Shape
+from trueup.intervaltree import IntervalTree
 
 
 def split(cells, radices):
@@ -44,17 +44,17 @@ def every_shape():
             while radix**height < size:
                 height += 1
             yield (
-                Shape.regular(size, (radix,) * height),
+                IntervalTree.regular(size, (radix,) * height),
                 split(list(range(size)), (radix,) * height),
             )
     for radices in ((2, 3, 5), (5, 3, 2), (30,), (4, 4, 4), (2, 2, 2, 2, 2)):
         for size in (17, 23, 29, 30):
-            yield Shape.regular(size, radices), split(list(range(size)), radices)
+            yield IntervalTree.regular(size, radices), split(list(range(size)), radices)
     rng = np.random.default_rng(2)
     for size in (1, 2, 9, 40):
         for height in (2, 3, 5):
             levels = random_cuts(rng, size, height)
-            yield Shape.irregular(size, levels), written_out(size, levels)
+            yield IntervalTree.irregular(size, levels), written_out(size, levels)
 
 
 @pytest.mark.parametrize(("shape", "levels"), list(every_shape()))
