@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
-from trueup.owner.counting import _arithmetic
+from trueup.owner.engines.bins import _arithmetic
 
 EXAMPLES = [
     (0, 128, 1024, "multiply"),

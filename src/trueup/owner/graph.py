@@ -7,7 +7,6 @@ none: one row more or less moves one degree by one, or two degrees in an undirec
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from trueup.errors import InputError
 
@@ -42,17 +41,3 @@ class Graph:
     def ends(self) -> int:
         """How many degrees an edge adds to."""
         return 2 if self.kind == "undirected" else 1
-
-    def neighbours(self, native: Any) -> Any:
-        """A native frame of `value`: a node's name, once for each of its neighbours."""
-        import narwhals as nw
-
-        source, target = nw.col("source"), nw.col("target")
-        edges = nw.from_native(native).filter(~source.is_null(), ~target.is_null())
-        if self.kind != "bipartite":
-            edges = edges.filter(source != target)
-        edges = edges.select(source.alias("value"), target.alias("other"))
-        if self.kind == "undirected":
-            back = edges.select(nw.col("other").alias("value"), nw.col("value").alias("other"))
-            edges = nw.concat([edges, back])
-        return edges.unique().select("value").to_native()

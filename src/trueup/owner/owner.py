@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from trueup.ask import (
     BoxCounts,
@@ -22,18 +20,16 @@ from trueup.ask import (
     heaviest,
 )
 from trueup.axis import Axis
-from trueup.axis.numbers import Ints
 from trueup.epsilon import positive
 from trueup.errors import InputError, NoiseError
 from trueup.measure import measure_all
 from trueup.measurement import Measurement, check_rows_per_unit
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Wanted
-from trueup.owner.counting import Counting, counting, fold
 from trueup.owner.graph import Graph
 from trueup.owner.ledger import Ledger
-from trueup.owner.sampling import bounded
-from trueup.owner.source import open_source, quietly
+from trueup.owner.request import Count, Request
+from trueup.owner.source import open_source, quietly, retried
 
 _HEAVIEST = 1 << 28  # weight of a cell in an answer: so many times 2^34 records fit 64 bits
 
@@ -85,7 +81,9 @@ class Owner:
         self._source = open_source(source, table)
         self.columns = Columns(self._source.schema, columns)
         self._turn = threading.Lock() if self._source.shared else contextlib.nullcontext()
-        self._always = self._wanted_always()
+        self._ends = self._checked_ends()
+        if unit is not None:
+            self.columns.naming(unit, "unit")  # refused here rather than at the first question
 
     @property
     def protects(self) -> str:
@@ -170,7 +168,7 @@ class Owner:
             def draw() -> bytes:
                 with self._turn:
                     counts = quietly(
-                        count,
+                        lambda: retried(count),
                         f"The source could not be read. The charge stands: ask again under the key "
                         f"{key!r}, at no further cost.",
                     )
@@ -187,55 +185,66 @@ class Owner:
 
     # From a question to a count that is ready to run.
 
-    def _wanted_always(self) -> list[Wanted]:
-        """The columns that every count reads: the unit's, or the ends of an edge."""
-        if self.graph is not None:
-            ends = {"source": self.graph.source, "target": self.graph.target}
-            wanted = [self.columns.naming(column, name) for name, column in ends.items()]
-            if self.graph.kind == "undirected" and wanted[0].kind != wanted[1].kind:
-                raise InputError("The two ends of an undirected edge must be columns of one type.")
-            return wanted
-        return [] if self.unit is None else [self.columns.naming(self.unit, "unit")]
+    def _checked_ends(self) -> tuple[Wanted, ...]:
+        """The columns of an edge's two ends, where there are edges."""
+        if self.graph is None:
+            return ()
+        source = self.columns.naming(self.graph.source, "source")
+        target = self.columns.naming(self.graph.target, "target")
+        if self.graph.kind == "undirected" and source.kind != target.kind:
+            raise InputError("The two ends of an undirected edge must be columns of one type.")
+        return source, target
 
-    def _prepare(
-        self, question: Question, part: filters.Part | None, groups: bool
-    ) -> Callable[[], Ints]:
-        """A count that is ready to run: its columns checked, its query built, no row read."""
+    def _prepare(self, question: Question, part: filters.Part | None, number: bool) -> Count:
+        """A count that is ready to run: its columns checked, its source open, no row read."""
+        axes: tuple[Axis, ...] = ()
         axis = getattr(question, "axis", None)
-        wanted = list(self._always)
-        plans: dict[str, Counting] = {}
-        if groups or isinstance(question, (SortedCounts, YoungCounts)):
-            by = axis.name if axis is not None else getattr(question, "by", None)
-            if self.graph is None:
-                if by is None:
-                    raise InputError(
-                        'Name the column that has the groups: SortedCounts(n, by="…").'
-                    )
-                wanted.append(self.columns.naming(by, "value"))
-            if not groups:
+        if number or isinstance(question, (SortedCounts, YoungCounts)):
+            values = self._groups(question, axis)
+            if not number:
                 self._check_ends(question)
         elif self.graph is not None:
             raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
         elif isinstance(axis, Axis) or isinstance(question, (GridCounts, BoxCounts)):
-            over = (axis,) if isinstance(axis, Axis) else question.axes  # type: ignore[attr-defined]
-            for number, each in enumerate(over):
-                name = f"value{number or ''}"
-                plans[name] = counting(each, self.columns, self._source.engine.divides)
-                wanted.append(self.columns.wanted(each.name, plans[name].kind, name))
+            axes = (axis,) if isinstance(axis, Axis) else question.axes  # type: ignore[attr-defined]
+            values = tuple(
+                self.columns.counted(each, f"value{place or ''}") for place, each in enumerate(axes)
+            )
         else:
             raise InputError(f"An owner cannot count for {type(question).__name__}.")
+        compared: tuple[Wanted, ...] = ()
         if part is not None:
-            compared = {
-                column: self.columns.compared(column, f"filter{place}")
+            compared = tuple(
+                self.columns.compared(column, f"filter{place}")
                 for place, column in enumerate(filters.columns(part))
-            }
-            part = filters.checked(part, {column: one.kind for column, one in compared.items()})
-            wanted.extend(compared.values())
+            )
+            part = filters.checked(part, {one.column: one.kind for one in compared})
+        request = Request(
+            question.size,
+            values,
+            axes,
+            part,
+            compared,
+            None if self.unit is None else self.columns.naming(self.unit, "unit"),
+            self.rows_per_unit,
+            secrets.token_hex(32),
+            self.graph,
+            number,
+        )
         with self._turn:
             return quietly(
-                lambda: self._build(wanted, plans, part, groups, question.size),
+                lambda: self._source.prepare(request),
                 "The source cannot be opened, or is no longer as it was.",
             )
+
+    def _groups(self, question: Question, axis: Axis | None) -> tuple[Wanted, ...]:
+        """The column whose values are the groups, or the two ends of an edge."""
+        if self.graph is not None:
+            return self._ends
+        by = axis.name if axis is not None else getattr(question, "by", None)
+        if by is None:
+            raise InputError('Name the column that has the groups: SortedCounts(n, by="…").')
+        return (self.columns.naming(by, "value"),)
 
     def _check_ends(self, question: Question) -> None:
         ends = 1 if self.graph is None else self.graph.ends
@@ -248,81 +257,11 @@ class Owner:
         if self.graph is not None and getattr(question, "by", None) is not None:
             raise InputError("A graph's groups are its nodes: leave by= out of SortedCounts.")
 
-    def _build(
-        self,
-        wanted: list[Wanted],
-        plans: dict[str, Counting],
-        part: filters.Part | None,
-        groups: bool,
-        size: int,
-    ) -> Callable[[], Ints]:
-        import narwhals as nw
-
-        engine = self._source.engine
-        rows = nw.from_native(engine.typed(self._source.frame(wanted), wanted))
-        if part is not None:
-            compared = {one.column: one for one in wanted if one.name.startswith("filter")}
-            rows = rows.filter(filters.expression(part, compared))
-        if self.graph is not None:
-            rows = nw.from_native(self.graph.neighbours(rows.to_native()))
-        if not plans:
-            rows = rows.filter(~nw.col("value").is_null())
-        for name, plan in plans.items():
-            rows = rows.filter(plan.keep(nw.col(name)))
-        if self.unit is not None:
-            key, values = secrets.token_hex(32), list(plans) or ["value"]
-            native = bounded(rows.to_native(), engine, self.rows_per_unit, key, values)
-            rows = nw.from_native(native)
-        if not plans:
-            sizes = rows.group_by("value").agg(nw.len().alias("rows"))
-            if groups:
-                counted = sizes.select(nw.len().alias("rows"))
-                return lambda: _whole(engine.run(counted.to_native())["rows"])
-            shape = sizes.group_by("rows").agg(nw.len().alias("groups"))
-            return lambda: _largest(engine.run(shape.to_native()), size)
-        names = [f"cell{name.removeprefix('value')}" for name in plans]
-        if len(plans) == 1 and plan.edges is not None:
-            native = engine.between(rows.to_native(), "value", list(plan.edges))
-        else:
-            cells = []
-            for (value, plan), name in zip(plans.items(), names, strict=True):
-                if plan.edges is not None:
-                    placed = engine.placed(rows.to_native(), value, list(plan.edges), name)
-                    rows = nw.from_native(placed)
-                    cells.append(nw.col(name))
-                else:
-                    cells.append(plan.cell(nw.col(value)).alias(name))
-            native = rows.select(*cells).group_by(*names).agg(nw.len().alias("rows")).to_native()
-
-        def run() -> Ints:
-            table = engine.run(native)
-            keys = [table[name].to_pylist() for name in names]
-            return fold(list(plans.values()), keys, _whole(table["rows"]))
-
-        return run
-
-
-def _whole(column: Any) -> Ints:
-    """An Arrow column of whole numbers as an array; by way of numpy it would load pandas."""
-    return np.array(column.to_pylist(), np.int64)
-
 
 def _two(edges: object) -> tuple[str, str]:
     if not isinstance(edges, (tuple, list)) or len(edges) != 2:
         raise InputError(f'edges must name two columns, such as ("src", "dst"), got {edges!r}.')
     return edges[0], edges[1]
-
-
-def _largest(table: Any, most: int) -> Ints:
-    """The sizes of the groups, the largest ones only if there are more than were declared.
-
-    A record moves one size by one, and so at most one of the largest by one.
-    """
-    sizes = _whole(table["rows"])
-    order = np.argsort(-sizes)
-    times = _whole(table["groups"])[order]
-    before = np.concatenate([[0], np.cumsum(times)[:-1]]) if len(times) else times
-    return np.repeat(sizes[order], np.clip(most - before, 0, times))
 
 
 def _check_noise(question: Question, cost: Any, neighbours: Neighbours, rows: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import glob
 import os
+import time
 import urllib.parse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,13 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from trueup.axis.numbers import Ints
 from trueup.errors import InputError, SourceError, TrueupError
 from trueup.owner.columns import Engine, Schema, Storage, Wanted
 from trueup.owner.engines import duckdb as duck
 from trueup.owner.engines.duckdb import DuckDb
+from trueup.owner.engines.inside import prepared
 from trueup.owner.engines.polars import Polars
 from trueup.owner.engines.postgres import Postgres
 from trueup.owner.engines.spark import Spark
+from trueup.owner.request import Count, Request
 
 T = TypeVar("T")
 
@@ -38,21 +42,33 @@ _FORMATS = {
     ".db": "database",
 }
 _PACKED = (".gz", ".zst")
+_PAUSES = (0.1, 1.0)  # seconds before a count that failed is tried again
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table that can be opened: its engine, its public schema, and its public description.
+    """A table that can be counted: its public schema, its public description, and its counting.
 
-    `frame` gives the engine's own frame, with at least the wanted columns; it reads no row.
-    `shared` says that measurements must take turns, because the frame belongs to one connection.
+    `prepare` gives the count of a request, ready to run: what can be wrong with the source is found
+    there, and no row is read. `shared` says that measurements must take turns, because they use
+    one connection.
     """
 
-    engine: Engine
     schema: Schema
-    frame: Callable[[list[Wanted]], Any]
+    prepare: Callable[[Request], Count]
     about: Mapping[str, str]
     shared: bool = True
+
+
+def _inside(
+    engine: Engine,
+    schema: Schema,
+    frame: Callable[[list[Wanted]], Any],
+    about: Mapping[str, str],
+    shared: bool = True,
+) -> Source:
+    """A source that counts in its own engine; `frame` gives its frame with the wanted columns."""
+    return Source(schema, lambda asked: prepared(engine, frame(asked.wanted), asked), about, shared)
 
 
 def quietly(action: Callable[[], T], words: str) -> T:
@@ -67,6 +83,16 @@ def quietly(action: Callable[[], T], words: str) -> T:
     except Exception:
         pass
     raise SourceError(words)
+
+
+def retried(count: Count) -> Ints:
+    """What a count gives, tried again where the world failed it: a connection, a disk."""
+    for pause in _PAUSES:
+        try:
+            return count()
+        except Exception:
+            time.sleep(pause)
+    return count()
 
 
 def open_source(source: object, table: str | None = None) -> Source:
@@ -104,7 +130,7 @@ def open_source(source: object, table: str | None = None) -> Source:
 def _relation(relation: Any) -> Source:
     if not hasattr(relation, "project"):
         raise InputError("Give a DuckDB relation, such as connection.table('trips').")
-    return Source(DuckDb(), duck.schema(relation), lambda _: relation, {"kind": "duckdb"})
+    return _inside(DuckDb(), duck.schema(relation), lambda _: relation, {"kind": "duckdb"})
 
 
 def _polars(frame: Any) -> Source:
@@ -113,13 +139,13 @@ def _polars(frame: Any) -> Source:
     if not hasattr(frame, "lazy"):
         raise InputError("Give a Polars DataFrame or LazyFrame.")
     lazy = frame.lazy()
-    return Source(Polars(), polars.schema(lazy), lambda _: lazy, {"kind": "polars"}, shared=False)
+    return _inside(Polars(), polars.schema(lazy), lambda _: lazy, {"kind": "polars"}, shared=False)
 
 
 def _spark(frame: Any) -> Source:
     from trueup.owner.engines import spark
 
-    return Source(Spark(), spark.schema(frame), lambda _: frame, {"kind": "spark"})
+    return _inside(Spark(), spark.schema(frame), lambda _: frame, {"kind": "spark"})
 
 
 def _ibis(table: Any) -> Source:
@@ -128,7 +154,7 @@ def _ibis(table: Any) -> Source:
     if table.get_backend().name != "postgres":
         raise InputError("Ibis tables are read from PostgreSQL only; give other tables directly.")
     about = {"kind": "postgresql", "name": str(table.get_name())}
-    return Source(Postgres(), postgres.schema(table), lambda _: table, about)
+    return _inside(Postgres(), postgres.schema(table), lambda _: table, about)
 
 
 def _postgres_address(address: str, table: str | None) -> Source:
@@ -147,7 +173,7 @@ def _postgres_address(address: str, table: str | None) -> Source:
 def _arrow(table: Any) -> Source:
     if not hasattr(table, "schema"):
         raise InputError("Give an Arrow table or dataset.")
-    return Source(
+    return _inside(
         DuckDb(),
         duck.schema(_connection().from_arrow(table)),
         lambda _: _connection().from_arrow(table),
@@ -182,7 +208,7 @@ def _pandas(frame: Any) -> Source:
                 columns[one.column] = pa.array(texts, pa.string())
         return _connection().from_arrow(pa.table(columns))
 
-    return Source(DuckDb(), schema, opened, {"kind": "pandas"}, shared=False)
+    return _inside(DuckDb(), schema, opened, {"kind": "pandas"}, shared=False)
 
 
 def _text(value: object, missing: bool) -> str | None:
@@ -258,7 +284,7 @@ def _files(place: str, table: str | None) -> Source:
         if table
         else f"{place!r} cannot be read as {kind}.",
     )
-    return Source(DuckDb(), schema, frame, about, shared=False)
+    return _inside(DuckDb(), schema, frame, about, shared=False)
 
 
 def _parquet(found: list[str]) -> tuple[Schema, Callable[[list[Wanted]], Any]]:

@@ -13,16 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trueup.axis.dates import instant
 from trueup.errors import InputError
-from trueup.owner.columns import Kind, Wanted
-
-if TYPE_CHECKING:
-    import narwhals as nw
+from trueup.owner.columns import Kind
 
 Literal = bool | int | float | str
 _LONGEST = 10_000
@@ -270,39 +266,3 @@ def _plain(value: Literal, kind: Kind, column: str) -> Literal:
     raise InputError(
         f"The filter compares column {column!r} with {value!r}; it needs {needs[kind]}."
     )
-
-
-def expression(part: Part, compared: Mapping[str, Wanted]) -> nw.Expr:
-    """The filter for narwhals, over columns in the plain form of their kinds."""
-    import narwhals as nw
-
-    if isinstance(part, Combined):
-        inner = [expression(one, compared) for one in part.parts]
-        if part.word == "not":
-            return ~inner[0]
-        whole = inner[0]
-        for one in inner[1:]:
-            whole = whole & one if part.word == "and" else whole | one
-        return whole
-    column = compared[part.column]
-    x = nw.col(column.name)
-    if column.kind == "number":
-        x = nw.when(~x.is_nan()).then(x)  # engines disagree where NaN lies; nowhere, for us
-    first: Any = part.values[0]
-    match part.sign:
-        case "=":
-            return x == first
-        case "!=":
-            return x != first
-        case "<":
-            return x < first
-        case "<=":
-            return x <= first
-        case ">":
-            return x > first
-        case ">=":
-            return x >= first
-        case "in":
-            return x.is_in(list(part.values))
-        case _:
-            return (x >= first) & (x <= part.values[1])

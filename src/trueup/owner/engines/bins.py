@@ -19,7 +19,7 @@ from trueup.axis.dates import DateCells
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.axis.numbers import EdgeCells, IntegerCells, Ints, RegularCells
-from trueup.owner.columns import Columns, Kind
+from trueup.owner.columns import Kind
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -55,8 +55,8 @@ def fold(plans: Sequence[Counting], keys: Sequence[Any], rows: Ints) -> Ints:
     return counts
 
 
-def counting(axis: Axis, columns: Columns, divides: bool = True) -> Counting:
-    """How to count over an axis, given the public schema of its source.
+def counting(axis: Axis, kind: Kind, divides: bool = True) -> Counting:
+    """How to count over an axis whose column is read as that kind.
 
     `divides` is False for an engine that multiplies by the reciprocal of a constant instead of
     dividing by it, which may end one float away.
@@ -102,22 +102,19 @@ def counting(axis: Axis, columns: Columns, divides: bool = True) -> Counting:
                 _numbers,
             )
         case CategoryCells() | HierarchyCells():
-            return _labels(axis.name, cells, columns)
+            return _labels(cells, kind)
 
 
 def _numbers(keys: Any) -> Ints:
     return np.asarray(keys, np.int64)
 
 
-def _labels(name: str, cells: CategoryCells | HierarchyCells, columns: Columns) -> Counting:
+def _labels(cells: CategoryCells | HierarchyCells, kind: Kind) -> Counting:
     """Rows are grouped by their own label; only declared labels are let through."""
     known = cells.by_label
-    text = [label for label in known if isinstance(label, str)]
-    whole = [label for label in known if isinstance(label, int)]
-    storage = columns.storage(name)
-    as_text = bool(text) if storage == "raw" else storage == "text"
-    kind: Kind = "text" if as_text or not whole else "integer"
-    labels: list[Any] = text if kind == "text" else whole
+    labels: list[Any] = [
+        label for label in known if isinstance(label, str if kind == "text" else int)
+    ]
 
     def place(keys: Any) -> Ints:
         return np.array([known[key] for key in keys], np.int64)

@@ -1,0 +1,50 @@
+"""A request: what is to be counted, once all that it says has been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from trueup.axis import Axis
+from trueup.axis.numbers import Ints
+from trueup.owner.columns import Wanted
+from trueup.owner.graph import Graph
+from trueup.owner.where import Part
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which rows of which columns are counted, and in which cells or groups.
+
+    `values` has a column for each axis, and the counts are those of the cells, the last axis
+    running fastest. Without axes it is the column whose values are the groups, or the two ends of
+    an edge: the counts are the sizes of the groups, `size` of them at most, the largest; or, with
+    `number`, how many groups there are. `where` is in the plain form of its columns, `compared`.
+    Of each `unit` so many rows count, chosen under `key`, which is random and of this request.
+    """
+
+    size: int
+    values: tuple[Wanted, ...]
+    axes: tuple[Axis, ...] = ()
+    where: Part | None = None
+    compared: tuple[Wanted, ...] = ()
+    unit: Wanted | None = None
+    rows_per_unit: int = 1
+    key: str = ""
+    graph: Graph | None = None
+    number: bool = False
+
+    @property
+    def wanted(self) -> list[Wanted]:
+        """All columns to be read."""
+        unit = () if self.unit is None else (self.unit,)
+        return [*unit, *self.values, *self.compared]
+
+    @property
+    def by_column(self) -> Mapping[str, Wanted]:
+        """The columns that the filter looks at, by name."""
+        return {one.column: one for one in self.compared}
+
+
+# A count that is ready to run: its source is open and as it was, and no row has been read.
+Count = Callable[[], Ints]
