@@ -12,7 +12,6 @@ from scipy.optimize import LinearConstraint, minimize
 import trueup as tu
 from trueup import files
 from trueup.paper.noise import measure_for_experiment as measured
-from trueup.plots import plot
 from trueup.reconcile.statements import statements
 
 STUDENT = {
@@ -403,7 +402,7 @@ def test_an_experiment_keeps_its_stamp_among_named_counts(tmp_path):
     for release in (tu.reconcile([experiment]), agreed, tu.load(tmp_path / "x.json"), again):
         assert "NOT PRIVATE" in repr(release)
         assert "NOT PRIVATE" in release._repr_html_()
-        assert "NOT PRIVATE" in plot(release).layout.annotations[0].text
+        assert "NOT PRIVATE" in release.plot().layout.annotations[0].text
     assert again.about["epsilon"] == "3"
     assert "NOT PRIVATE" not in repr(tu.reconcile([real]))
     lie = {**agreed.about, "private": True, "covariance": agreed.errors.covariance.tolist()}
@@ -415,7 +414,7 @@ def test_an_experiment_keeps_its_stamp_among_named_counts(tmp_path):
 def test_nothing_is_said_of_a_price_that_is_not_known():
     typed = tu.reconcile({"a": (1, 1), "b": (2, 1)}, "a = b")
     assert "None" not in typed._repr_html_()
-    assert "None" not in plot(typed).layout.annotations[0].text
+    assert "None" not in typed.plot().layout.annotations[0].text
 
 
 LINE = tu.Axis.integers("line", 0, 59)

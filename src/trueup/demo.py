@@ -21,8 +21,8 @@ import numpy.typing as npt
 import trueup as tu
 from trueup.ask import Question
 from trueup.errors import FileError
+from trueup.pictures.page import Picture, Table, report, save_page
 from trueup.release.estimate import written
-from trueup.report import Picture, Table, report, save_report
 
 EPSILON = Fraction(1, 2)
 LIMIT = 1
@@ -124,7 +124,7 @@ def run(out: Path | None = None, quiet: bool = False) -> dict[str, Any]:
     say(f"   The first eight add up to the last, exactly: {parts == delays.total().value}\n")
     _print(say, _sides(EPSILON))
     page = folder / "report.html"
-    save_report(_page(delays, planes, answers, true_planes, refused), page)
+    save_page(_page(delays, planes, answers, true_planes, refused), page)
     say(f"The report: {page}")
     return {
         "report": str(page),
@@ -205,9 +205,7 @@ def _print(say: Say, table: Table) -> None:
 def _page(
     delays: Any, planes: Any, answers: list[Answer], true: npt.NDArray[np.int64], refused: str
 ) -> str:
-    from trueup.plots import plot
-
-    sequence = plot(planes)
+    sequence = planes.plot()
     place = np.unique(np.geomspace(1, len(true), 300).astype(np.int64)) - 1
     sequence.add_scatter(
         x=place + 1,
@@ -223,11 +221,11 @@ def _page(
             "Delays": [
                 "Departure delay in minutes of 336,776 flights. Zoom in: bars split until each is "
                 "one minute. Wide bars are the accurate ones.",
-                Picture(plot(delays), delays),
+                Picture(delays.plot(), delays.zoom_script()),
                 _table(answers),
             ],
             "What consistency buys": [_sides(EPSILON)],
-            "The share of flights below a delay": [Picture(plot(delays, "cdf"))],
+            "The share of flights below a delay": [Picture(delays.plot("cdf"))],
             "Flights by plane": [
                 "How often each plane flew, from the busiest down, without saying which plane is "
                 "which. Dotted: the truth.",

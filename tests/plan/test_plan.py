@@ -158,10 +158,15 @@ def test_the_table_names_the_best_and_the_picture_is_a_picture():
     assert [line for line in lines if "**hats**" in line]
     assert str(found).startswith("Expected squared error over all ranges of 'age'")
     svg = ElementTree.fromstring(found.picture())
-    curves = svg.findall("{http://www.w3.org/2000/svg}polyline")
-    assert len(curves) == len(found.strategies)
+    words = {text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")}
+    assert words >= {strategy.name for strategy in found.strategies} | {"1", "200"}
     page = found._repr_html_()
     assert page.count("<tr>") == 1 + len(found.strategies)
+
+
+def test_the_readme_shows_what_the_plan_draws():
+    shown = (ROOT / "docs" / "images" / "consistency.svg").read_text(encoding="utf-8")
+    assert tu.plan(4096, epsilon=1).picture() == shown  # else: python scripts/pictures.py
 
 
 def test_the_picture_escapes_names():

@@ -264,15 +264,13 @@ def plot_command(
     as_json: AsJson = False,
 ) -> None:
     """Draw a saved release: a page to zoom in, or a picture."""
-    from trueup.plots import plot, save_plot
-
     release = _release(file, nonnegative)
     if margin is not None:
         if not hasattr(release, "margin"):
             raise InputError(f"{file.name} holds no grid, and so no margins.")
         release = release.margin(*(name.strip() for name in margin.split(",")))
     with waiting("drawing"):
-        save_plot(plot(release, kind), output, release if kind != "cdf" else None)
+        release.save_plot(output, kind)
     emit(as_json, {"saved": str(output)}, lambda: say(f"saved to {output}"))
 
 

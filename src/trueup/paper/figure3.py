@@ -7,10 +7,11 @@ import numpy.typing as npt
 
 from trueup.ask import SortedCounts
 from trueup.infer import infer
-from trueup.paper.chart import BLACK, GRAY, Line, Panel, stairs, svg
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.svg import Line, Panel, stairs, svg
+from trueup.pictures.theme import BLACK, GRAY
 
 TITLE = "Figure 3: a run of equal counts, and a count that stands alone"
 COUNTS = np.array([10] * 20 + [15] + [20] * 4)

@@ -14,11 +14,12 @@ from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import noisy_sorted, sorted_and_rounded
-from trueup.paper.chart import BLACK, BLUE, GRAY, LIGHT, Bars, Panel, svg
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.datasets import Dataset
 from trueup.paper.draws import EPSILONS, Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.svg import Bars, Panel, between, svg
+from trueup.pictures.theme import BLACK, BLUE, GRAY, LIGHT
 
 TITLE = "Figure 5: unattributed histograms, average squared error"
 
@@ -85,7 +86,7 @@ def run(setting: Setting) -> Figure:
                 Bars(label, [float(v[i]) for v in by_epsilon], colour)
                 for i, (label, colour, _) in enumerate(ESTIMATORS)
             ),
-            groups=tuple(str(float(e)) for e in EPSILONS),
+            x_ticks=between(str(float(e)) for e in EPSILONS),
             log_y=True,
             y_range=(min(every) / 4, max(every)),
         )

@@ -14,11 +14,12 @@ from trueup.axis import Axis
 from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import fewest_nodes, noisy_cells, noisy_nodes, zeroed_nodes
-from trueup.paper.chart import BLACK, BLUE, BROWN, GRAY, GREEN, ORANGE, PINK, Line, Panel, svg
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.datasets import Dataset
 from trueup.paper.draws import EPSILONS, Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.theme import BLACK, BLUE, BROWN, GRAY, GREEN, ORANGE, PINK
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -7,11 +7,12 @@ import numpy.typing as npt
 
 from trueup.ask import SortedCounts
 from trueup.infer import infer
-from trueup.paper.chart import BLACK, GRAY, Line, Panel, stairs, svg
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.datasets import Dataset
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.svg import Line, Panel, stairs, svg
+from trueup.pictures.theme import BLACK, GRAY
 from trueup.uncertainty import noise_variance
 
 Floats = npt.NDArray[np.float64]

@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from trueup.ask import SortedCounts
 from trueup.infer import infer
-from trueup.paper.chart import BLACK, BLUE, GRAY, Line, Panel, svg
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.theme import BLACK, BLUE, GRAY
 from trueup.uncertainty import noise_variance
 
 TITLE = "Theorem 2: error of S̄ as n and d grow, ε = 1"

@@ -11,10 +11,11 @@ from trueup.ask import TreeCounts
 from trueup.infer import errors_of, infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import fewest_nodes, noisy_nodes
-from trueup.paper.chart import BLACK, BLUE, GRAY, ORANGE, Line, Panel, svg
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.theme import BLACK, BLUE, GRAY, ORANGE
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

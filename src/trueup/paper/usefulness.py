@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from trueup.ask import TreeCounts
 from trueup.paper.baselines import noisy_nodes
-from trueup.paper.chart import BLACK, BLUE, GRAY, Line, Panel, svg
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.theme import BLACK, BLUE, GRAY
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

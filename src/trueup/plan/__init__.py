@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from html import escape
+from itertools import cycle
 from typing import overload
 
 import numpy as np
@@ -19,12 +19,13 @@ from trueup.axis.labels import HierarchyCells
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
+from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.theme import CURVES, MARKERS
 from trueup.plan.choice import best_of, named
 from trueup.plan.figures import Planned, figures_of
 from trueup.plan.goals import epsilon_for, error_for
 from trueup.plan.grids import GridPlan, GridStrategy, plan_grid
 from trueup.plan.hats import best_hats
-from trueup.plan.picture import error_curves
 from trueup.plan.search import best_branching, best_own_levels, best_question, shown_question
 from trueup.plan.table import figure, html_table
 from trueup.plan.workload import Figures, Workload, as_workload, default_workload
@@ -121,10 +122,29 @@ class Plan:
 
     def picture(self) -> str:
         """Error against the length of a range, as the paper's Figure 6: an SVG."""
-        return error_curves(self._title(), self.lengths(), self.by_length())
+        lengths = self.lengths().tolist()
+        lines = tuple(
+            Line(name, lengths, curve.tolist(), colour, marker)
+            for (name, curve), colour, marker in zip(
+                self.by_length().items(), cycle(CURVES), cycle(MARKERS), strict=False
+            )
+        )
+        ticks = [(length, f"{length:,}") for length in lengths]
+        panel = Panel(
+            "",
+            "cells in the range",
+            "squared error",
+            lines,
+            x_ticks=ticks,
+            log_x=True,
+            log_y=True,
+            columns=2,
+            height=340,
+        )
+        return svg(self._title(), [[panel]])
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self._title())}</p>{html_table(self.table())}{self.picture()}"
+        return f"{self.picture()}{html_table(self.table())}"
 
 
 @overload

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,15 @@ from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.files import write
 from trueup.grid_errors import BoxErrors, SliceErrors
+from trueup.pictures.map import MOST_BOXES, Boxes, heat_map, map_drawing
+from trueup.pictures.page import Picture
+from trueup.pictures.places import bar_edges
+from trueup.release.drawing import check_kind, note
 from trueup.release.estimate import Estimate, measured_in
-from trueup.release.heatmap import heatmap
 from trueup.release.histogram import Release, to_frame
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -213,10 +219,47 @@ class GridRelease:
             f"total {self.total()}, epsilon={self.about.get('epsilon')}>"
         )
 
+    def plot(self, kind: str | None = None) -> Figure:
+        """The plotly figure: a "heatmap" between its margins, or the "error" of every box.
+
+        Cells are put together into at most 64 boxes a side; of more than two axes it is the margin
+        over the first two.
+        """
+        of_errors = check_kind(kind, "heatmap", "error") == "error"
+        flat = self._first_two
+        names = " × ".join(axis.name for axis in flat.axes)
+        title = f"{names}: {self.total().value:,.0f} in all{', ± of each box' * of_errors}"
+        whose = "standard errors" + " of the unbiased counts" * (self.unbiased is not self)
+        return heat_map(self.about, title, flat._boxes_shown(), of_errors, whose)
+
+    def save_plot(self, path: str | Path, kind: str | None = None) -> None:
+        """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
+        Picture(self.plot(kind)).save(path)
+
+    @property
+    def _first_two(self) -> GridRelease:
+        if len(self.axes) == 2:
+            return self
+        found: GridRelease = self.margin(*(axis.name for axis in self.axes[:2]))
+        return found
+
+    def _boxes_shown(self) -> Boxes:
+        """The counts of the boxes of a picture of two axes, and their errors."""
+        cuts = [bar_edges(axis.size, MOST_BOXES) for axis in self.axes]
+        shown, unbiased = (
+            np.diff(np.diff(each.prefix[np.ix_(*cuts)], axis=0), axis=1).astype(np.float64)
+            for each in (self, self.unbiased)
+        )
+        whole = [np.array([0, axis.size]) for axis in self.axes]
+        sides = ([cuts[0], whole[1]], [whole[0], cuts[1]])
+        spread, *margins = (np.sqrt(self.errors.product_variances(each)) for each in (cuts, *sides))
+        flat = [margin.ravel() for margin in margins]
+        return Boxes(self.axes, cuts, shown, unbiased, spread, flat)
+
     def _repr_html_(self) -> str:
-        if len(self.axes) > 2:
-            return str(self.margin(*(axis.name for axis in self.axes[:2]))._repr_html_())
-        return heatmap(self)
+        flat = self._first_two
+        title = f"{flat.axes[0].name} × {flat.axes[1].name}, total {self.total()}"
+        return map_drawing(title, flat._boxes_shown(), note(self.about))
 
 
 def grid_columns(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,16 @@ from trueup.axis import Axis
 from trueup.axis.numbers import EdgeCells, RegularCells
 from trueup.errors import InputError
 from trueup.files import arrow_table, write
+from trueup.pictures.page import Picture
 from trueup.release import drill
+from trueup.release.drawing import Drawn, check_kind
 from trueup.release.estimate import Estimate, check_level, measured_in
-from trueup.release.html import page
 from trueup.release.intervals import quantile_cells, range_intervals, share_interval
 from trueup.release.uhi import PlottableAxis
 from trueup.uncertainty import RangeErrors
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 Floats = npt.NDArray[np.float64]
 
@@ -289,14 +293,26 @@ class Release:
             f"total {self.total()}, epsilon={self.about.get('epsilon')}>"
         )
 
+    def plot(self, kind: str | None = None) -> Figure:
+        """The plotly figure: its histogram, or its "cdf"."""
+        if check_kind(kind, "histogram", "cdf") == "cdf":
+            return self._drawn.shares(self.cdf())
+        return self._drawn.histogram()
+
+    def save_plot(self, path: str | Path, kind: str | None = None) -> None:
+        """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
+        Picture(self.plot(kind), "" if kind == "cdf" else self.zoom_script()).save(path)
+
+    def zoom_script(self) -> str:
+        """The script by which the bars of its histogram split when a page is zoomed in."""
+        return self._drawn.zoom_script()
+
+    @property
+    def _drawn(self) -> Drawn:
+        return Drawn(self.axis, self.prefix, self.unbiased.prefix, self.errors, self.about)
+
     def _repr_html_(self) -> str:
-        bars = np.unique(np.linspace(0, self.axis.size, 65).astype(np.int64))
-        heights = np.diff(self.prefix[bars]).astype(np.float64)
-        spread = np.sqrt(self.errors.range_variances(bars[:-1], bars[1:]))
-        low, high = self.axis.cells.edge(0), self.axis.cells.edge(self.axis.size)
-        edges = (str(low), "" if high is None else str(high))
-        title = f"{self.axis.name}: {self.axis.size:,} cells, total {self.total()}"
-        return page(title, heights, spread, edges, self.about)
+        return self._drawn.drawing(str(self.total()))
 
 
 def check_share(q: object) -> float:

@@ -56,6 +56,11 @@ class MarginalRelease:
         """What a file of it holds: the kind, the columns and the facts."""
         return "marginal release", self.table.columns(errors=False), self.about
 
+    def save_plot(self, path: str | Path, kind: str | None = None) -> None:
+        """Refused: each of its margins can be drawn."""
+        listed = "; ".join(", ".join(each) for each in self.marginals)
+        raise InputError(f"Draw one of its margins: release.margin(…), of {listed}.")
+
     def __repr__(self) -> str:
         stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
         listed = "; ".join(", ".join(each) for each in self.marginals)

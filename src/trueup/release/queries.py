@@ -5,17 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.errors import InputError
 from trueup.files import write
+from trueup.pictures import charts
+from trueup.pictures.page import Picture
+from trueup.pictures.svg import between
+from trueup.release.drawing import bars_drawing, check_kind, intervals_of, note
 from trueup.release.estimate import Estimate, measured_in
 from trueup.release.histogram import to_frame
-from trueup.release.html import page
 from trueup.uncertainty import QueryErrors
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +96,20 @@ class QueryRelease:
         listed = ", ".join(f"{name} {self[name]}" for name in self.names[:6])
         return f"<QueryRelease{stamp}: {listed}{', …' if len(self.names) > 6 else ''}>"
 
+    def plot(self, kind: str | None = None) -> Figure:
+        """The plotly figure: a bar with its 95 % interval for each query."""
+        check_kind(kind, "bars")
+        own = self.unbiased
+        low, high = np.array([own[name].interval(0.95) for name in self.names]).T
+        counts = charts.Interval(self.answers.astype(np.float64), low, high)
+        return charts.named_bars(self.about, self.names, counts, intervals_of(own is self))
+
+    def save_plot(self, path: str | Path, kind: str | None = None) -> None:
+        """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
+        Picture(self.plot(kind)).save(path)
+
     def _repr_html_(self) -> str:
         spread = self.unbiased.columns()["std_error"]
-        ends = (self.names[0], self.names[-1])
+        title = f"{len(self.names)} counts"
         heights = self.answers.astype(np.float64)
-        return page(f"{len(self.names)} counts", heights, spread, ends, self.about)
+        return bars_drawing(title, heights, spread, between(self.names), note(self.about))

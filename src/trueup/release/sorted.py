@@ -17,12 +17,17 @@ from trueup._kernels.sorted.sorted_band import sorted_band
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.files import write
+from trueup.pictures import charts
+from trueup.pictures.page import Picture
+from trueup.pictures.theme import paid
+from trueup.release.drawing import bars_drawing, check_kind, note
 from trueup.release.estimate import Estimate, check_level, measured_in, written
 from trueup.release.histogram import to_frame
-from trueup.release.html import page, paid
 from trueup.uncertainty import SumErrors
 
 if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
     from trueup._kernels.sorted.transcript import Transcript
 
 
@@ -205,10 +210,24 @@ class SortedRelease:
             f"epsilon={paid(self.about)}>"
         )
 
+    def plot(self, kind: str | None = None, level: float = 0.95) -> Figure:
+        """The plotly figure: the "sorted" counts, or their "tail": how many reach each count."""
+        sides = (np.asarray(side, np.float64) for side in (self.fitted, *self.band(level)))
+        counts = charts.Interval(*sides)
+        if check_kind(kind, "sorted", "tail") == "tail":
+            return charts.tail(self.about, counts, level)
+        return charts.sequence(self.about, counts, level)
+
+    def save_plot(self, path: str | Path, kind: str | None = None) -> None:
+        """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
+        Picture(self.plot(kind)).save(path)
+
     def _repr_html_(self) -> str:
-        places = np.unique(np.linspace(0, len(self.fitted) - 1, 64).astype(np.int64))
+        n = len(self.fitted)
+        places = np.unique(np.linspace(0, n - 1, 64).astype(np.int64))
         low, high = self.band(0.95)
-        spread = (high - low)[places] / 2
-        title = f"{len(self.fitted):,} counts in rising order, total {self.total()}"
-        heights = self.fitted[places].astype(np.float64)
-        return page(title, heights, spread, ("1", f"{len(self.fitted):,}"), self.about)
+        ticks = [(i + 0.5, f"{place + 1:,}") for i, place in enumerate(places.tolist())]
+        title = f"{n:,} counts in rising order, total {self.total()}"
+        heights, spread = self.fitted[places].astype(np.float64), (high - low)[places] / 2
+        said = note(self.about, "marks show the 95 % band, ± one standard error")
+        return bars_drawing(title, heights, spread, ticks, said)

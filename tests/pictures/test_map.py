@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Page
 
 import trueup as tu
-from trueup.heatmaps import box_edges
 from trueup.paper.noise import measure_for_experiment
-from trueup.plots import plot, save_plot
+from trueup.pictures.map import MOST_BOXES
+from trueup.pictures.places import bar_edges
 
 Opened = Callable[[Path], Page]
 AGE = tu.Axis.integers("age", 0, 99)
@@ -42,24 +42,24 @@ def test_heat_maps_open_without_errors_and_nothing_cut_off(
     name: str, kind: str | None, opened: Opened, tmp_path: Path
 ) -> None:
     release = release_of(name)
-    save_plot(plot(release, kind), tmp_path / "x.html")
+    release.save_plot(tmp_path / "x.html", kind)
     page = opened(tmp_path / "x.html")
     words = page.inner_text("body")
     assert "NOT PRIVATE" in words
     assert "1.96 standard" in words
     assert page.locator(".heatmaplayer image, .hm image").count() == 1
-    shown = [min(axis.size, len(box_edges(axis.size)) - 1) for axis in release.axes[:2]]
+    shown = [min(axis.size, len(bar_edges(axis.size, MOST_BOXES)) - 1) for axis in release.axes[:2]]
     assert page.locator(".bars .point").count() == sum(shown)
 
 
 def test_boxes_bars_and_their_errors_are_those_of_the_release() -> None:
     release = release_of("numbers and dates")
-    heat, *margins = plot(release).data
+    heat, *margins = release.plot().data
     box = release.range((6, 8), ("2013-03", "2013-04"))
     _, count, reach = heat.customdata[3][2]
     assert (count, reach) == (f"{box.value:,.0f}", f"{1.96 * box.std_error:,.0f}")
     assert heat.z[3][2] == pytest.approx(max(box.value, 0) ** 0.5)
-    errors = plot(release, "error").data[0].z
+    errors = release.plot("error").data[0].z
     assert errors[3][2] == pytest.approx(1.96 * box.std_error)
     down, right = margins
     assert down.x[3] == release.margin("age").range(6, 8).value
@@ -70,7 +70,7 @@ def test_boxes_bars_and_their_errors_are_those_of_the_release() -> None:
 
 def test_counts_made_to_be_shown_carry_the_errors_of_the_unbiased_ones() -> None:
     release = release_of("quadtree", nonnegative=True, integers=True)
-    figure = plot(release)
+    figure = release.plot()
     assert "of the unbiased counts" in figure.layout.title.text.replace("</sup><br><sup>", " ")
     bar, own = figure.data[1], release.unbiased.margin("x")
     high = own.range(0, 4).value + 1.96 * own.range(0, 4).std_error
@@ -81,14 +81,14 @@ def test_counts_made_to_be_shown_carry_the_errors_of_the_unbiased_ones() -> None
     ("size", "edges"), [(1, [0, 1]), (64, list(range(65))), (100, [*range(0, 100, 2), 100])]
 )
 def test_boxes_are_a_power_of_two_cells_wide(size: int, edges: list[int]) -> None:
-    assert box_edges(size).tolist() == edges
+    assert bar_edges(size, 64).tolist() == edges
 
 
 def test_other_pictures_of_grids_and_all_of_marginals_are_refused() -> None:
     with pytest.raises(tu.InputError, match='"heatmap" or "error"'):
-        plot(release_of("labels"), "cdf")
+        release_of("labels").plot("cdf")
     margins = tu.BoxCounts.marginals(SEX, PLACE, marginals=[("sex",), ("place",)])
     release = tu.infer(tu.measure(np.ones((2, 3), int), margins, epsilon=1))
     with pytest.raises(tu.InputError, match=r"release\.margin"):
-        plot(release)  # type: ignore[arg-type]
-    assert plot(release.margin("sex")).data
+        release.save_plot("x.html")
+    assert release.margin("sex").plot().data

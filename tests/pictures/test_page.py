@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 import trueup as tu
 from trueup.demo import QUESTIONS, run
-from trueup.report import report, save_report
+from trueup.pictures.page import report, save_page
 
 
 def test_the_demo_spends_twice_is_refused_and_reports(
@@ -34,4 +34,4 @@ def test_words_in_a_report_are_words_not_markup(tmp_path: Path) -> None:
     assert "<script>alert" not in page
     assert "&lt;b&gt;x" in page
     with pytest.raises(tu.FileError, match="Cannot write"):
-        save_report(page, tmp_path / "gone" / "x.html")
+        save_page(page, tmp_path / "gone" / "x.html")

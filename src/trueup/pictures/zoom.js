@@ -10,7 +10,7 @@ let drawn = null;
 function draw(low, high) {
   const finest = trueup.edges.filter((edge) => edge > low && edge < high).length + 1;
   let level = 0;
-  while (level + 1 < trueup.levels.length && finest / 2 ** level > trueup.most) level += 1;
+  while (level + 1 < trueup.reaches.length && finest / 2 ** level > trueup.most) level += 1;
   if (level === drawn) return;
   drawn = level;
   const step = 2 ** level;
@@ -20,7 +20,7 @@ function draw(low, high) {
     const j = Math.min(i + step, last);
     const middle = (trueup.edges[i] + trueup.edges[j]) / 2;
     const value = trueup.prefix[j] - trueup.prefix[i];
-    const r = trueup.levels[level].reach[i / step];
+    const r = trueup.reaches[level][i / step];
     const unbiased = trueup.unbiased[j] - trueup.unbiased[i];
     x.push(trueup.dates ? new Date(middle).toISOString() : middle);
     y.push(value);

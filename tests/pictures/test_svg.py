@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 
-from trueup.paper.chart import Bars, Line, Panel, stairs, svg, tick_label
+from trueup.pictures.svg import Bars, Line, Panel, apart, between, stairs, svg, tick_label
 
 
 def points(picture: str) -> list[tuple[float, float]]:
@@ -44,7 +45,9 @@ def test_what_a_logarithm_cannot_show_is_left_out() -> None:
 
 
 def test_bars_stand_on_the_axis() -> None:
-    panel = Panel("", "", "", bars=(Bars("b", [1.0, 4.0]),), groups=("g", "h"), y_from_zero=True)
+    panel = Panel(
+        "", "", "", bars=(Bars("b", [1.0, 4.0]),), x_ticks=between("gh"), y_from_zero=True
+    )
     root = ElementTree.fromstring(svg("", [[panel]]))
     bars = [r for r in root.iter("{http://www.w3.org/2000/svg}rect") if r.get("x")][1:]
     feet = {round(float(bar.get("y", 0)) + float(bar.get("height", 0))) for bar in bars}
@@ -60,3 +63,38 @@ def test_stairs_have_a_tread_for_each_value() -> None:
 def test_tick_labels() -> None:
     values = (0, 0.5, 100, 1_000, 1e4, 2e6, 1e-4)
     assert [tick_label(v) for v in values] == ["0", "0.5", "100", "1,000", "10⁴", "2·10⁶", "10⁻⁴"]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 13, 40, 500])
+@pytest.mark.parametrize("room", [120.0, 580.0])
+def test_labels_of_ticks_never_touch_and_the_last_is_kept(n: int, room: float) -> None:
+    given = [(room * i / n, f"{2**i if i < 40 else i:,}") for i in range(n + 1)]
+    kept = apart(given, room)
+    assert kept[-1] == given[-1]
+    half = [3.5 * len(words) for _, words in kept]
+    middle = [min(max(at, h), room - h) for (at, _), h in zip(kept, half, strict=True)]
+    for left, right in pairwise(range(len(kept))):
+        assert middle[left] + half[left] < middle[right] - half[right]
+    assert len(kept) == len(given) or n > 2
+
+
+def test_an_error_mark_reaches_as_far_as_its_error() -> None:
+    bars = Bars("b", [1.0, 4.0], errors=[0.5, 2.0])
+    picture = svg("", [[Panel("", "", "", bars=(bars,), y_from_zero=True)]])
+    marks = re.findall(r'<path d="M[\d.]+,([\d.]+)V([\d.]+)" stroke', picture)
+    first, second = (float(low) - float(high) for low, high in marks)
+    assert second / first == pytest.approx(4, rel=0.02)
+    rects = ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}rect")
+    heights = [float(r.get("height", "0")) for r in rects if r.get("x")][1:]
+    assert first / heights[0] == pytest.approx(1.0, rel=0.05)
+
+
+def test_words_are_broken_to_fit() -> None:
+    picture = svg(
+        "many words " * 30, [[Panel("", "", "", (Line("", [1, 2], [1, 2]),))]], "x " * 300
+    )
+    root = ElementTree.fromstring(picture)
+    shown = [t for t in root.iter("{http://www.w3.org/2000/svg}text") if t.text]
+    width = float(root.get("width", "0"))
+    assert max(6.2 * len(t.text or "") for t in shown) < width
+    assert max(float(t.get("y", 0)) for t in shown) < float(root.get("height", "0"))

@@ -11,7 +11,8 @@ from playwright.sync_api import Page
 
 import trueup as tu
 from trueup.paper.noise import measure_for_experiment
-from trueup.plots import bars, plot, save_plot, to_html
+from trueup.pictures.page import Picture
+from trueup.pictures.places import bar_edges
 
 Opened = Callable[[Path], Page]
 
@@ -38,18 +39,18 @@ def test_histograms_open_without_errors_and_nothing_cut_off(
     name: str, opened: Opened, tmp_path: Path
 ) -> None:
     release = release_over(AXES[name])
-    save_plot(plot(release), tmp_path / "x.html", release)
+    release.save_plot(tmp_path / "x.html")
     page = opened(tmp_path / "x.html")
     assert "NOT PRIVATE" in page.inner_text("body")
-    assert page.locator(".bars .point").count() == len(bars(release)) - 1
+    assert page.locator(".bars .point").count() == len(bar_edges(release.axis.size)) - 1
 
 
 def test_cdf_and_degree_sequence_open_without_errors(opened: Opened, tmp_path: Path) -> None:
-    save_plot(plot(release_over(FARE), "cdf"), tmp_path / "cdf.html")
+    release_over(FARE).save_plot(tmp_path / "cdf.html", "cdf")
     counts = np.random.default_rng(2).zipf(1.8, 2000).clip(0, 500)
     sequence = tu.infer(measure_for_experiment(counts, tu.SortedCounts(2000), 1, seed=2))
-    save_plot(plot(sequence), tmp_path / "sorted.html")
-    save_plot(plot(sequence, "tail"), tmp_path / "tail.html")
+    sequence.save_plot(tmp_path / "sorted.html")
+    sequence.save_plot(tmp_path / "tail.html", "tail")
     for name in ("cdf", "sorted", "tail"):
         assert "ε = 1" in opened(tmp_path / f"{name}.html").inner_text("body")
 
@@ -61,8 +62,8 @@ def test_named_counts_open_with_the_intervals_of_unbiased_ones(
     question = tu.NamedCounts(2, {"both": slice(None), "a": [0], "b": [1]})
     measured = measure_for_experiment(np.array([3, 40]), question, 1, seed=3)
     release = tu.infer(measured, nonnegative=nonnegative)
-    figure = plot(release)
-    save_plot(figure, tmp_path / "x.html")
+    figure = release.plot()
+    release.save_plot(tmp_path / "x.html")
     assert "95 % intervals" in opened(tmp_path / "x.html").inner_text("body")
     bar = figure.data[0]
     low, high = release.unbiased["a"].interval(0.95)
@@ -74,19 +75,19 @@ def test_named_counts_open_with_the_intervals_of_unbiased_ones(
 def test_the_tail_says_how_many_groups_have_at_least_a_count() -> None:
     counts = np.minimum(np.random.default_rng(2).zipf(1.8, 2000), 5000)
     release = tu.infer(measure_for_experiment(counts, tu.YoungCounts(2000), 1, seed=2))
-    low, high, line = plot(release, "tail").data
+    low, high, line = release.plot("tail").data
     for k in (1, 2, 5, 100):
         value = release.how_many(at_least=k)
         assert line.y[list(line.x).index(k)] == max(value.value, 0.5)
         ends = [max(end, 0.5) for end in value.interval(0.95)]
         assert [side.y[list(side.x).index(k)] for side in (low, high)] == ends
     with pytest.raises(tu.InputError, match="sorted"):
-        plot(release, "cdf")
+        release.plot("cdf")
 
 
 def test_zooming_in_splits_bars_and_keeps_their_sum(opened: Opened, tmp_path: Path) -> None:
     release = release_over(FARE)
-    save_plot(plot(release), tmp_path / "x.html", release)
+    release.save_plot(tmp_path / "x.html")
     page = opened(tmp_path / "x.html")
     drawn = "() => { const d = document.querySelector('.plotly-graph-div')._fullData[0];"
     coarse = page.evaluate(drawn + "return [...d.y]; }")
@@ -105,31 +106,24 @@ def test_zooming_in_splits_bars_and_keeps_their_sum(opened: Opened, tmp_path: Pa
 
 def test_pictures_are_drawn_offline(tmp_path: Path) -> None:
     release = release_over(AXES["integers"])
-    save_plot(plot(release), tmp_path / "x.png")
-    save_plot(plot(release), tmp_path / "x.svg")
+    release.save_plot(tmp_path / "x.png")
+    release.save_plot(tmp_path / "x.svg")
     assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in (tmp_path / "x.svg").read_text()[:200]
 
 
 def test_bars_never_cross_a_coarser_bars_edge() -> None:
-    release = release_over(FARE)
-    coarse, fine = bars(release, most=10), bars(release, most=300)
+    coarse, fine = bar_edges(4096, most=10), bar_edges(4096, most=300)
     assert set(coarse.tolist()) <= set(fine.tolist())
     assert len(coarse) <= 11
-
-
-def test_a_measurement_is_refused_with_what_to_do() -> None:
-    measured = tu.measure([1, 2], tu.CellCounts(tu.Axis.integers("x", 0, 1)), 1)
-    with pytest.raises(tu.InputError, match="infer it first"):
-        plot(measured)  # type: ignore[arg-type]
 
 
 def test_unknown_kinds_and_endings_are_refused(tmp_path: Path) -> None:
     release = release_over(AXES["integers"])
     with pytest.raises(tu.InputError, match="histogram"):
-        plot(release, "pie")
+        release.plot("pie")
     with pytest.raises(tu.InputError, match=r"\.html"):
-        save_plot(plot(release), tmp_path / "x.gif")
+        release.save_plot(tmp_path / "x.gif")
 
 
 @pytest.mark.parametrize("name", ["</title><script>alert(1)</script>", "a<b & c", "<b>x</b>"])
@@ -138,8 +132,8 @@ def test_a_name_is_text_in_every_part_of_a_page(name: str) -> None:
     one = release_over(tu.Axis.categories(name, [name, "other"]))
     two = measure_for_experiment(np.ones((2, 3), int), tu.GridCounts(one.axis, 3), 1, seed=1)
     for release in (one, tu.infer(two)):
-        page = to_html(plot(release), release)
+        page = Picture(release.plot()).page()
         assert "<script>alert" not in page
         title = page.partition("<title>")[2].partition("</title>")[0]
         assert unescape(title).startswith(name)
-        assert plot(release).layout.title.text.startswith(f"<b>{escape(name, quote=False)}")
+        assert release.plot().layout.title.text.startswith(f"<b>{escape(name, quote=False)}")

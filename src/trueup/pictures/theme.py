@@ -1,0 +1,96 @@
+"""The look of our pictures, one for notebook, report and page, and the words under them.
+
+Every picture says in words what ± is, what was paid and who is protected. Colours stay apart for
+every kind of colour vision (Okabe and Ito).
+"""
+
+from __future__ import annotations
+
+from html import escape
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+BLACK, GRAY, LIGHT = "#000000", "#808080", "#c4c4c4"
+BLUE, ORANGE, GREEN, PINK, BROWN = "#0072b2", "#d55e00", "#009e73", "#aa4499", "#8b5a2b"
+CURVES = (BLACK, "#e69f00", "#56b4e9", GREEN, ORANGE, PINK, BLUE, BROWN)
+MARKERS = ("circle", "diamond", "square", "triangle")
+
+
+def paid(about: dict[str, Any]) -> str:
+    """The ε of the answers, and what it cost besides to learn how many groups there are."""
+    number = about.get("number_of_groups")
+    extra = f" + {number['epsilon']} for the number of groups" if number else ""
+    return f"{about.get('epsilon')}{extra}"
+
+
+def price(about: dict[str, Any]) -> str:
+    """What was paid and who is protected, in words; of counts that were typed in, nothing."""
+    if "epsilon" not in about:
+        return ""
+    unit, rows = about.get("unit", "row"), about.get("rows_per_unit", 1)
+    whom = f"one {unit}" if rows == 1 else f"all of one {unit} (at most {rows} rows)"
+    how = "added or removed" if about.get("neighbours") == "add-remove" else "replaced"
+    return f"ε = {paid(about)} · protects {whom}, {how}"
+
+
+def stamp(about: dict[str, Any]) -> str:
+    """What stands on every showing of an experiment; nothing on what is private."""
+    return "" if about.get("private", True) else "NOT PRIVATE: an experiment"
+
+
+def caption(about: dict[str, Any]) -> str:
+    """The price and the stamp, in lines for a plotly figure."""
+    lines = [escape(line, quote=False) for line in wrap(price(about), 56)]
+    return "<br>".join(lines + [f"<b>{each}</b>" for each in [stamp(about)] if each])
+
+
+def headline(words: str, note: str) -> dict[str, Any]:
+    """A title with a small line under it that says what is drawn."""
+    lines = "<br>".join(f"<sup>{line}</sup>" for line in wrap(note, 48))
+    return {
+        "text": f"<b>{escape(words, quote=False)}</b><br>{lines}",
+        "x": 0.02,
+        "xanchor": "left",
+        "y": 0.96,
+        "yanchor": "top",
+        "font": {"size": 15},
+    }
+
+
+def base_figure(about: dict[str, Any], x: str, y: str) -> Figure:
+    """An empty figure in our look, with its caption."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    figure.update_layout(
+        template="plotly_white",
+        font={"family": "system-ui, sans-serif", "size": 14, "color": "#1b2733"},
+        margin={"l": 70, "r": 20, "t": 80, "b": 90},
+        showlegend=False,
+        hoverlabel={"align": "left"},
+        xaxis={"title": escape(x, quote=False), "automargin": True},
+        yaxis={
+            "title": escape(y, quote=False),
+            "automargin": True,
+            "tickformat": ",",
+            "zeroline": True,
+        },
+    )
+    figure.add_annotation(
+        text=caption(about),
+        align="left",
+        xref="paper",
+        yref="paper",
+        x=0,
+        y=0,
+        xshift=-55,
+        yshift=-52,
+        showarrow=False,
+        xanchor="left",
+        yanchor="top",
+        font={"size": 12, "color": "#5f6b76"},
+    )
+    return figure
