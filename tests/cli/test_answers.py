@@ -119,6 +119,26 @@ def test_names_from_a_file_are_text_on_the_terminal(run: Run, tmp_path: Path) ->
     assert "\x1b" not in ran.err
 
 
+def test_an_end_of_a_range_is_the_number_that_was_typed(run: Run, tmp_path: Path) -> None:
+    # Past 2^53 not every whole number is a float.
+    first = 2**53
+    m = tu.measure([0, 10_000, 0, 0], tu.CellCounts(tu.Axis.integers("id", first, first + 3)), 10)
+    m.save(tmp_path / "ids.parquet")
+    ran = run("query", "ids.parquet", f"{first + 1}:{first + 2}", f"{first + 1}", "--json")
+    one, same = (answer["value"] for answer in ran.json["answers"])
+    assert one == same
+    assert abs(one - 10_000) < 100
+
+
+def test_a_label_of_digits_that_are_no_number_is_asked_by_name(run: Run, tmp_path: Path) -> None:
+    axis = tu.Axis.categories("area", ["m", "²", "--5"])
+    tu.measure([0, 10_000, 0], tu.CellCounts(axis), 10).save(tmp_path / "areas.parquet")
+    ran = run("query", "areas.parquet", "--json", "--", "²", "--5")
+    square, fifth = (answer["value"] for answer in ran.json["answers"])
+    assert abs(square - 10_000) < 100 > abs(fifth)
+    assert run("query", "areas.parquet", "³").err.startswith("trueup: '³' is not a label")
+
+
 def test_errors_are_json_when_asked(run: Run) -> None:
     ran = run("query", "gone.parquet", "0:1", "--json")
     assert '"kind": "FileError"' in ran.err

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
-from trueup.server.answers import Answering, around, bars, end, ranks, spans
+from trueup.server.answers import Answering, bars, ranks, spans
 from trueup.server.quick import QuickRanges, read
 
 AXES = [
@@ -41,32 +41,6 @@ def test_bars_cover_what_is_shown_and_stand_on_multiples(size: int, data: st.Dat
         assert np.all(inner % width == 0)
     # Half as wide would be too many.
     assert width == 1 or len(edges) == 2 or -(-stop // (width // 2)) - start // (width // 2) > most
-
-
-@pytest.mark.parametrize("axis", AXES[:3], ids=["regular", "integers", "edges"])
-@given(low=st.floats(-1e7, 1e7), high=st.floats(-1e7, 1e7))
-def test_a_view_reaches_around_its_ends(axis: tu.Axis, low: float, high: float) -> None:
-    start, stop = around(axis, str(low), str(high))
-    edges = [float(axis.cells.edge(i)) for i in range(axis.size + 1)]
-    assert 0 <= start < stop <= axis.size
-    if edges[0] <= low <= high <= edges[-1]:
-        assert edges[start] <= low or start == axis.size - 1
-        assert edges[stop] >= high
-        inside = [i for i in range(axis.size) if edges[i + 1] > low and edges[i] < high]
-        if inside:
-            assert (start, stop) == (inside[0], inside[-1] + 1)
-
-
-@pytest.mark.parametrize("axis", AXES, ids=["regular", "integers", "edges", "dates", "labels"])
-def test_ends_given_as_text_are_the_axis_s_own(axis: tu.Axis) -> None:
-    for index in range(axis.size + 1):
-        edge = axis.cells.edge(index)
-        if edge is not None:
-            assert axis.span(None, end(axis, str(edge)))[1] == index
-            assert axis.span(None, end(axis, edge))[1] == index
-    assert end(axis, "") is None
-    with pytest.raises(tu.InputError):
-        axis.span(end(axis, "nothing such"), None)
 
 
 @pytest.mark.parametrize("axis", AXES[:3], ids=["regular", "integers", "edges"])

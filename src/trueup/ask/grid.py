@@ -28,7 +28,6 @@ from trueup.ask.question import (
 )
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
-from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.errors import InputError
 from trueup.intervaltree import IntervalTree
 
@@ -295,11 +294,9 @@ def _factor(axis: Axis | int | Factor, number: int) -> Factor:
             )
         return axis
     axis = grid_axis(axis, number)
-    if isinstance(axis.cells, CategoryCells):
-        return CellCounts(axis)
-    if isinstance(axis.cells, HierarchyCells):
+    if axis.traits.nested:
         return TreeCounts(axis)
-    return HatCounts(axis)
+    return CellCounts(axis) if axis.traits.labelled else HatCounts(axis)
 
 
 def grid_axis(axis: Axis | int, number: int) -> Axis:

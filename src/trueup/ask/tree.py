@@ -24,7 +24,6 @@ from trueup.ask.question import (
     listed,
 )
 from trueup.axis import Axis
-from trueup.axis.labels import HierarchyCells
 from trueup.epsilon import exact
 from trueup.errors import InputError
 from trueup.intervaltree import IntervalTree
@@ -73,7 +72,7 @@ class TreeCounts:
         put(self, "radices", ())
         put(self, "levels", ())
         if levels is None and branching is None and radices is None:
-            if isinstance(axis.cells, HierarchyCells):
+            if axis.traits.nested:
                 levels = tuple(axis.levels())
             else:
                 radices, best = best_for_ranges(axis.size)

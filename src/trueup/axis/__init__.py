@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trueup.axis.bins import EdgeCells, IntegerCells, RegularCells
 from trueup.axis.dates import DateCells
+from trueup.axis.hierarchy import HierarchyCells, paths_from_parents, paths_of
 from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.labels import CategoryCells, HierarchyCells, paths_from_parents, paths_of, text
-from trueup.axis.numbers import EdgeCells, IntegerCells, Ints, RegularCells, whole_number
+from trueup.axis.labels import CategoryCells, text
+from trueup.axis.numbers import Floats, Ints, typed_whole, whole_number
+from trueup.axis.traits import CellTraits
 from trueup.errors import FileError, InputError
 
-__all__ = ["Axis"]
+__all__ = ["Axis", "parse_box"]
 
 Cells = (
     IntegerCells | RegularCells | EdgeCells | CategoryCells | DateCells | Ipv4Cells | HierarchyCells
 )
+
+
+Labelled = (CategoryCells, HierarchyCells)
+Numbers = (IntegerCells, RegularCells, EdgeCells)
+Levelled = (DateCells, Ipv4Cells, HierarchyCells)
 
 
 @dataclass(frozen=True)
@@ -95,6 +104,16 @@ class Axis:
         """How many cells there are."""
         return self.cells.size
 
+    @property
+    def traits(self) -> CellTraits:
+        """What is declared of its kind: what edges are measured on, whether cells are labels."""
+        return self.cells.traits
+
+    @property
+    def labels(self) -> Mapping[Any, int]:
+        """The cells by all that names them in a column; none unless cells are labels."""
+        return self.cells.by_label if isinstance(self.cells, Labelled) else {}
+
     def locate(self, values: npt.ArrayLike) -> Ints:
         """The cell of each value, -1 for those that fall into none."""
         cells = self.cells.locate(np.ma.getdata(values) if np.ma.isMA(values) else values)
@@ -113,6 +132,81 @@ class Axis:
         if not 0 <= whole_number(cell, "The number of a cell") < self.size:
             raise InputError(f"Axis '{self.name}' has cells 0 to {self.size - 1}, got {cell}.")
         return self.cells.edge(cell), self.cells.edge(cell + 1)
+
+    def edge(self, place: int) -> Any:
+        """The edge with so many cells left of it, as `span` takes it; for labels, the label."""
+        return self.cells.edge(place)
+
+    def edges_at(self, places: Ints) -> list[Any]:
+        """As `edge`, for many."""
+        if isinstance(self.cells, Numbers):
+            found: list[Any] = self.cells.edges_at(places).tolist()
+            return found
+        return [self.cells.edge(place) for place in places.tolist()]
+
+    def positions(self, places: Ints) -> Floats:
+        """The edges as floats on the axis's scale; of time, microseconds since 1970."""
+        if isinstance(self.cells, Numbers):
+            return self.cells.edges_at(places).astype(np.float64, copy=False)
+        if isinstance(self.cells, DateCells):
+            return self.cells.edges[places].astype(np.float64)
+        raise InputError(f"The cells of axis '{self.name}' have names, and no positions.")
+
+    def words(self, start: int, stop: int) -> str:
+        """The cells start … stop − 1 as a person writes them.
+
+        >>> Axis.integers("age", 0, 99).words(4, 5), Axis.integers("age", 0, 99).words(18, 65)
+        ('4', '18 – 64')
+        """
+        return self.cells.words(start, stop)
+
+    def describe(self) -> str:
+        """The axis in words.
+
+        >>> Axis.regular("fare", 0, 128, bins=1024).describe()
+        'numbers from 0 to 128 in 1,024 cells'
+        """
+        return self.cells.describe()
+
+    def parse(self, given: Any) -> Any:
+        """One end of a range in the units of the axis; None is the end of the axis.
+
+        Text is read as a person types it; nothing typed is the end. What is no text, such as a
+        number of JSON, is taken as it is.
+
+        >>> Axis.integers("id", 2**53, 2**53 + 99).parse("9007199254740993")
+        9007199254740993
+        """
+        if not isinstance(given, str):
+            return given
+        typed = given if self._names(given) else given.strip()
+        return self.cells.parse(typed) if typed else None
+
+    def _names(self, typed: str) -> bool:
+        """Whether a text is, as it stands, the name of a part of the axis."""
+        return not isinstance(self.cells, Numbers) and self.cells.names(typed)
+
+    def parse_span(self, typed: str) -> tuple[int, int]:
+        """The cells of "0:20", "2013-01..2013-04" or "20:"; of a whole number, label or prefix.
+
+        Ranges are half open. Where values hold colons themselves, dots stand between them.
+
+        >>> age = Axis.integers("age", 0, 99)
+        >>> age.parse_span("18:65"), age.parse_span("4"), age.parse_span("65:")
+        ((18, 65), (4, 5), (65, 100))
+        """
+        if self._names(typed):
+            return self.node(self.parse(typed))
+        for between in ("..", ":"):
+            if typed.count(between) == 1:
+                low, _, high = typed.partition(between)
+                return self.span(self.parse(low), self.parse(high))
+        if self.has_nodes and typed.strip():
+            return self.node(self.parse(typed))
+        number = typed_whole(typed.strip())
+        if isinstance(self.cells, IntegerCells) and number is not None:
+            return self.span(number, number + 1)
+        raise InputError(f"{typed!r} is no range. Write it as low:high, half open, such as 0:20.")
 
     def span(self, low: object, high: object) -> tuple[int, int]:
         """The cells [start, stop) between two edges; None is the end of the axis."""
@@ -137,22 +231,81 @@ class Axis:
             raise InputError(f"Range number {first} on '{self.name}' is reversed.")
         return starts, stops
 
+    def around(self, low: Any, high: Any) -> tuple[int, int]:
+        """The cells that a picture from low to high shows.
+
+        On an axis of numbers the ends need not be edges, nor lie on the axis.
+        """
+        low, high = self.parse(low), self.parse(high)
+        if self.traits.scale != "number":
+            return self.span(low, high)
+        for end in (low, high):
+            if end is not None and not (isinstance(end, (int, float)) and end == end):
+                raise InputError(f"The ends of a view must be numbers, got {end!r}.")
+        places = range(self.size + 1)
+        start = 0 if low is None else bisect_right(places, low, key=self.edge) - 1
+        stop = self.size if high is None else bisect_left(places, high, key=self.edge)
+        start = min(max(start, 0), self.size - 1)
+        return start, max(min(stop, self.size), start + 1)
+
+    def part(self, ends: tuple[Any, Any] | None, cells: int | None) -> Axis:
+        """The part of the axis between two of its edges, in so many cells.
+
+        Never beyond the axis, never finer than it, and every edge an edge of it.
+
+        >>> Axis.regular("fare", 0, 128, bins=1024).part((0, 64), 128).cells
+        RegularCells(name='fare', low=0.0, high=64.0, bins=128)
+        """
+        start, stop = (0, self.size) if ends is None else self.span(*map(self.parse, ends))
+        size = stop - start
+        if size < 1:
+            raise InputError(f"The range {ends!r} has no cell of '{self.name}'.")
+        if size == self.size and cells in (None, size):
+            return self
+        wanted = size if cells is None else cells
+        if isinstance(self.cells, Numbers):
+            return Axis(self.name, self.cells.part(start, stop, wanted))
+        if size == self.size:
+            return self._in(wanted)
+        if isinstance(self.cells, DateCells):
+            return Axis(self.name, self.cells.part(start, stop))._in(wanted)
+        raise InputError(f"'{self.name}' is asked as a whole: leave range out.")
+
+    def _in(self, cells: int) -> Axis:
+        """The axis in the unit, prefix or level that has so many cells."""
+        if cells == self.size:
+            return self
+        levels = {level: len(starts) for level, starts in self.levels().items()}
+        for level, size in levels.items():
+            if size == cells:
+                return self.coarsen(level)
+        known = ", ".join(f"{size:,} ({level})" for level, size in levels.items())
+        raise InputError(
+            f"'{self.name}' cannot be put into {cells:,} cells. Possible here: "
+            f"{known or f'{self.size:,}'}."
+        )
+
     @property
     def has_nodes(self) -> bool:
         """Whether parts of the axis go by names: labels, periods, prefixes."""
-        return not isinstance(self.cells, (IntegerCells, RegularCells, EdgeCells))
+        return not isinstance(self.cells, Numbers)
 
     def node(self, *path: object) -> tuple[int, int]:
         """The cells [start, stop) of a label, a path of labels, a period or a prefix."""
-        if isinstance(self.cells, (IntegerCells, RegularCells, EdgeCells)):
+        if isinstance(self.cells, Numbers):
             raise InputError(f"Axis '{self.name}' has no named nodes; ask for a range.")
+        if len(path) == 1 and isinstance(path[0], tuple):
+            path = path[0]  # a path that `parse` read
         return self.cells.node(*path)
 
     def levels(self) -> dict[str, Ints]:
         """The first cell of every node of the axis's own hierarchy, coarsest level first."""
-        if isinstance(self.cells, (DateCells, Ipv4Cells, HierarchyCells)):
-            return self.cells.levels()
-        return {}
+        return self.cells.levels() if isinstance(self.cells, Levelled) else {}
+
+    def level_labels(self, level: str, starts: Ints, stops: Ints) -> list[str]:
+        """What the nodes [starts, stops) of a level are called."""
+        assert isinstance(self.cells, Levelled)
+        return self.cells.level_labels(level, starts, stops)
 
     def coarsen(self, level: str) -> Axis:
         """The same axis with the nodes of one of its levels as cells."""
@@ -160,7 +313,7 @@ class Axis:
         if level not in levels:
             known = ", ".join(levels) or "none"
             raise InputError(f"Axis '{self.name}' has no level {level!r}. Levels: {known}.")
-        assert isinstance(self.cells, (DateCells, Ipv4Cells, HierarchyCells))
+        assert isinstance(self.cells, Levelled)
         return Axis(self.name, self.cells.coarsen(level))
 
     def columns(self, starts: Ints, stops: Ints) -> dict[str, Any]:
@@ -205,3 +358,16 @@ class Axis:
 
 def _named(name: object) -> str:
     return text(name, "The name of an axis, its column,")
+
+
+def parse_box(axes: Sequence[Axis], typed: str) -> tuple[tuple[int, int], ...]:
+    """The cells of "0:20,2013-01..2013-04": a range of each axis, in order; none is all of it."""
+    parts = typed.split(",")
+    if len(parts) > len(axes):
+        names = ", ".join(axis.name for axis in axes)
+        raise InputError(f"{typed!r} has {len(parts)} ranges; the axes are {names}.")
+    parts += [""] * (len(axes) - len(parts))
+    return tuple(
+        axis.parse_span(part) if part.strip() else (0, axis.size)
+        for axis, part in zip(axes, parts, strict=True)
+    )

@@ -6,12 +6,13 @@ import datetime as dt
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.axis.numbers import Ints, check_size, each, off_grid, outside
+from trueup.axis.traits import CellTraits
 from trueup.errors import InputError
 
 UNITS = ("minute", "hour", "day", "week", "month", "year")
@@ -115,6 +116,7 @@ class DateCells:
     last: str
     unit: str = "day"
     cut: bool = False
+    traits: ClassVar = CellTraits("dates", "time", scale="time")
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -197,6 +199,34 @@ class DateCells:
             if short == moment:
                 return str(short)
         return str(moment)
+
+    def names(self, text: str) -> bool:
+        """Whether a text, as typed, is a period: its colons are then no range."""
+        return _WRITTEN.fullmatch(text.strip()) is not None
+
+    def parse(self, text: str) -> str:
+        """A moment or a period as typed."""
+        return text
+
+    def words(self, start: int, stop: int) -> str:
+        """The period, or the first and the last of a run, both included."""
+        ends = self.edges[[start, stop]] - [0, 1]
+        first, last = ends.view("datetime64[us]").astype(f"datetime64[{_CODES[self.unit]}]")
+        return f"{first}" if first == last else f"{first} – {last}"
+
+    def describe(self) -> str:
+        """The axis in words."""
+        return f"{self.size:,} {self.unit}s from {self.edge(0)} to {self.last}"
+
+    def part(self, start: int, stop: int) -> DateCells:
+        """The cells start … stop − 1."""
+        edges = self.edges.view("datetime64[us]")
+        return DateCells(self.name, str(edges[start]), str(edges[stop] - 1), self.unit)
+
+    def level_labels(self, level: str, starts: Ints, stops: Ints) -> list[str]:
+        """What the periods of a level are called."""
+        begins = self.edges[starts].view("datetime64[us]")
+        return [str(period) for period in begins.astype(f"datetime64[{_CODES[level]}]")]
 
     def node(self, *path: object) -> tuple[int, int]:
         """The cells [start, stop) of a period such as "2013", "2013-04" or "2013-04-01"."""

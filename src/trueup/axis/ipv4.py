@@ -5,12 +5,13 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.axis.numbers import Ints, check_size, each, off_grid, outside, whole_number
+from trueup.axis.traits import CellTraits
 from trueup.errors import InputError
 
 
@@ -59,6 +60,7 @@ class Ipv4Cells:
     name: str
     network: str = "0.0.0.0/0"
     length: int = 16
+    traits: ClassVar = CellTraits("ipv4", "address")
 
     def __post_init__(self) -> None:
         try:
@@ -133,6 +135,30 @@ class Ipv4Cells:
         """The address with that many cells left of it; None past the last of all addresses."""
         number = self.base + (index << self.shift)
         return str(ipaddress.IPv4Address(number)) if number < 1 << 32 else None
+
+    def names(self, text: str) -> bool:
+        """Whether a text, as typed, is a prefix."""
+        return "/" in text
+
+    def parse(self, text: str) -> str:
+        """An address or a prefix as typed."""
+        return text
+
+    def words(self, start: int, stop: int) -> str:
+        """The prefix; where the cells are none together, the first and the last address."""
+        first = self.base + (start << self.shift)
+        size = (stop - start) << self.shift
+        if size & (size - 1) == 0 and first % size == 0:
+            return f"{ipaddress.IPv4Address(first)}/{33 - size.bit_length()}"
+        return f"{ipaddress.IPv4Address(first)} – {ipaddress.IPv4Address(first + size - 1)}"
+
+    def describe(self) -> str:
+        """The axis in words."""
+        return f"{self.size:,} prefixes /{self.length} of {self.network}"
+
+    def level_labels(self, level: str, starts: Ints, stops: Ints) -> list[str]:
+        """What the prefixes of a level are called."""
+        return [f"{first}{level}" for first in _dotted(self.base + (starts << self.shift))]
 
     def node(self, *path: object) -> tuple[int, int]:
         """The cells [start, stop) of a prefix such as "10.1.0.0/16"."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from trueup.cli.axes import box, span
+from trueup.axis import parse_box
 from trueup.cli.output import AsJson, emit, number, say, table, visible, waiting
 from trueup.errors import InputError
 
@@ -74,8 +74,8 @@ def _estimate(release: Any, text: str) -> Any:
     from trueup.release import GridRelease
 
     if isinstance(release, GridRelease):
-        return release.between(box(release.axes, text))
-    return release.between(*span(release.axis, text))
+        return release.between(parse_box(release.axes, text))
+    return release.between(*release.axis.parse_span(text))
 
 
 def infer_command(
@@ -205,16 +205,7 @@ def _rows(release: Any, bars: int) -> list[tuple[str, float, float]]:
         edges = np.unique(np.linspace(0, n, min(n, bars) + 1).astype(np.int64))
         values = np.diff(release.prefix[edges])
         spread = np.sqrt(release.errors.range_variances(edges[:-1], edges[1:]))
-        cells = release.axis.cells
-        from trueup.axis.labels import CategoryCells, HierarchyCells
-
-        if isinstance(cells, (CategoryCells, HierarchyCells)):
-            columns = release.axis.columns(edges[:-1], edges[1:])
-            names = [
-                " / ".join(str(v) for v in r if v) for r in zip(*columns.values(), strict=True)
-            ]
-        else:
-            names = [f"{cells.edge(int(a))} – {cells.edge(int(b))}" for a, b in pairwise(edges)]
+        names = [release.axis.words(start, stop) for start, stop in pairwise(edges.tolist())]
         return list(zip(names, values.tolist(), spread.tolist(), strict=True))
     counts = release.counts()
     places = np.unique(np.linspace(0, len(counts) - 1, min(len(counts), bars)).astype(np.int64))

@@ -13,10 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from trueup.axis import Axis
-from trueup.axis.dates import DateCells
-from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.labels import CategoryCells, HierarchyCells
-from trueup.axis.numbers import IntegerCells
+from trueup.axis.numbers import typed_number
 from trueup.errors import InputError
 
 Columns = Annotated[
@@ -31,7 +28,7 @@ class AxisOptions:
 
     column: Annotated[str | None, typer.Option("--column", help="The column to count.")] = None
     range: Annotated[
-        tuple[float, float] | None,
+        tuple[str, str] | None,
         typer.Option(
             "--range", help="Equal bins over [LOW, HIGH), with --bins.", metavar="LOW HIGH"
         ),
@@ -90,11 +87,12 @@ class AxisOptions:
         if self.range is not None:
             if self.bins is None:
                 raise InputError("--range needs --bins, how many equal bins to make of it.")
-            return Axis.regular(name, *self.range, self.bins)
+            low, high = map(typed_number, self.range)
+            return Axis.regular(name, low, high, self.bins)
         if self.integers is not None:
             return Axis.integers(name, *self.integers)
         if self.edges is not None:
-            return Axis.edges(name, [_real(text) for text in self.edges.split(",")])
+            return Axis.edges(name, map(typed_number, self.edges.split(",")))
         if self.categories is not None:
             return Axis.categories(name, [part.strip() for part in self.categories.split(",")])
         if self.dates is not None:
@@ -140,59 +138,3 @@ def read_json(path: Path) -> Any:
         raise InputError(f"There is no file {path}.") from None
     except ValueError:
         raise InputError(f"{path} is not JSON.") from None
-
-
-def _real(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{text!r} is not a number.") from None
-
-
-def end(axis: Axis, text: str) -> Any:
-    """One end of a range, or a label, in the units of the axis."""
-    text = text.strip()
-    if not text:
-        return None
-    cells = axis.cells
-    if isinstance(cells, (DateCells, Ipv4Cells, HierarchyCells)):
-        return text
-    if isinstance(cells, CategoryCells):
-        number = int(text) if text.lstrip("-").isdigit() else text
-        return number if number in cells.labels else text
-    if isinstance(cells, IntegerCells):
-        value = _real(text)
-        return int(value) if value.is_integer() else value
-    return _real(text)
-
-
-def span(axis: Axis, text: str) -> tuple[int, int]:
-    """The cells of "0:20", "2013-01..2013-04", "20:" or of a single label, period or prefix."""
-    if ".." in text:
-        low, _, high = text.partition("..")
-    elif text.count(":") == 1:
-        low, _, high = text.partition(":")
-    elif isinstance(axis.cells, (DateCells, Ipv4Cells, HierarchyCells, CategoryCells)):
-        return axis.node(*_path(axis, text))
-    else:
-        raise InputError(f"{text!r} is no range. Write it as low:high, half open, such as 0:20.")
-    return axis.span(end(axis, low), end(axis, high))
-
-
-def box(over: tuple[Axis, ...], text: str) -> tuple[tuple[int, int], ...]:
-    """The cells of "0:20,2013-01..2013-04": a range of each axis, in order; none is all of it."""
-    parts = text.split(",")
-    if len(parts) > len(over):
-        names = ", ".join(axis.name for axis in over)
-        raise InputError(f"{text!r} has {len(parts)} ranges; the axes are {names}.")
-    parts += [""] * (len(over) - len(parts))
-    return tuple(
-        span(axis, part) if part.strip() else (0, axis.size)
-        for axis, part in zip(over, parts, strict=True)
-    )
-
-
-def _path(axis: Axis, text: str) -> tuple[Any, ...]:
-    if isinstance(axis.cells, HierarchyCells):
-        return tuple(int(t) if t.lstrip("-").isdigit() else t for t in text.split("/"))
-    return (end(axis, text),)

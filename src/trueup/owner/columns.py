@@ -18,10 +18,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from trueup.axis import Axis
-from trueup.axis.dates import DateCells
-from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.labels import CategoryCells, HierarchyCells
-from trueup.axis.numbers import IntegerCells
 from trueup.errors import InputError, SourceError
 
 Kind = Literal["integer", "number", "text", "time", "address", "boolean"]
@@ -98,21 +94,12 @@ class Columns:
 
     def counted(self, axis: Axis, name: str) -> Wanted:
         """An axis's column, to be read as the kind that the axis takes."""
-        match axis.cells:
-            case IntegerCells():
-                kind: Kind = "integer"
-            case DateCells():
-                kind = "time"
-            case Ipv4Cells():
-                kind = "address"
-            case CategoryCells() | HierarchyCells() as cells:
-                has = {type(label) for label in cells.by_label}
-                storage = self.storage(axis.name)
-                text = str in has if storage == "raw" else storage == "text"
-                kind = "text" if text or int not in has else "integer"
-            case _:
-                kind = "number"
-        return self.wanted(axis.name, kind, name)
+        if axis.traits.values != "label":
+            return self.wanted(axis.name, axis.traits.values, name)
+        has = {type(label) for label in axis.labels}
+        storage = self.storage(axis.name)
+        text = str in has if storage == "raw" else storage == "text"
+        return self.wanted(axis.name, "text" if text or int not in has else "integer", name)
 
     def compared(self, column: str, name: str) -> Wanted:
         """A column of a filter: of its declared kind, or its own kind in a typed source.

@@ -83,8 +83,12 @@ def heat_map(
         title=top,
         height=680,
         margin={"l": 70, "r": 20, "t": 60 + 20 * top["text"].count("<br>"), "b": 70},
-        xaxis={"domain": [0, 0.78], "anchor": "y", **_ticks(right, named[1])},
-        yaxis={"domain": [0, 0.74], "autorange": "reversed", **_ticks(down, named[0])},
+        xaxis={"domain": [0, 0.78], "anchor": "y", **_ticks(right, boxes.cuts[1], named[1])},
+        yaxis={
+            "domain": [0, 0.74],
+            "autorange": "reversed",
+            **_ticks(down, boxes.cuts[0], named[0]),
+        },
         xaxis2={"domain": [0, 0.78], "matches": "x", "anchor": "y2", "showticklabels": False},
         yaxis2={"domain": [0.79, 1], "anchor": "x2", "tickformat": ",", "nticks": 4},
         xaxis3={"domain": [0.81, 1], "anchor": "y3", "tickformat": ",", "nticks": 3},
@@ -114,11 +118,11 @@ def _add_margin(figure: Figure, boxes: Boxes, number: int, named: list[str]) -> 
     )
 
 
-def _ticks(axis: Axis, named: list[str]) -> dict[str, Any]:
+def _ticks(axis: Axis, cuts: Ints, named: list[str]) -> dict[str, Any]:
     """Some boxes by name, evenly; of an axis with positions where they begin."""
     places = np.arange(0, len(named), -(-len(named) // _TICKS))
     edges = has_positions(axis)
-    shown = [named[place].split(" – ")[0] if edges else named[place] for place in places]
+    shown = [str(axis.edge(int(cuts[place]))) if edges else named[place] for place in places]
     return {"tickvals": places - 0.5 if edges else places, "ticktext": shown, "zeroline": False}
 
 

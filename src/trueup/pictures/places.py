@@ -9,9 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.axis.dates import DateCells
-from trueup.axis.labels import CategoryCells, HierarchyCells
-from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -33,25 +30,18 @@ def bar_edges(size: int, most: int = MOST_BARS) -> Ints:
 
 def is_time(axis: Axis) -> bool:
     """Whether places are moments."""
-    return isinstance(axis.cells, DateCells)
+    return axis.traits.scale == "time"
 
 
 def has_positions(axis: Axis) -> bool:
     """Whether cells lie on a line, so that bars have a width."""
-    return isinstance(axis.cells, (IntegerCells, RegularCells, EdgeCells, DateCells))
+    return axis.traits.scale is not None
 
 
 def positions(axis: Axis, edges: Ints) -> Floats:
     """Edges as numbers; moments as milliseconds since 1970, plotly's own."""
-    cells = axis.cells
-    if isinstance(cells, DateCells):
-        return cells.edges[edges] / 1000.0
-    if isinstance(cells, RegularCells):
-        return cells.edges_at(edges)
-    if isinstance(cells, EdgeCells):
-        return np.array(cells.edges)[edges]
-    assert isinstance(cells, IntegerCells)
-    return (cells.first + edges).astype(np.float64)
+    found = axis.positions(edges)
+    return found / 1000.0 if is_time(axis) else found
 
 
 def drawn(axis: Axis, places: Floats) -> Any:
@@ -61,7 +51,4 @@ def drawn(axis: Axis, places: Floats) -> Any:
 
 def words(axis: Axis, edges: Ints) -> list[str]:
     """What each stretch between two edges is called."""
-    if isinstance(axis.cells, (CategoryCells, HierarchyCells)) or not has_positions(axis):
-        columns = axis.columns(edges[:-1], edges[1:])
-        return [" / ".join(str(v) for v in row if v) for row in zip(*columns.values(), strict=True)]
-    return [f"{axis.cells.edge(int(a))} – {axis.cells.edge(int(b))}" for a, b in pairwise(edges)]
+    return [axis.words(start, stop) for start, stop in pairwise(edges.tolist())]

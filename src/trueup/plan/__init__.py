@@ -15,7 +15,6 @@ import numpy.typing as npt
 from trueup.ask import CellCounts, Neighbours, TreeCounts, WaveletCounts, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
-from trueup.axis.labels import HierarchyCells
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
@@ -239,7 +238,7 @@ def _questions(
         found.append(("Haar wavelet", WaveletCounts(axis), True))
         equal = best_branching(axis, workload)
         found.append((f"{equal.radices[0]}-ary, root not asked", equal, True))
-        if isinstance(axis.cells, HierarchyCells) or workload.by_level:
+        if axis.traits.nested or workload.by_level:
             alike = TreeCounts(axis, levels=list(axis.levels()), root=False)
             found.append(("the axis's own levels", alike, True))
             own = best_own_levels(axis, workload)

@@ -21,7 +21,6 @@ from trueup.ask import BoxCounts, CellCounts, GridCounts, HatCounts, Neighbours,
 from trueup.ask.boxes import equal_parts
 from trueup.ask.grid import Factor, check_grid, grid_axis
 from trueup.axis import Axis
-from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.errors import InputError
 from trueup.grid_errors import GridErrors
 from trueup.infer import grid_errors_of
@@ -154,7 +153,7 @@ def _questions(
     trees: list[Factor] = []
     hats: list[Factor] = []
     for axis, workload in zip(axes, workloads, strict=True):
-        trees.append(TreeCounts(axis) if _own_levels(axis) else best_question(axis, workload))
+        trees.append(TreeCounts(axis) if axis.traits.nested else best_question(axis, workload))
         wide = best_hats(axis, workload)
         hats.append(wide if wide is not None else CellCounts(axis))
     best: list[Factor] = []
@@ -179,7 +178,7 @@ def _questions(
     quadtree = _quadtree(axes)
     if quadtree is not None:
         found.insert(-1, ("quadtree", quadtree))
-    boxes = None if any(_labels(axis) for axis in axes) else best_boxes(axes, workloads)
+    boxes = None if any(axis.traits.labelled for axis in axes) else best_boxes(axes, workloads)
     if boxes is not None and len(boxes.levels) > 1:
         found.insert(-1, ("lattice of boxes", boxes))
     if nonnegative:
@@ -187,18 +186,10 @@ def _questions(
     return found
 
 
-def _labels(axis: Axis) -> bool:
-    return isinstance(axis.cells, (CategoryCells, HierarchyCells))
-
-
-def _own_levels(axis: Axis) -> bool:
-    return isinstance(axis.cells, HierarchyCells)
-
-
 def _quadtree(axes: tuple[Axis, ...]) -> BoxCounts | None:
     """Boxes in boxes, sixteen or so in each, where every axis can be cut into equal parts."""
     branching = max(2, round(_WIDE ** (1 / len(axes))))
-    if any(_labels(axis) or equal_parts(axis.size, branching) is None for axis in axes):
+    if any(axis.traits.labelled or equal_parts(axis.size, branching) is None for axis in axes):
         return None
     return BoxCounts.quadtree(*axes, branching=branching)
 
@@ -207,9 +198,9 @@ def _shown(axes: tuple[Axis, ...]) -> GridCounts:
     """Where boxes in boxes cannot be asked: the product of wide trees."""
     factors: list[Factor] = []
     for axis in axes:
-        if _own_levels(axis):
+        if axis.traits.nested:
             factors.append(TreeCounts(axis))
-        elif isinstance(axis.cells, CategoryCells) or axis.size <= 2 * _WIDE:
+        elif axis.traits.labelled or axis.size <= 2 * _WIDE:
             factors.append(CellCounts(axis))
         else:
             factors.append(TreeCounts(axis, branching=_WIDE, root=False))

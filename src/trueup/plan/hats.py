@@ -17,7 +17,6 @@ from trueup.ask import HatCounts
 from trueup.ask.hats import strides_for
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
-from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors
 from trueup.plan.workload import Workload
@@ -138,7 +137,7 @@ def best_hats(axis: Axis, workload: Workload) -> HatCounts | None:
     whose errors take long to work out.
     """
     size = axis.size
-    if size < _FEWEST or isinstance(axis.cells, (CategoryCells, HierarchyCells)):
+    if size < _FEWEST or axis.traits.labelled:
         return None
     if workload.kind == "ranges":
         return HatCounts(axis)

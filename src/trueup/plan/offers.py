@@ -21,7 +21,6 @@ from trueup.ask import (
     TreeCounts,
 )
 from trueup.axis import Axis
-from trueup.axis.labels import CategoryCells, HierarchyCells
 from trueup.errors import InputError
 from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors
@@ -65,7 +64,7 @@ def ways(axis: Axis) -> tuple[Way, ...]:
     """The ways that make sense for an axis: labels have no windows that overlap."""
     if axis.size == 1:
         return ("flat",)
-    if isinstance(axis.cells, (CategoryCells, HierarchyCells)):
+    if axis.traits.labelled:
         return ("flat", "tree", "binary")
     return ("flat", "tree", "binary", "hats")
 

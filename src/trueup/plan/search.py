@@ -20,7 +20,6 @@ from trueup._kernels.error.tree_error import mean_over_prefixes, mean_over_range
 from trueup._kernels.error.tree_variance import TreeVariance
 from trueup.ask import CellCounts, TreeCounts
 from trueup.axis import Axis
-from trueup.axis.labels import HierarchyCells
 from trueup.intervaltree import IntervalTree
 from trueup.plan.workload import Workload
 
@@ -48,7 +47,7 @@ def tree_error(axis: Axis, workload: Workload) -> Error:
 
 def best_question(axis: Axis, workload: Workload) -> TreeCounts:
     """The tree of least error for the workload: its radices and its shares of ε."""
-    if workload.kind == "ranges" and not isinstance(axis.cells, HierarchyCells):
+    if workload.kind == "ranges" and not axis.traits.nested:
         return TreeCounts(axis)
     radices, shares = best_tree(tree_error(axis, workload), axis.size)
     return TreeCounts(axis, radices=radices, shares=shares)
@@ -63,7 +62,7 @@ def shown_question(axis: Axis, workload: Workload) -> CellCounts | TreeCounts:
     rule, from measurements (docs/plan.md): the error of non-negative counts depends on the data,
     so that nothing public can tell it exactly.
     """
-    if isinstance(axis.cells, HierarchyCells) or workload.by_level:
+    if axis.traits.nested or workload.by_level:
         return _rooted(best_own_levels(axis, workload))
     own = best_question(axis, workload)
     if len(own.shares) < 3 or len(own.asked) == 1:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.axis.labels import HierarchyCells
 from trueup.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -247,6 +246,6 @@ def as_workload(workload: object) -> Workload:
 
 def default_workload(axis: Axis) -> Workload:
     """All ranges; for a hierarchy of labels, all its levels alike."""
-    if isinstance(axis.cells, HierarchyCells):
+    if axis.traits.nested:
         return Workload.mix({Workload.level(name): 1.0 for name in axis.levels()})
     return Workload.all_ranges()

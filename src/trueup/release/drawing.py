@@ -80,8 +80,7 @@ class Drawn:
         edges = bar_edges(self.axis.size, _NOTEBOOK)
         heights = np.diff(self.prefix[edges]).astype(np.float64)
         spread = np.sqrt(self.errors.range_variances(edges[:-1], edges[1:]))
-        ends = [self.axis.cells.edge(int(edge)) for edge in edges]
-        named = ["" if end is None else str(end) for end in ends]
+        named = ["" if end is None else str(end) for end in self.axis.edges_at(edges)]
         if has_positions(self.axis):
             ticks = [(float(place), name) for place, name in enumerate(named)]
         else:

@@ -11,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import prefix_on_grid
-from trueup.axis import Axis
-from trueup.axis.numbers import EdgeCells, RegularCells
+from trueup.axis import Axis, levels
 from trueup.errors import InputError
 from trueup.files import arrow_table, write
 from trueup.pictures.page import Picture
-from trueup.release import drill
 from trueup.release.drawing import Drawn, check_kind
 from trueup.release.estimate import Estimate, check_level, measured_in
 from trueup.release.intervals import quantile_cells, range_intervals, share_interval
@@ -119,14 +117,14 @@ class Release:
 
         Without a path, the counts of the coarsest level.
         """
-        under = drill.below(self.axis, path, None)
+        under = levels.below(self.axis, path, None)
         if not under:
             return {}
         level, starts, stops = under[0]
         pairs = zip(starts.tolist(), stops.tolist(), strict=True)
         return dict(
             zip(
-                drill.labels(self.axis, level, starts, stops),
+                self.axis.level_labels(level, starts, stops),
                 (self.between(start, stop) for start, stop in pairs),
                 strict=True,
             )
@@ -137,11 +135,11 @@ class Release:
 
         Columns as in `columns`, with the level of each node before them.
         """
-        under = drill.below(self.axis, path, level)
-        starts, stops = drill.spans(under)
+        under = levels.below(self.axis, path, level)
+        starts, stops = levels.spans(under)
         own = self.unbiased
         spread = np.sqrt(self.errors.range_variances(starts, stops))
-        table = drill.columns(self.axis, under)
+        table = levels.columns(self.axis, under)
         table["count"] = self.prefix[stops] - self.prefix[starts]
         if own is self:
             table["std_error"] = spread
@@ -193,7 +191,7 @@ class Release:
         cell = int(np.searchsorted(self._rising[1:], goal))
         cell = min(cell, self.axis.size - 1)
         low, high = self.axis.interval(cell)
-        if not isinstance(self.axis.cells, (RegularCells, EdgeCells)):
+        if not self.axis.traits.bins:
             return low
         inside = self._rising[cell + 1] - self._rising[cell]
         part = (goal - self._rising[cell]) / inside if inside > 0 else 0.0
@@ -254,8 +252,8 @@ class Release:
         self._check_unbiased()
         check_level(level)
         first, last = quantile_cells(self.errors, self.prefix, check_share(q), level)
-        bins = isinstance(self.axis.cells, (RegularCells, EdgeCells))
-        return self.axis.interval(first)[0], self.axis.interval(last)[1 if bins else 0]
+        side = 1 if self.axis.traits.bins else 0
+        return self.axis.interval(first)[0], self.axis.interval(last)[side]
 
     def columns(self) -> dict[str, Any]:
         """The cells as a table: interval or label, count, standard error.

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from trueup.axis import Axis
-from trueup.axis.dates import DateCells
-from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,7 @@ class PlottableAxis:
     @property
     def traits(self) -> Traits:
         """Whether it goes round, and whether its cells are labels."""
-        return Traits(circular=False, discrete=not self._has_intervals)
-
-    @property
-    def _has_intervals(self) -> bool:
-        return isinstance(self.axis.cells, (IntegerCells, RegularCells, EdgeCells, DateCells))
+        return Traits(circular=False, discrete=self.axis.traits.scale is None)
 
     def __len__(self) -> int:
         return self.axis.size
@@ -40,14 +36,11 @@ class PlottableAxis:
     def __getitem__(self, cell: int) -> Any:
         if not 0 <= cell < self.axis.size:
             raise IndexError(cell)
-        cells = self.axis.cells
-        if isinstance(cells, DateCells):
-            edges = cells.edges / 1e6
-            return float(edges[cell]), float(edges[cell + 1])
-        if self._has_intervals:
-            low, high = self.axis.interval(cell)
-            return float(low), float(high)
-        return str(cells.edge(cell))
+        scale = self.axis.traits.scale
+        if scale is None:
+            return str(self.axis.edge(cell))
+        low, high = self.axis.positions(np.array([cell, cell + 1])).tolist()
+        return (low / 1e6, high / 1e6) if scale == "time" else (low, high)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[cell] for cell in range(len(self)))

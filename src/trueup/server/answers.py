@@ -5,7 +5,6 @@ All of it follows from what was published: it costs nothing and may be cached.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,11 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.axis.dates import DateCells
-from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.labels import CategoryCells, HierarchyCells
-from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
-from trueup.errors import InputError
 from trueup.linear_errors import HatErrors
 from trueup.release import Estimate, QueryRelease, Release, SortedRelease
 from trueup.release.estimate import check_level
@@ -54,8 +48,7 @@ class Answering:
         return self.release.axis
 
     def _ends(self, start: int, stop: int) -> list[Any]:
-        edge = self.axis.cells.edge
-        return [edge(start), edge(stop)]
+        return [self.axis.edge(start), self.axis.edge(stop)]
 
     def many(self, starts: Ints, stops: Ints, level: float | None) -> list[dict[str, Any]]:
         """The counts of ranges of cells, each with an interval of its own; without one at None."""
@@ -79,8 +72,8 @@ class Answering:
             low, high = (values - reach).tolist(), (values + reach).tolist()
         kind = OF_UNBIASED if shown is not own else EXACT if exact else NEARLY
         columns = zip(
-            edges(self.axis, starts),
-            edges(self.axis, stops),
+            self.axis.edges_at(starts),
+            self.axis.edges_at(stops),
             (shown.prefix[stops] - shown.prefix[starts]).tolist(),
             low,
             high,
@@ -133,7 +126,7 @@ class Answering:
         spread = np.sqrt(own.errors.range_variances(starts, stops))
         reach = spread * self._times_spread(int(at[1] - at[0]), level)
         return {
-            "edges": edges(self.axis, at),
+            "edges": self.axis.edges_at(at),
             "cells": at.tolist(),
             "counts": counts.tolist(),
             "low": (values - reach).tolist(),
@@ -168,7 +161,7 @@ class Answering:
         own = self.release.unbiased
         low, high = share_band(own.errors, own.prefix, at, share, level)
         return {
-            "edges": edges(self.axis, at),
+            "edges": self.axis.edges_at(at),
             "cells": at.tolist(),
             "share": share.tolist(),
             "low": low.tolist(),
@@ -234,73 +227,13 @@ def queries_view(release: QueryRelease, level: float) -> list[dict[str, Any]]:
     return [_told(release[name], [name], level) for name in release.names]
 
 
-def end(axis: Axis, given: Any) -> Any:
-    """One end of a range in the units of the axis, from a number or from text; None is the end."""
-    if given is None or given == "":
-        return None
-    cells = axis.cells
-    if isinstance(cells, (DateCells, Ipv4Cells, HierarchyCells)) or not isinstance(given, str):
-        return given
-    if isinstance(cells, CategoryCells):
-        number = int(given) if given.isascii() and given.lstrip("-").isdigit() else given
-        return number if number in cells.by_label else given
-    return _number(given, isinstance(cells, IntegerCells))
-
-
-def edges(axis: Axis, places: Ints) -> list[Any]:
-    """The edges with so many cells left of them."""
-    cells = axis.cells
-    if isinstance(cells, RegularCells):
-        return cells.edges_at(places).tolist()
-    if isinstance(cells, IntegerCells):
-        return (cells.first + places).tolist()
-    return [cells.edge(place) for place in places.tolist()]
-
-
 def spans(axis: Axis, ranges: Sequence[Sequence[Any]]) -> tuple[Ints, Ints]:
     """The cells of ranges given by their ends: all at once where all of them are numbers."""
-    if isinstance(axis.cells, (RegularCells, IntegerCells, EdgeCells)) and all(
+    if axis.traits.scale == "number" and all(
         type(end) in (int, float) and abs(end) < _PLAIN for pair in ranges for end in pair
     ):
         low, high = np.array(ranges, np.float64).T
         return axis.spans(low, high)
-    found = [axis.span(end(axis, low), end(axis, high)) for low, high in ranges]
+    found = [axis.span(axis.parse(low), axis.parse(high)) for low, high in ranges]
     starts, stops = np.array(found, np.int64).T
     return starts, stops
-
-
-def _number(text: str, whole: bool) -> float | int:
-    try:
-        if whole and len(text) <= 20 and text.isascii() and text.lstrip("-").isdigit():
-            return int(text)
-        return float(text)
-    except ValueError:
-        raise InputError(f"{text!r} is not a number.") from None
-
-
-def around(axis: Axis, low: Any, high: Any) -> tuple[int, int]:
-    """The cells that a picture from low to high shows: ends need not be edges, nor on the axis."""
-    cells = axis.cells
-    if not isinstance(cells, (IntegerCells, RegularCells, EdgeCells)):
-        return axis.span(end(axis, low), end(axis, high))
-    ends = [None if e is None else float(e) for e in (end(axis, low), end(axis, high))]
-    if any(e is not None and math.isnan(e) for e in ends):
-        raise InputError("The ends of a view must be numbers.")
-    start = 0 if ends[0] is None else _place(axis, ends[0], "right") - 1
-    stop = axis.size if ends[1] is None else _place(axis, ends[1], "left")
-    start = min(max(start, 0), axis.size - 1)
-    return start, max(min(stop, axis.size), start + 1)
-
-
-def _place(axis: Axis, value: float, side: Literal["left", "right"]) -> int:
-    """How many edges lie before a value, found by halving: axes may be long."""
-    low, high = 0, axis.size + 1
-    edge = axis.cells.edge
-    while low < high:
-        middle = (low + high) // 2
-        at = float(edge(middle))  # type: ignore[arg-type]
-        if at < value or (side == "right" and at == value):
-            low = middle + 1
-        else:
-            high = middle
-    return low

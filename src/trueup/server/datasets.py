@@ -9,10 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
-from trueup.axis import Axis
-from trueup.axis.dates import DateCells
-from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
 from trueup.config import Config, Dataset
 from trueup.errors import FileError
 from trueup.owner import Ledger, Owner
@@ -72,7 +68,7 @@ class Table:
                     "column": column,
                     "axis": axis.to_json(),
                     "cells": axis.size,
-                    "describes": describe_axis(axis),
+                    "describes": axis.describe(),
                 }
                 for column, axis in said.axes.items()
             ],
@@ -122,25 +118,3 @@ def _open(dataset: Dataset) -> Table:
         graph=dataset.graph,
     )
     return Table(dataset, owner)
-
-
-def describe_axis(axis: Axis) -> str:
-    """An axis in words.
-
-    >>> describe_axis(Axis.regular("fare", 0, 128, bins=1024))
-    'numbers from 0 to 128 in 1,024 cells'
-    """
-    cells, size = axis.cells, f"{axis.size:,}"
-    match cells:
-        case IntegerCells():
-            return f"whole numbers from {cells.first:,} to {cells.last:,}"
-        case RegularCells():
-            return f"numbers from {cells.low:,.10g} to {cells.high:,.10g} in {size} cells"
-        case EdgeCells():
-            low, high = cells.edges[0], cells.edges[-1]
-            return f"numbers from {low:,.10g} to {high:,.10g} in {size} uneven cells"
-        case DateCells():
-            return f"{size} {cells.unit}s from {cells.edge(0)} to {cells.last}"
-        case Ipv4Cells():
-            return f"{size} prefixes /{cells.length} of {cells.network}"
-    return f"{size} labels"

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-import numpy as np
-
 from trueup._kernels.noise.laplace_tables import checked_scale
 from trueup.ask import Question, YoungCounts
 from trueup.axis import Axis
-from trueup.axis.dates import DateCells
-from trueup.axis.numbers import EdgeCells, IntegerCells, RegularCells
 from trueup.config import Dataset
 from trueup.errors import InputError
 from trueup.measurement import block_scales
@@ -84,7 +80,7 @@ def question_asked(dataset: Dataset, asked: Asked, most_cells: int) -> Question:
 
 
 def _over(dataset: Dataset, asked: Asked, most_cells: int) -> tuple[Axis, Workload]:
-    axis = part_of(dataset.axis(asked.column), asked.ends, asked.cells)
+    axis = dataset.axis(asked.column).part(asked.ends, asked.cells)
     if axis.size > most_cells:
         raise InputError(
             f"{axis.size:,} cells are more than the {most_cells:,} that this server answers. "
@@ -140,63 +136,6 @@ def _sorted(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
         counts.plain, asked.epsilon, dataset.neighbours, dataset.rows_per_unit
     )
     return Asking(counts, None, (), "sorted", mean, typical)
-
-
-def part_of(axis: Axis, ends: tuple[Any, Any] | None, cells: int | None) -> Axis:
-    """The part of a declared axis between two of its edges, in so many cells.
-
-    Never beyond the axis, never finer than it, and every edge an edge of it.
-
-    >>> fare = Axis.regular("fare", 0, 128, bins=1024)
-    >>> part_of(fare, (0, 64), 128).cells
-    RegularCells(name='fare', low=0.0, high=64.0, bins=128)
-    """
-    start, stop = (0, axis.size) if ends is None else axis.span(*ends)
-    size = stop - start
-    if size < 1:
-        raise InputError(f"The range from {ends[0]!r} to {ends[1]!r} has no cell.")  # type: ignore[index]
-    if (start, stop) == (0, axis.size) and cells in (None, size):
-        return axis
-    inside = axis.cells
-    wide = size if cells is None else cells
-    if isinstance(inside, (IntegerCells, RegularCells)):
-        if not 1 <= wide <= size or size % wide:
-            raise InputError(
-                f"The range has {size:,} cells of '{axis.name}', which cannot be put together "
-                f"as {wide:,} equal ones. Choose a number that divides {size:,}."
-            )
-        low, high = inside.edge(start), inside.edge(stop)
-        if isinstance(inside, IntegerCells) and wide == size:
-            return Axis.integers(axis.name, int(low), int(high) - 1)
-        return Axis.regular(axis.name, low, high, wide)
-    if isinstance(inside, EdgeCells) and wide == size:
-        return Axis.edges(axis.name, inside.edges[start : stop + 1])
-    if isinstance(inside, DateCells):
-        axis = _dates(axis.name, inside, start, stop)
-    elif size != axis.size:
-        raise InputError(f"'{axis.name}' is asked as a whole: leave range out.")
-    return _coarser(axis, wide)
-
-
-def _dates(name: str, inside: DateCells, start: int, stop: int) -> Axis:
-    edges = inside.edges.view("datetime64[us]")
-    first, end = edges[start], edges[stop]
-    return Axis(name, DateCells(name, str(first), str(end - np.timedelta64(1, "us")), inside.unit))
-
-
-def _coarser(axis: Axis, cells: int) -> Axis:
-    """The axis in the unit, prefix or level that has so many cells."""
-    if cells == axis.size:
-        return axis
-    levels = {level: len(starts) for level, starts in axis.levels().items()}
-    for level, number in levels.items():
-        if number == cells:
-            return axis.coarsen(level)
-    known = ", ".join(f"{number:,} ({level})" for level, number in levels.items())
-    raise InputError(
-        f"'{axis.name}' cannot be put into {cells:,} cells. Possible here: "
-        f"{known or f'{axis.size:,}'}."
-    )
 
 
 def _rounded(error: float) -> str:

@@ -90,7 +90,7 @@ class QuickRanges:
                 if at not in opened:
                     opened[at] = self.releases.open(asked.release).answering(version)
                 axis = opened[at].axis
-                ends = (answers.end(axis, low), answers.end(axis, high))
+                ends = (axis.parse(low), axis.parse(high))
                 alike.setdefault((*at, level), []).append((place, *ends))
             except Exception as error:
                 found[place] = error

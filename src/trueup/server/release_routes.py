@@ -61,7 +61,7 @@ async def one_range(request: Request) -> Response:
 
 def _span(asked: Answering, low: Any, high: Any) -> tuple[int, int]:
     axis = asked.axis
-    return axis.span(answers.end(axis, low), answers.end(axis, high))
+    return axis.span(axis.parse(low), axis.parse(high))
 
 
 @router.get("/releases")
@@ -195,7 +195,7 @@ def _shown(
     asked: Answering, ends: tuple[str | None, str | None], cells: tuple[int | None, int | None]
 ) -> tuple[int, int]:
     if cells == (None, None):
-        return answers.around(asked.axis, *ends)
+        return asked.axis.around(*ends)
     if ends != (None, None):
         raise InputError("Give low and high, or start and stop, not both.")
     size = asked.axis.size

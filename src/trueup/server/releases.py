@@ -25,7 +25,7 @@ from trueup.owner.account import Charge
 from trueup.plan.offers import NAMES
 from trueup.release import Release
 from trueup.server.answers import Answering, Version
-from trueup.server.datasets import Table, describe_axis
+from trueup.server.datasets import Table
 from trueup.server.errors import NotFoundError
 from trueup.server.measuring import Runs, Status
 
@@ -94,7 +94,7 @@ class Opened:
         axis = release.axis if isinstance(release, Release) else None
         return {
             "axis": None if axis is None else axis.to_json(),
-            "describes": None if axis is None else describe_axis(axis),
+            "describes": None if axis is None else axis.describe(),
             "caption": caption(about),
             "versions": ["unbiased", "whole"],
             "noise_scales": scales,

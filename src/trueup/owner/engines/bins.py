@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueup.axis import Axis
+from trueup.axis.bins import EdgeCells, IntegerCells, RegularCells
 from trueup.axis.dates import DateCells
+from trueup.axis.hierarchy import HierarchyCells
 from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.labels import CategoryCells, HierarchyCells
-from trueup.axis.numbers import EdgeCells, IntegerCells, Ints, RegularCells
+from trueup.axis.labels import CategoryCells
+from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind
 
 if TYPE_CHECKING:

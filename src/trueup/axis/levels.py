@@ -1,4 +1,4 @@
-"""Drilling down: the nodes of an axis's own hierarchy, under a label, a period or a prefix."""
+"""The nodes of an axis's own levels, under a label, a period or a prefix."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.axis.dates import DateCells
-from trueup.axis.labels import HierarchyCells
+from trueup.axis.hierarchy import HierarchyCells
 from trueup.errors import InputError
 
 Ints = npt.NDArray[np.int64]
@@ -70,14 +69,3 @@ def spans(under: list[tuple[str, Ints, Ints]]) -> tuple[Ints, Ints]:
     none = np.zeros(0, np.int64)
     starts = np.concatenate([none, *(starts for _, starts, _ in under)])
     return starts, np.concatenate([none, *(stops for _, _, stops in under)])
-
-
-def labels(axis: Axis, level: str, starts: Ints, stops: Ints) -> list[str]:
-    """What the nodes of a level are called."""
-    covered = axis.columns(starts, stops)
-    if isinstance(axis.cells, HierarchyCells):
-        return [str(label) for label in covered[level]]
-    if isinstance(axis.cells, DateCells):
-        unit: Any = {"year": "Y", "month": "M", "hour": "h", "minute": "m"}.get(level, "D")
-        return [str(text) for text in np.datetime_as_string(covered["low"], unit=unit)]
-    return [f"{first}{level}" for first in covered["first_address"]]
