@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime as dt
 import glob
@@ -129,14 +130,6 @@ def _polars_lazy(table: pa.Table, folder: Path) -> Placed:
     return Placed(pl.scan_parquet(folder / "lazy.parquet"))
 
 
-def _ibis(table: pa.Table, folder: Path, server: Callable[[], str]) -> Placed:
-    import ibis
-
-    connection = ibis.connect(server())
-    found = connection.table(_into_postgres(table, server()))
-    return Placed(found, close=connection.disconnect)
-
-
 def _address(table: pa.Table, folder: Path, server: Callable[[], str]) -> Placed:
     return Placed(server(), {"table": "public." + _into_postgres(table, server())})
 
@@ -175,7 +168,6 @@ LOADERS: dict[str, Callable[..., Placed]] = {
     "pandas arrow": lambda table, folder: Placed(table.to_pandas(types_mapper=_arrow_kind)),
     "polars": _polars,
     "polars lazy": _polars_lazy,
-    "ibis": _ibis,
     "postgresql": _address,
     "spark": _spark,
 }
@@ -190,21 +182,70 @@ def _arrow_kind(kind: pa.DataType) -> Any:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Callable[[], str]]:
     """The address of a PostgreSQL server, started as an ordinary user when first asked for."""
-    started: list[tuple[Path, list[str], str]] = []
+    started: list[Postgres] = []
 
     def address() -> str:
         if not started:
-            started.append(_start_postgres())
-        return started[0][2]
+            started.append(Postgres.made())
+        return started[0].address
 
     yield address
-    for folder, as_user, _ in started:
-        subprocess.run(
-            [*as_user, _postgres("pg_ctl"), "-D", str(folder / "data"), "-m", "fast", "stop"],
-            check=True,
-            capture_output=True,
-        )
-        shutil.rmtree(folder)
+    for one in started:
+        one.remove()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server of the test's own, to be stopped and started."""
+    made = Postgres.made()
+    yield made
+    made.remove()
+
+
+@dataclass
+class Postgres:
+    """A PostgreSQL server in a folder, run by an ordinary user."""
+
+    folder: Path
+    as_user: list[str]
+
+    @property
+    def address(self) -> str:
+        return f"postgresql://trueup@/postgres?host={self.folder}"
+
+    @staticmethod
+    def made() -> Postgres:
+        initdb = _postgres("initdb")
+        folder = Path(tempfile.mkdtemp(prefix="trueup-pg"))
+        as_user: list[str] = []
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+            user = pwd.getpwnam("nobody")
+            os.chown(folder, user.pw_uid, user.pw_gid)
+            places = os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
+            as_user = [str(shutil.which("runuser", path=places)), "-u", "nobody", "--"]
+        made = Postgres(folder, as_user)
+        settings = ["-U", "trueup", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"]
+        made._run(initdb, *settings)
+        made.start()
+        return made
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [*self.as_user, program, "-D", str(self.folder / "data"), *arguments]
+        subprocess.run(command, check=True, capture_output=True, cwd="/")
+
+    def start(self) -> None:
+        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off"
+        options += " -c timezone=America/New_York"  # which must not matter
+        log = str(self.folder / "log")
+        self._run(_postgres("pg_ctl"), "-w", "-o", options, "-l", log, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        self._run(_postgres("pg_ctl"), "-m", mode, "stop")
+
+    def remove(self) -> None:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self.stop()  # unless it is stopped
+        shutil.rmtree(self.folder)
 
 
 def _postgres(program: str) -> str:
@@ -214,52 +255,6 @@ def _postgres(program: str) -> str:
     if found is None:
         missing("PostgreSQL, which is not installed")
     return str(found)
-
-
-def _start_postgres() -> tuple[Path, list[str], str]:
-    initdb, control = _postgres("initdb"), _postgres("pg_ctl")
-    folder = Path(tempfile.mkdtemp(prefix="trueup-pg"))
-    as_user: list[str] = []
-    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        user = pwd.getpwnam("nobody")
-        os.chown(folder, user.pw_uid, user.pw_gid)
-        places = os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
-        as_user = [str(shutil.which("runuser", path=places)), "-u", "nobody", "--"]
-    run = {"check": True, "capture_output": True, "cwd": "/"}
-    subprocess.run(
-        [
-            *as_user,
-            initdb,
-            "-D",
-            str(folder / "data"),
-            "-U",
-            "trueup",
-            "-A",
-            "trust",
-            "--no-sync",
-            "-E",
-            "UTF8",
-            "--locale=C",
-        ],
-        **run,
-    )  # type: ignore[call-overload]
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off -c timezone=America/New_York"
-    subprocess.run(
-        [
-            *as_user,
-            control,
-            "-D",
-            str(folder / "data"),
-            "-w",
-            "-o",
-            options,
-            "-l",
-            str(folder / "log"),
-            "start",
-        ],
-        **run,
-    )  # type: ignore[call-overload]
-    return folder, as_user, f"postgresql://trueup@/postgres?host={folder}"
 
 
 @pytest.fixture(scope="session")
@@ -314,7 +309,7 @@ def placed(
     def put(engine: str, table: pa.Table) -> Placed:
         folder = tmp_path / os.urandom(4).hex()
         folder.mkdir()
-        servers = {"ibis": postgres, "postgresql": postgres, "spark": spark}
+        servers = {"postgresql": postgres, "spark": spark}
         with_server = [servers[engine]] if engine in servers else []
         made.append(LOADERS[engine](table, folder, *with_server))
         return made[-1]

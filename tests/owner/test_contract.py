@@ -27,7 +27,6 @@ ENGINES = [
     "pandas arrow",
     "polars",
     "polars lazy",
-    "ibis",
     "postgresql",
     "spark",
 ]

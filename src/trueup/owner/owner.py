@@ -38,7 +38,7 @@ class Owner:
     """The one door to a sensitive table: what goes through it is noisy, and paid for.
 
     `source` is a path or glob of files, a postgresql:// address, or a table of DuckDB, pandas,
-    Polars, Arrow, Spark or Ibis. What is protected is one row; or, with `unit="user_id"` and
+    Polars, Arrow or Spark. What is protected is one row; or, with `unit="user_id"` and
     `rows_per_unit=c`, all rows of a user, of which at most c are counted; or, for an edge table
     with `edges=("src", "dst")`, one edge. `columns` declares the types of columns that filters and
     units use, where the source does not: {"borough": "text", "age": "integer"}.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import glob
 import os
+import re
 import time
-import urllib.parse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,8 +20,6 @@ from trueup.owner.engines import duckdb as duck
 from trueup.owner.engines.duckdb import DuckDb
 from trueup.owner.engines.inside import prepared
 from trueup.owner.engines.polars import Polars
-from trueup.owner.engines.postgres import Postgres
-from trueup.owner.engines.spark import Spark
 from trueup.owner.request import Count, Request
 
 T = TypeVar("T")
@@ -42,6 +40,7 @@ _FORMATS = {
     ".db": "database",
 }
 _PACKED = (".gz", ".zst")
+_ADDRESS = re.compile(r"\s*[a-z][\w+.-]+:/|.*\bpassword\s*=", re.IGNORECASE | re.DOTALL)
 _PAUSES = (0.1, 1.0)  # seconds before a count that failed is tried again
 
 
@@ -100,7 +99,12 @@ def open_source(source: object, table: str | None = None) -> Source:
     if isinstance(source, (str, os.PathLike)):
         place = os.fspath(source)
         if place.startswith(("postgresql://", "postgres://")):
-            return _postgres_address(place, table)
+            return _postgres(place, table)
+        if _ADDRESS.match(place):  # it may hold a password, and so is not told
+            raise InputError(
+                "Of sources with an address, only PostgreSQL is read. Give the address as text "
+                "that begins with postgresql://, such as postgresql://user@host:5432/database."
+            )
         return _files(place, table)
     if table is not None:
         raise InputError("table= goes with a database file or a postgresql:// address only.")
@@ -114,12 +118,11 @@ def open_source(source: object, table: str | None = None) -> Source:
         "polars": _polars,
         "pyarrow": _arrow,
         "pyspark": _spark,
-        "ibis": _ibis,
     }.get(kind)
     if opened is None:
         raise InputError(
             f"A source is a path, a postgresql:// address, or a table of DuckDB, pandas, Polars, "
-            f"Arrow, Spark or Ibis; got {name}."
+            f"Arrow or Spark; got {name}."
         )
     return quietly(lambda: opened(source), f"The {kind} {name} is not a table that can be read.")
 
@@ -145,29 +148,26 @@ def _polars(frame: Any) -> Source:
 def _spark(frame: Any) -> Source:
     from trueup.owner.engines import spark
 
-    return _inside(Spark(), spark.schema(frame), lambda _: frame, {"kind": "spark"})
+    if not hasattr(frame, "sparkSession"):
+        raise InputError("Give a Spark DataFrame.")
+    about = {"kind": "spark"}
+    return Source(
+        spark.schema(frame), lambda asked: spark.prepare(frame, asked), about, shared=False
+    )
 
 
-def _ibis(table: Any) -> Source:
-    from trueup.owner.engines import postgres
-
-    if table.get_backend().name != "postgres":
-        raise InputError("Ibis tables are read from PostgreSQL only; give other tables directly.")
-    about = {"kind": "postgresql", "name": str(table.get_name())}
-    return _inside(Postgres(), postgres.schema(table), lambda _: table, about)
-
-
-def _postgres_address(address: str, table: str | None) -> Source:
+def _postgres(address: str, table: str | None) -> Source:
     from trueup.owner.engines import postgres
 
     if not table:
         raise InputError('Name the table as well: table="trips".')
-    host = urllib.parse.urlsplit(address).hostname or "this machine"
+    host = postgres.host(address)
     opened = quietly(
-        lambda: postgres.connect(address, table),
+        lambda: postgres.open_table(address, table),
         f"The table {table!r} cannot be opened on the PostgreSQL server at {host}.",
     )
-    return quietly(lambda: _ibis(opened), f"The table {table!r} cannot be read.")
+    about = {"kind": "postgresql", "name": table.rpartition(".")[2]}
+    return Source(opened.schema, opened.prepare, about, shared=False)
 
 
 def _arrow(table: Any) -> Source:

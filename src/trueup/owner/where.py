@@ -68,6 +68,8 @@ def parse(text: object) -> Part:
     """
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise InputError(f"where must be text of at most {_LONGEST:,} characters.")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError("where must be text; it holds half a character, a lone surrogate.")
     reader = _Reader(text)
     part = reader.either(0)
     if reader.kind != "end":

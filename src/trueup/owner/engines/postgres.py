@@ -1,158 +1,337 @@
-"""PostgreSQL, through Ibis."""
+"""PostgreSQL: one read-only statement a count, on a connection of its own.
+
+A count is planned once before the charge, which finds whatever the server could object to, and run
+after it, again if the connection is lost. The address, which may hold a password, is shown nowhere.
+"""
 
 from __future__ import annotations
 
-import weakref
-from functools import cache
-from inspect import Parameter, Signature
-from types import SimpleNamespace
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from trueup.axis.numbers import Ints
+from trueup.errors import InputError, SourceError
 from trueup.owner.columns import Storage, Wanted
-from trueup.owner.engines.duckdb import ADDRESS
+from trueup.owner.engines.statements import ADDRESS, answer, counted, whole
+from trueup.owner.request import Count, Request
+
+# Settings of the transaction that counts, whatever the server, the role or the address says.
+_PINNED = {
+    "timezone": "UTC",
+    "datestyle": "ISO, YMD",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+    "array_nulls": "on",
+    "constraint_exclusion": "off",
+    "extra_float_digits": "1",
+    "jit": "off",
+    "statement_timeout": "0",  # a value that takes long must not stop the count
+    "lock_timeout": "0",
+    "transaction_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+}
+_CONNECTING = {
+    "client_encoding": "UTF8",
+    "application_name": "trueup",
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+}
+_WAITS = (0.1, 0.5, 2.0, 5.0)  # seconds before a charged count is tried again
+_STORAGE: dict[str, Storage] = {
+    "int2": "integer",
+    "int4": "integer",
+    "int8": "integer",
+    "float4": "float",
+    "float8": "float",
+    "numeric": "decimal",
+    "text": "text",
+    "varchar": "text",
+    "bpchar": "text",
+    "name": "text",
+    "citext": "text",
+    "uuid": "text",
+    "enum": "text",
+    "date": "date",
+    "timestamp": "time",
+    "timestamptz": "time",
+    "bool": "boolean",
+}
+# The table of that name; without a schema, the one that the connection's search path finds. Its
+# columns by their base types. A column computed as it is read might fail, and is none of ours.
+_TABLE = """
+SELECT c.oid::bigint, n.nspname, c.relkind::text FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = %s AND CASE WHEN %s = '' THEN pg_catalog.pg_table_is_visible(c.oid)
+ELSE n.nspname = %s END AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+"""
+_COLUMNS = """
+WITH RECURSIVE kind AS (
+  SELECT a.attnum, a.attname, a.attgenerated::text AS made, a.atttypid AS type
+  FROM pg_catalog.pg_attribute a WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT k.attnum, k.attname, k.made, t.typbasetype FROM kind k
+  JOIN pg_catalog.pg_type t ON t.oid = k.type WHERE t.typtype = 'd'
+)
+SELECT k.attname, CASE WHEN k.made = 'v' THEN 'computed' WHEN t.typtype = 'e' THEN 'enum'
+  WHEN n.nspname = 'pg_catalog' OR t.typname = 'citext' THEN t.typname ELSE 'other' END
+FROM kind k JOIN pg_catalog.pg_type t ON t.oid = k.type
+JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+WHERE t.typtype <> 'd' ORDER BY k.attnum
+"""
 
 
-def connect(address: str, table: str) -> Any:
-    """The Ibis table of that name, perhaps with its schema in front: "public.trips"."""
-    import ibis
+@dataclass(frozen=True, repr=False)
+class Table:
+    """A table on a server: where it is, and the base types of its columns."""
 
-    database, _, name = table.rpartition(".")
-    connection = ibis.connect(address)
-    weakref.finalize(connection, connection.con.close)  # with the last table that came from it
-    return connection.table(name, database=database or None)
+    address: str
+    name: str  # with its schema, quoted
+    oid: int
+    types: Mapping[str, str]
 
+    @property
+    def schema(self) -> dict[str, Storage]:
+        """The columns and how they are stored."""
+        return {name: _STORAGE.get(kind, "something else") for name, kind in self.types.items()}
 
-def schema(table: Any) -> dict[str, Storage]:
-    """The columns of a table and how they are stored."""
-    return {name: _storage(kind) for name, kind in table.schema().items()}
-
-
-def _storage(kind: Any) -> Storage:
-    if kind.is_integer():
-        return "integer"
-    if kind.is_floating():
-        return "float"
-    if kind.is_decimal():
-        return "decimal"
-    if kind.is_string() or kind.is_uuid():
-        return "text"
-    if kind.is_timestamp():
-        return "time"
-    if kind.is_date():
-        return "date"
-    return "boolean" if kind.is_boolean() else "something else"
+    def prepare(self, request: Request) -> Count:
+        """The count of a request: planned by the server now, and run when it is called."""
+        rows = counted(Query(f"SELECT * FROM {self.name}"), request, Postgres(self.types))
+        assert isinstance(rows, Query)
+        with _connected(self.address) as connection:
+            _pin(connection)
+            if _columns(connection, self.oid) != self.types:
+                raise SourceError("The columns of the table are no longer as they were.")
+            connection.execute(f"EXPLAIN {rows.statement}".encode())
+        return lambda: _answered(self.address, rows.statement, request)
 
 
-@cache
-def _functions() -> SimpleNamespace:
-    """PostgreSQL's own functions, as Ibis is told of them."""
-    import ibis
+def open_table(address: str, table: str) -> Table:
+    """The table of that name, perhaps with its schema in front: "public.trips"."""
+    schema, _, name = table.rpartition(".")
+    with _connected(address) as connection:
+        if connection.info.server_version < 140_000:  # whose times are floats
+            raise SourceError("The PostgreSQL server must be of version 14 or later.")
+        found = connection.execute(_TABLE, (name, schema, schema)).fetchone()
+        if found is None:
+            raise SourceError(f"There is no table {table!r} in the PostgreSQL database.")
+        oid, schema, kind = found
+        if kind == "f":
+            raise SourceError(
+                f"{table!r} is a foreign table, which another server reads. Give that server's "
+                f"table, or a copy of it."
+            )
+        return Table(address, f"{quoted(schema)}.{quoted(name)}", oid, _columns(connection, oid))
 
-    moment, instant = ibis.dtype("timestamp"), ibis.dtype("timestamp('UTC')")
-    numbers = ibis.dtype("array<float64>")
-    known: dict[str, tuple[tuple[Any, ...], Any]] = {
-        "date_part": ((str, moment), float),
-        "date_trunc": ((str, moment), moment),
-        "isfinite": ((moment,), bool),
-        "timezone": ((str, instant), moment),
-        "hashtextextended": ((str, int), int),
-        "width_bucket": ((float, numbers), int),
-    }
-    made = {}
-    for name, (takes, gives) in known.items():
 
-        def stub() -> None: ...
+def host(address: str) -> str:
+    """The host of an address, which may be told; nothing else of it may."""
+    import psycopg
 
-        stub.__name__ = name
-        stub.__signature__ = Signature(  # type: ignore[attr-defined]
-            [Parameter(f"a{i}", Parameter.POSITIONAL_ONLY) for i in range(len(takes))]
+    try:
+        found = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error:
+        found = None
+    if found is None:
+        raise InputError(
+            "The PostgreSQL address cannot be read. It must look like "
+            "postgresql://user@host:5432/database; in a password write / as %2F, @ as %40, % as "
+            "%25."
         )
-        made[name] = ibis.udf.scalar.builtin(stub, signature=(takes, gives))
-    return SimpleNamespace(**made)
+    return str(found.get("host") or "this machine")
 
 
-def _plain(wanted: Wanted, table: Any) -> Any:
-    import ibis
+def _connected(address: str) -> Any:
+    """A connection of our own. The address may say otherwise in what it says of connecting."""
+    import psycopg
 
-    column, storage = table[wanted.column], wanted.storage
-    if wanted.kind == "number":
-        return _float(column, storage)
-    if wanted.kind == "text":
-        return column.cast("string")
-    if wanted.kind == "boolean":
-        return column
-    if wanted.kind == "integer":
-        if storage == "integer":
-            return column.cast("int64")
-        number = _float(column, storage)
-        # PostgreSQL reads a CASE in order: nothing is cast that was not compared before.
-        whole = number.between(-(2.0**62), 2.0**62) & (number == number.floor())
-        return ibis.ifelse(whole, number, None).cast("int64")
-    if wanted.kind == "address":
-        if storage == "integer":
-            return column.cast("int64")
-        octets = [
-            column.cast("string").re_extract(f"^{ADDRESS}$", place + 1).cast("int64")
-            * (1 << (24 - 8 * place))
-            for place in range(4)
-        ]
-        return octets[0] + octets[1] + octets[2] + octets[3]
-    call = _functions()
-    if storage == "date":
-        # A date may lie beyond any timestamp; compared before it is cast, as ever.
-        moment = ibis.ifelse(column <= ibis.date(9999, 12, 31), column, None).cast("timestamp")
-    else:
-        zoned = column.type().timezone is not None
-        moment = call.timezone("UTC", column) if zoned else column
-        # The last ones do not fit into microseconds since 1970.
-        moment = ibis.ifelse(moment <= ibis.timestamp("9999-12-31 23:59:59"), moment, None)
-    # Both parts are whole numbers that a float holds exactly; the sum is taken in whole numbers.
-    minutes = call.date_part("epoch", call.date_trunc("minute", moment)).cast("int64")
-    rest = call.date_part("microseconds", moment).cast("int64")
-    return ibis.ifelse(call.isfinite(moment), minutes * 1_000_000 + rest, None)
+    settings: dict[str, Any] = {**_CONNECTING, **psycopg.conninfo.conninfo_to_dict(address)}
+    connection = psycopg.connect(**settings | {"client_encoding": "UTF8"})
+    connection.read_only = True
+    connection.execute("SET LOCAL statement_timeout = 0")  # before anything that takes time
+    return connection
 
 
-def _float(column: Any, storage: Storage) -> Any:
-    """A number as float64. A numeric too large or too small for one would stop the query."""
-    import ibis
-
-    if storage != "decimal":
-        return column.cast("float64")
-    return ibis.cases(
-        (column > 1e300, ibis.literal(float("inf"))),
-        (column < -1e300, ibis.literal(float("-inf"))),
-        (column.between(-1e-300, 1e-300), ibis.literal(0.0)),
-        else_=column.cast("float64"),
+def _pin(connection: Any) -> None:
+    """The transaction reads only, and every setting that might matter is ours."""
+    connection.execute(
+        "SELECT pg_catalog.set_config(s.name, v.value, true) FROM pg_catalog.pg_settings s JOIN "
+        "(SELECT pg_catalog.unnest(%s::text[]) AS name, pg_catalog.unnest(%s::text[]) AS value) v "
+        "ON pg_catalog.lower(s.name) = v.name",
+        (list(_PINNED), list(_PINNED.values())),
+    )
+    # Functions and operators are PostgreSQL's before anybody's own.
+    connection.execute(
+        "SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', 'pg_catalog', "
+        "nullif(pg_catalog.current_setting('search_path'), '')), true)"
     )
 
 
+def _columns(connection: Any, oid: int) -> dict[str, str]:
+    return dict(connection.execute(_COLUMNS, (oid,)).fetchall())
+
+
+def _answered(address: str, statement: str, request: Request) -> Ints:
+    """The counts; asked for again if the connection is lost, for a charge has been made."""
+    import psycopg
+
+    for wait in (*_WAITS, None):
+        try:
+            with _connected(address) as connection:
+                _pin(connection)
+                found = connection.execute(statement.encode())
+                names = [column.name for column in found.description]
+                columns = list(zip(*found.fetchall(), strict=True)) or [() for _ in names]
+            return answer(request, dict(zip(names, columns, strict=True)))
+        except psycopg.OperationalError:
+            if wait is None:
+                raise
+        time.sleep(wait)
+    raise AssertionError("unreachable")
+
+
+def quoted(name: str) -> str:
+    """A name, safe inside a statement."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True)
+class Query:
+    """Rows as the statement that gives them."""
+
+    statement: str
+
+    def select(self, columns: Mapping[str, str]) -> Query:
+        listed = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
+        return Query(f"SELECT {listed} FROM ({self.statement}) AS q")
+
+    def adding(self, name: str, expression: str) -> Query:
+        return Query(f"SELECT *, {expression} AS {name} FROM ({self.statement}) AS q")
+
+    def where(self, condition: str) -> Query:
+        return Query(f"SELECT * FROM ({self.statement}) AS q WHERE {condition}")
+
+    def sizes(self, by: Sequence[str]) -> Query:
+        listed, grouped = ", ".join([*by, "count(*) AS rows"]), ", ".join(by)
+        ending = f" GROUP BY {grouped}" if by else ""
+        return Query(f"SELECT {listed} FROM ({self.statement}) AS q{ending}")
+
+    def located(self, column: str, edges: Sequence[float], name: str) -> Query:
+        listed = ",".join(map(repr, edges))
+        low, high = (f"CAST('{edge!r}' AS double precision)" for edge in (edges[0], edges[-1]))
+        place = f"pg_catalog.width_bucket({column}, CAST('{{{listed}}}' AS double precision[])) - 1"
+        return self.adding(
+            name, f"CASE WHEN {column} >= {low} AND {column} < {high} THEN {place} END"
+        )
+
+
+@dataclass(frozen=True)
 class Postgres:
-    """The native lines for PostgreSQL."""
+    """How PostgreSQL writes what SQL leaves to it."""
 
-    divides = True
+    types: Mapping[str, str]
+    number: str = "double precision"
 
-    def typed(self, native: Any, wanted: list[Wanted]) -> Any:
-        return native.select(**{one.name: _plain(one, native) for one in wanted})
+    def plain(self, wanted: Wanted) -> str:
+        column, kind = quoted(wanted.column), self.types[wanted.column]
+        return _PLAIN[wanted.kind](column, wanted.storage, kind)
 
-    def hashed(self, native: Any, columns: list[str], key: str) -> Any:
-        import ibis
+    def text(self, value: str) -> str:
+        if "\0" in value:
+            raise InputError(
+                f"{value!r} holds the character NUL, which no text in PostgreSQL does. Leave it "
+                f"out of the request."
+            )
+        return f"convert_from(decode('{value.encode().hex()}', 'hex'), 'UTF8')"
 
-        seed = int(key[:15], 16)
-        parts = [native[column].cast("string") for column in columns]
-        whole = ibis.literal(key)
-        for part in parts:
-            whole = whole.concat("/", part.length().cast("string"), ":", part)
-        return native.mutate(hash=_functions().hashtextextended(whole, seed))
+    def digest(self, value: str) -> str:
+        # Into its own encoding: bytes as they are, which is never an error.
+        return f"sha256(convert_to({value}, getdatabaseencoding()))"
 
-    def between(self, native: Any, column: str, edges: list[float]) -> Any:
-        cells = self.placed(native, column, edges, "cell")
-        return cells.group_by("cell").agg(rows=cells.count())
+    def mixed(self, key: str, wholes: Sequence[str], digests: Sequence[str]) -> str:
+        parts = [f"decode('{key}', 'hex')", *(f"int8send({one})" for one in wholes), *digests]
+        return f"sha256({' || '.join(parts)})"
 
-    def placed(self, native: Any, column: str, edges: list[float], name: str) -> Any:
-        import ibis
+    def quotient(self, whole: str, width: int) -> str:
+        return f"{whole} / {width}"
 
-        place = _functions().width_bucket(native[column], ibis.array(edges))
-        return native.mutate(**{name: place - 1})
+    def both(self, first: str, second: str) -> str:
+        return f"pg_catalog.unnest(ARRAY[{first}, {second}])"
 
-    def run(self, native: Any) -> Any:
-        return native.to_pyarrow()
+
+def _text(column: str, storage: Storage, kind: str) -> str:
+    return f'CAST({column} AS text) COLLATE "C"'  # bytes, whatever the column's own collation
+
+
+def _number(column: str, storage: Storage, kind: str) -> str:
+    real = f"CAST({column} AS double precision)"
+    if storage == "integer":
+        return real
+    if storage == "float":
+        return f"CASE WHEN {real} <> CAST('NaN' AS double precision) THEN {real} END"
+    # A numeric too large or too small for a float would stop the query.
+    exact, limit = f"CAST({column} AS numeric)", (1 << 1024) - (1 << 970)
+    return (
+        f"CASE WHEN {exact} = CAST('NaN' AS numeric) THEN NULL "
+        f"WHEN {exact} >= {limit} THEN CAST('Infinity' AS double precision) "
+        f"WHEN {exact} <= -{limit} THEN CAST('-Infinity' AS double precision) "
+        f"WHEN abs({exact}) <= CAST('2.4703282292062327e-324' AS numeric) "
+        f"THEN CAST('0' AS double precision) ELSE {real} END"
+    )
+
+
+def _integer(column: str, storage: Storage, kind: str) -> str:
+    if storage == "integer":
+        return f"CAST({column} AS bigint)"
+    if storage == "float":
+        value = f"CAST({column} AS double precision)"
+        ends = [f"CAST('{end!r}' AS double precision)" for end in (-(2.0**63), 2.0**63)]
+        rounded = f"floor({value})"
+    else:
+        value = f"CAST({column} AS numeric)"
+        ends = [f"CAST('{end}' AS numeric)" for end in (-(2**63), 2**63)]
+        rounded = f"trunc({value})"
+    inside = f"{value} >= {ends[0]} AND {value} < {ends[1]} AND {value} = {rounded}"
+    return f"CASE WHEN {inside} THEN CAST({value} AS bigint) END"
+
+
+def _time(column: str, storage: Storage, kind: str) -> str:
+    """Microseconds since 1970. The last years of PostgreSQL's do not fit."""
+    if storage == "date":
+        value, name = f"CAST({column} AS date)", "date"
+        since = f"CAST({value} - CAST('1970-01-01' AS date) AS bigint) * {whole(86_400_000_000)}"
+    else:
+        name = "timestamp with time zone" if kind == "timestamptz" else "timestamp"
+        value = f"CAST({column} AS {name})"
+        since = f"CAST(extract(epoch FROM {value}) * 1000000 AS bigint)"
+    end = f"CAST('294247-01-01 00:00:00+00' AS {name})"
+    return f"CASE WHEN isfinite({value}) AND {value} < {end} THEN {since} END"
+
+
+def _address(column: str, storage: Storage, kind: str) -> str:
+    if storage == "integer":
+        return f"CAST({column} AS bigint)"
+    text = _text(column, storage, kind)
+    octets = " + ".join(
+        f"CAST(split_part({text}, '.', {place + 1}) AS bigint) * {1 << (24 - 8 * place)}"
+        for place in range(4)
+    )
+    # A long text is not searched: it would take more memory than a query may.
+    return (
+        f"CASE WHEN octet_length({text}) <= 15 "
+        f"THEN CASE WHEN ({text}) ~ '^{ADDRESS}$' THEN {octets} END END"
+    )
+
+
+_PLAIN: dict[str, Callable[[str, Storage, str], str]] = {
+    "integer": _integer,
+    "number": _number,
+    "text": _text,
+    "time": _time,
+    "address": _address,
+    "boolean": lambda column, storage, kind: f"CAST({column} AS boolean)",
+}

@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from trueup.axis.numbers import Ints
 from trueup.owner.columns import Storage, Wanted
-from trueup.owner.engines.duckdb import ADDRESS
+from trueup.owner.engines.statements import ADDRESS, answer, counted, whole
+from trueup.owner.request import Count, Request
 
+# Settings of the session while it counts; afterwards they are what they were.
+_PINNED = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    # Statistics leave NaN out: what they say of a file must not decide which rows are read.
+    "spark.sql.parquet.filterPushdown": "false",
+    "spark.sql.parquet.aggregatePushdown": "false",
+    "spark.sql.parquet.recordLevelFilter.enabled": "false",
+    "spark.sql.orc.filterPushdown": "false",
+    "spark.sql.orc.aggregatePushdown": "false",
+    "spark.sql.csv.filterPushdown.enabled": "false",
+    "spark.sql.json.filterPushdown.enabled": "false",
+    "spark.sql.avro.filterPushdown.enabled": "false",
+    # An old date is a date, and no reason to stop.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+}
+_WAITS = (0.1, 1.0)  # seconds before a charged count is tried again
+_FARTHEST = 100_000_000  # days whose microseconds fit 64 bits
 _STORAGE: dict[str, Storage] = {
     "tinyint": "integer",
     "smallint": "integer",
@@ -24,80 +54,189 @@ _STORAGE: dict[str, Storage] = {
 
 def schema(frame: Any) -> dict[str, Storage]:
     """The columns of a DataFrame and how they are stored."""
-    found: dict[str, Storage] = {}
-    for field in frame.schema.fields:
-        kind = field.dataType.simpleString()
-        text = kind.startswith(("varchar", "char", "string"))
-        other: Storage = "text" if text else "something else"
-        found[field.name] = "decimal" if kind.startswith("decimal") else _STORAGE.get(kind, other)
-    return found
+    return {name: _storage(kind) for name, kind in _types(frame).items()}
 
 
-def _plain(wanted: Wanted, kind: str) -> str:
-    column = "`" + wanted.column.replace("`", "``") + "`"
-    double = f"try_cast({column} AS double)"
-    if wanted.kind == "number":
-        return double
-    if wanted.kind == "text":
-        return f"cast({column} AS string)"
-    if wanted.kind == "boolean":
-        return column
-    if wanted.kind == "integer":
-        if wanted.storage == "integer":
-            return f"cast({column} AS bigint)"
-        # Spark's floor of a double is a long: compared with the ends first, it cannot overflow.
-        return (
-            f"CASE WHEN {double} BETWEEN -4611686018427387904D AND 4611686018427387904D "
-            f"THEN CASE WHEN {double} = floor({double}) THEN try_cast({double} AS bigint) END END"
-        )
-    if wanted.kind == "address":
-        if wanted.storage == "integer":
-            return f"cast({column} AS bigint)"
-        # Java's $ would let a last line break pass.
-        pattern = rf"^{ADDRESS}\z".replace("\\", "\\\\")
-        return " + ".join(
-            f"try_cast(regexp_extract({column}, '{pattern}', {place + 1}) AS bigint) "
-            f"* {1 << (24 - 8 * place)}L"
-            for place in range(4)
-        )
-    if kind == "date":
-        days = f"unix_date({column})"
-        return f"CASE WHEN abs({days}) <= 100000000 THEN {days} * 86400000000L END"
-    if kind == "timestamp":
-        return f"unix_micros({column})"
-    return f"timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', {column})"
+def _storage(kind: str) -> Storage:
+    if kind.startswith("decimal") and "-" not in kind:
+        return "decimal"
+    text = kind.startswith(("varchar(", "char(", "string collate"))
+    return "text" if text else _STORAGE.get(kind, "something else")
 
 
-class Spark:
-    """The native lines for Spark."""
+def _types(frame: Any) -> dict[str, str]:
+    return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
 
-    divides = True
 
-    def typed(self, native: Any, wanted: list[Wanted]) -> Any:
-        kinds = {field.name: field.dataType.simpleString() for field in native.schema.fields}
-        return native.selectExpr(
-            *(f"{_plain(one, kinds[one.column])} AS `{one.name}`" for one in wanted)
-        )
+def prepare(frame: Any, request: Request) -> Count:
+    """The count of a request: built and analysed now, and run when it is called."""
+    session = frame.sparkSession
+    with _pinned(session):
+        rows = counted(Frame(frame), request, Spark(_types(frame)))
+        assert isinstance(rows, Frame)
+        session.range(1).collect()  # the cluster is there
+    return lambda: _answered(session, rows.native, request)
 
-    def hashed(self, native: Any, columns: list[str], key: str) -> Any:
-        return native.selectExpr("*", f"xxhash64('{key}', {', '.join(columns)}) AS hash")
 
-    def between(self, native: Any, column: str, edges: list[float]) -> Any:
-        cells = self.placed(native, column, edges, "cell")
-        return cells.groupBy("cell").count().selectExpr("cell", "count AS rows")
+def _answered(session: Any, native: Any, request: Request) -> Ints:
+    """The counts; asked for again if the cluster fails, for a charge has been made."""
+    for wait in (*_WAITS, None):
+        try:
+            with _pinned(session):
+                table = native.toArrow()
+            return answer(request, {name: table[name].to_pylist() for name in table.column_names})
+        except Exception:
+            if wait is None:
+                raise
+        time.sleep(wait)
+    raise AssertionError("unreachable")
 
-    def placed(self, native: Any, column: str, edges: list[float], name: str) -> Any:
+
+_lock = threading.Lock()
+_saved: dict[int, tuple[int, dict[str, str | None]]] = {}  # by session: how many count, its own
+
+
+@contextlib.contextmanager
+def _pinned(session: Any) -> Iterator[None]:
+    """The session with our settings, for as long as somebody counts on it."""
+    with _lock:
+        counting, own = _saved.get(id(session), (0, {}))
+        if not counting:
+            own = {name: session.conf.get(name, None) for name in _PINNED}
+            for name, value in _PINNED.items():
+                session.conf.set(name, value)
+        _saved[id(session)] = counting + 1, own
+    try:
+        yield
+    finally:
+        with _lock:
+            counting, own = _saved.pop(id(session))
+            if counting > 1:
+                _saved[id(session)] = counting - 1, own
+            else:
+                for name, before in own.items():
+                    if before is None:
+                        session.conf.unset(name)
+                    else:
+                        session.conf.set(name, before)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Rows as the DataFrame that gives them."""
+
+    native: Any
+
+    def select(self, columns: Mapping[str, str]) -> Frame:
+        return Frame(self.native.selectExpr(*(f"{e} AS {name}" for name, e in columns.items())))
+
+    def adding(self, name: str, expression: str) -> Frame:
+        return Frame(self.native.selectExpr("*", f"{expression} AS {name}"))
+
+    def where(self, condition: str) -> Frame:
+        return Frame(self.native.where(condition))
+
+    def sizes(self, by: Sequence[str]) -> Frame:
+        return Frame(self.native.groupBy(*by).agg({"*": "count"}).toDF(*by, "rows"))
+
+    def located(self, column: str, edges: Sequence[float], name: str) -> Frame:
         from pyspark.ml.feature import Bucketizer
 
-        # Its binary search tells -0.0 from 0.0; adding 0.0 makes them one.
-        plain = native.selectExpr("*", f"{column} + 0D AS plain")
+        low, high = (f"CAST('{edge!r}' AS double)" for edge in (edges[0], edges[-1]))
+        # Its binary search tells -0.0 from 0.0, and must meet no value that it has no place for.
+        inside = (
+            f"CASE WHEN {column} >= {low} AND {column} < {high} THEN "
+            f"CASE WHEN {column} = 0D THEN 0D ELSE {column} END END"
+        )
         found = Bucketizer(
-            splits=[edge + 0.0 for edge in edges],
-            inputCol="plain",
-            outputCol="place",
-            handleInvalid="skip",
-        ).transform(plain)
-        return found.selectExpr("*", f"cast(place AS bigint) AS {name}").drop("plain", "place")
+            splits=[-float("inf"), *(edge + 0.0 for edge in edges), float("inf")],
+            inputCol=f"{name}_inside",
+            outputCol=f"{name}_place",
+            handleInvalid="keep",
+        ).transform(self.adding(f"{name}_inside", inside).native)
+        return Frame(found).adding(name, f"try_cast({name}_place AS bigint) - 1L")
 
-    def run(self, native: Any) -> Any:
-        return native.toArrow()
+
+@dataclass(frozen=True)
+class Spark:
+    """How Spark writes what SQL leaves to it."""
+
+    types: Mapping[str, str]
+    number: str = "double"
+
+    def plain(self, wanted: Wanted) -> str:
+        column = "`" + wanted.column.replace("`", "``") + "`"
+        return _PLAIN[wanted.kind](column, wanted.storage, self.types[wanted.column])
+
+    def text(self, value: str) -> str:
+        return f"X'{value.encode().hex()}'"
+
+    def digest(self, value: str) -> str:
+        return f"unhex(sha2({value}, 256))"
+
+    def mixed(self, key: str, wholes: Sequence[str], digests: Sequence[str]) -> str:
+        bytes_ = (f"unhex(lpad(hex(CAST({one} AS bigint)), 16, '0'))" for one in wholes)
+        return self.digest(f"concat({', '.join([f'''X'{key}' ''', *bytes_, *digests])})")
+
+    def quotient(self, whole: str, width: int) -> str:
+        return f"{whole} div {width}L"
+
+    def both(self, first: str, second: str) -> str:
+        return f"explode(array({first}, {second}))"
+
+
+def _text(column: str, storage: Storage, kind: str) -> str:
+    return f"CAST({column} AS binary)"  # bytes, whatever the column's own collation
+
+
+def _number(column: str, storage: Storage, kind: str) -> str:
+    real = f"try_cast({column} AS double)"
+    return f"CASE WHEN NOT isnan({real}) THEN {real} END"
+
+
+def _integer(column: str, storage: Storage, kind: str) -> str:
+    if storage == "integer":
+        return f"CAST({column} AS bigint)"
+    if storage == "decimal":
+        # Compared in its own type: of two types, Spark may round to find a third.
+        same = f"try_cast(floor({column}) AS {kind}) = {column}"
+        return f"CASE WHEN {same} THEN try_cast(floor({column}) AS bigint) END"
+    real = f"try_cast({column} AS double)"
+    inside = f"{real} >= {-(2.0**63)!r}D AND {real} < {2.0**63!r}D AND {real} = rint({real})"
+    return f"CASE WHEN {inside} THEN try_cast({real} AS bigint) END"
+
+
+def _time(column: str, storage: Storage, kind: str) -> str:
+    """Microseconds since 1970."""
+    if kind == "date":
+        days = f"unix_date({column})"
+        inside = f"{days} >= -{_FARTHEST} AND {days} <= {_FARTHEST}"
+        return f"CASE WHEN {inside} THEN CAST({days} AS bigint) * {whole(86_400_000_000)} END"
+    if kind == "timestamp":
+        return f"unix_micros({column})"
+    ends = [f"timestamp_ntz'{year}-01-01 00:00:00'" for year in ("0001", "9999")]
+    since = f"timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', {column})"
+    return f"CASE WHEN {column} >= {ends[0]} AND {column} < {ends[1]} THEN {since} END"
+
+
+def _address(column: str, storage: Storage, kind: str) -> str:
+    if storage == "integer":
+        return f"CAST({column} AS bigint)"
+    text = f"CAST(CAST({column} AS binary) AS string)"
+    # Java's $ would let a last line break pass: nothing at all may follow.
+    octets = " + ".join(
+        f"try_cast(regexp_extract({text}, '(?s)^{ADDRESS}(?!.)', {place + 1}) AS bigint) "
+        f"* {1 << (24 - 8 * place)}L"
+        for place in range(4)
+    )
+    return f"CASE WHEN octet_length({column}) <= 15 THEN {octets} END"
+
+
+_PLAIN: dict[str, Callable[[str, Storage, str], str]] = {
+    "integer": _integer,
+    "number": _number,
+    "text": _text,
+    "time": _time,
+    "address": _address,
+    "boolean": lambda column, storage, kind: column,
+}

@@ -1,0 +1,319 @@
+"""Counting inside an engine that keeps its rows: PostgreSQL and Spark, in SQL that cannot fail.
+
+Every expression here is a total function of a row: each value has a result, perhaps null, whatever
+the other rows are and whatever order the engine evaluates in. So nothing is cast that was not
+compared first in an enclosing CASE, no text is compared but byte by byte, and names of units and
+groups are their SHA-256. What leaves the engine is a table of cells and counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from trueup.axis import Axis
+from trueup.axis.bins import EdgeCells, IntegerCells, RegularCells
+from trueup.axis.dates import DateCells
+from trueup.axis.hierarchy import HierarchyCells
+from trueup.axis.ipv4 import Ipv4Cells
+from trueup.axis.labels import CategoryCells
+from trueup.axis.numbers import Ints
+from trueup.owner.columns import Kind, Wanted
+from trueup.owner.request import Request
+from trueup.owner.where import Combined, Part
+
+_DAY = 86_400_000_000
+_MICROSECONDS = {"minute": 60_000_000, "hour": 3_600_000_000, "week": 7 * _DAY}
+_OCTET = "(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5])"
+ADDRESS = "[.]".join([_OCTET] * 4)  # no backslash: what one means is a setting of an engine
+
+
+class Rows(Protocol):
+    """Rows inside an engine: a statement, or a frame. Building them reads nothing."""
+
+    def select(self, columns: Mapping[str, str]) -> Rows:
+        """These expressions of each row, and nothing else."""
+
+    def adding(self, name: str, expression: str) -> Rows:
+        """One more column."""
+
+    def where(self, condition: str) -> Rows:
+        """The rows for which a condition is true."""
+
+    def sizes(self, by: Sequence[str]) -> Rows:
+        """The groups of rows that agree in some columns, and as `rows` how many rows each has."""
+
+    def located(self, column: str, edges: Sequence[float], name: str) -> Rows:
+        """One more column: the cell [edge, next edge) of a number, null if it is in none."""
+
+
+class Spelling(Protocol):
+    """How an engine writes what SQL leaves to it."""
+
+    @property
+    def number(self) -> str:
+        """The name of float64."""
+
+    def plain(self, wanted: Wanted) -> str:
+        """A column of the table in the plain form of its kind; NaN is null, as is what misfits."""
+
+    def text(self, value: str) -> str:
+        """A constant text, as it is compared."""
+
+    def digest(self, value: str) -> str:
+        """The SHA-256 of a text, as 32 bytes."""
+
+    def mixed(self, key: str, wholes: Sequence[str], digests: Sequence[str]) -> str:
+        """The SHA-256 of a key, some whole numbers of 8 bytes and some digests, end to end."""
+
+    def quotient(self, whole: str, width: int) -> str:
+        """A whole number of at least 0 divided by another, rounded down."""
+
+    def both(self, first: str, second: str) -> str:
+        """Two rows for one: the first value and the second."""
+
+
+def counted(rows: Rows, request: Request, spelling: Spelling) -> Rows:
+    """The groups of a request's rows with their sizes, as `answer` reads them."""
+    columns = {one.name: spelling.plain(one) for one in request.wanted}
+    named = [*(() if request.axes else request.values), *([request.unit] if request.unit else [])]
+    for one in named:
+        if one.kind == "text":
+            columns[one.name] = spelling.digest(columns[one.name])
+    rows = rows.select(columns)
+    if request.where is not None:
+        rows = rows.where(_condition(request.where, request.by_column, spelling))
+    if request.graph is not None:
+        rows = _neighbours(rows, request.graph.kind, spelling)
+    if request.axes:
+        names = []
+        for axis, one in zip(request.axes, request.values, strict=True):
+            names.append("cell" + one.name.removeprefix("value"))
+            rows = _placed(rows, axis, one, names[-1], spelling)
+    else:
+        names = ["value"]
+    for name in names:
+        rows = rows.where(f"{name} IS NOT NULL")
+    if request.unit is not None:
+        rows = _bounded(rows, request, names, spelling)
+    sizes = rows.sizes(names)
+    if request.axes:
+        return sizes
+    if request.number:
+        return sizes.sizes([])
+    return sizes.select({"size": "rows"}).sizes(["size"])
+
+
+def answer(request: Request, found: Mapping[str, Sequence[Any]]) -> Ints:
+    """The counts, from the groups and their sizes. What is no cell of its axis is left out."""
+    rows = np.array(found["rows"], np.int64)
+    if request.number:
+        return rows
+    if not request.axes:
+        return _largest(np.array(found["size"], np.int64), rows, request.size)
+    cells, good = np.zeros(len(rows), np.int64), np.ones(len(rows), bool)
+    for axis, one in zip(request.axes, request.values, strict=True):
+        place = _cells(axis, found["cell" + one.name.removeprefix("value")])
+        good &= place >= 0
+        cells = cells * axis.size + place
+    counts = np.zeros(math.prod(axis.size for axis in request.axes), np.int64)
+    np.add.at(counts, cells[good], rows[good])
+    return counts
+
+
+def _largest(sizes: Ints, times: Ints, most: int) -> Ints:
+    """The sizes of the groups, the largest ones only if there are more than were declared.
+
+    A record moves one size by one, and so at most one of the largest by one.
+    """
+    order = np.argsort(-sizes)
+    times = times[order]
+    before = np.concatenate([[0], np.cumsum(times)[:-1]]) if len(times) else times
+    return np.repeat(sizes[order], np.clip(most - before, 0, times))
+
+
+def whole(value: int) -> str:
+    """A constant of 64 bits; the least one has no literal."""
+    return f"CAST('{value}' AS bigint)"
+
+
+def _real(value: float, spelling: Spelling) -> str:
+    return f"CAST('{float(value)!r}' AS {spelling.number})"
+
+
+# From values to cells: an expression inside the engine, and what its results mean out here.
+
+
+def _placed(rows: Rows, axis: Axis, one: Wanted, name: str, spelling: Spelling) -> Rows:
+    """The rows with their cell on an axis, or what tells it; null for a row that is not on it."""
+    x, cells = one.name, axis.cells
+    match cells:
+        case IntegerCells():
+            first, last = whole(cells.first), whole(cells.last)
+            return rows.adding(
+                name, f"CASE WHEN {x} >= {first} AND {x} <= {last} THEN {x} - {first} END"
+            )
+        case RegularCells():
+            return _regular(rows, cells, x, name, spelling)
+        case EdgeCells():
+            return rows.located(x, cells.edges, name)
+        case DateCells():
+            start, stop, origin, width = _units(cells)
+            return rows.adding(name, _ruled(x, (start, stop), origin, width, spelling))
+        case Ipv4Cells():
+            base, width = cells.base, 1 << cells.shift
+            ends = (base, base + cells.size * width)
+            return rows.adding(name, _ruled(x, ends, base, width, spelling))
+        case CategoryCells() | HierarchyCells():
+            labels = _labels(cells, one.kind)
+            listed = ", ".join(_constant(label, one.kind, spelling) for label in labels)
+            if not labels:
+                return rows.adding(name, "CAST(NULL AS bigint)")
+            return rows.adding(name, f"CASE WHEN {x} IN ({listed}) THEN {x} END")
+
+
+def _ruled(x: str, ends: tuple[int, int], origin: int, width: int, spelling: Spelling) -> str:
+    """Whole numbers in cells of one width; compared with the ends first, none can overflow."""
+    low, high = map(whole, ends)
+    place = spelling.quotient(f"({x} - {whole(origin)})", width)
+    return f"CASE WHEN {x} >= {low} AND {x} < {high} THEN {place} END"
+
+
+def _regular(rows: Rows, cells: RegularCells, x: str, name: str, spelling: Spelling) -> Rows:
+    """Equal bins, as `RegularCells.locate` finds them: a guess, settled by its two edges.
+
+    No float here overflows or underflows, which some engines take for an error: bins and widths
+    are such that edges can be computed, and a value less than a bin above the low end is not
+    divided.
+    """
+    low, width, bins = (
+        _real(value, spelling) for value in (cells.low, cells.high - cells.low, cells.bins)
+    )
+    high, last = _real(cells.high, spelling), _real(cells.bins - 1, spelling)
+    offset, guess = f"({x} - {low}) * {bins}", f"{name}_guess"
+    rows = rows.adding(
+        guess,
+        f"CASE WHEN {x} >= {low} AND {x} < {high} THEN CASE WHEN {offset} < {width} "
+        f"THEN {_real(0, spelling)} "
+        f"ELSE least(CAST(floor({offset} / {width}) AS {spelling.number}), {last}) END END",
+    )
+    above = f"{low} + ({guess} * {width}) / {bins}"
+    below = f"{low} + (({guess} + {_real(1, spelling)}) * {width}) / {bins}"
+    return rows.adding(
+        name,
+        f"CASE WHEN {guess} IS NOT NULL THEN CAST({guess} AS bigint) + CASE WHEN {x} < {above} "
+        f"THEN -1 WHEN {guess} < {last} AND {x} >= {below} THEN 1 ELSE 0 END END",
+    )
+
+
+def _units(cells: DateCells) -> tuple[int, int, int, int]:
+    """Ends, origin and width of the units that are counted: days, for months and years."""
+    start, stop = int(cells.edges[0]), int(cells.edges[-1])
+    width = _MICROSECONDS.get(cells.unit, _DAY)
+    return start, stop, start if cells.unit == "week" else start - start % width, width
+
+
+def _labels(cells: CategoryCells | HierarchyCells, kind: Kind) -> dict[Any, int]:
+    """The labels that a column of this kind can hold, and their cells."""
+    if kind == "text":
+        return {label: cell for label, cell in cells.by_label.items() if isinstance(label, str)}
+    return {
+        label: cell
+        for label, cell in cells.by_label.items()
+        if isinstance(label, int) and -(1 << 63) <= label < 1 << 63
+    }
+
+
+def _cells(axis: Axis, found: Sequence[Any]) -> Ints:
+    """The cells that the results of `_placed` stand for; -1 for what stands for none."""
+    cells, size = axis.cells, axis.size
+    match cells:
+        case CategoryCells() | HierarchyCells():
+            known = {_bytes(label): cell for label, cell in cells.by_label.items()}
+            return np.array([known.get(_bytes(label), -1) for label in found], np.int64)
+        case DateCells():
+            start, stop, origin, width = _units(cells)
+            begins = np.array([origin + (unit or 0) * width for unit in found], np.int64)
+            inside = (begins > start - width) & (begins < stop)
+            place = np.searchsorted(cells.edges, np.maximum(begins, start), side="right") - 1
+            return np.where(inside, place, -1).astype(np.int64)
+        case _:
+            return np.array([cell if 0 <= cell < size else -1 for cell in found], np.int64)
+
+
+def _bytes(label: Any) -> Any:
+    return label.encode() if isinstance(label, str) else label
+
+
+# Filters, graphs, and the rows of a unit.
+
+
+def _constant(value: Any, kind: Kind, spelling: Spelling) -> str:
+    """A value of a request, in the plain form of its kind."""
+    if kind == "text":
+        return spelling.text(value)
+    if kind == "boolean":
+        return "true" if value else "false"
+    return _real(value, spelling) if kind == "number" else whole(value)
+
+
+def _condition(part: Part, compared: Mapping[str, Wanted], spelling: Spelling) -> str:
+    """A filter over columns in their plain forms: true, false, or null as SQL has it."""
+    if isinstance(part, Combined):
+        inner = [_condition(one, compared, spelling) for one in part.parts]
+        return f"(NOT {inner[0]})" if part.word == "not" else f"({f' {part.word} '.join(inner)})"
+    column = compared[part.column]
+    x, values = column.name, [_constant(one, column.kind, spelling) for one in part.values]
+    if part.sign == "in":
+        return f"({x} IN ({', '.join(values)}))"
+    if part.sign == "between":
+        return f"({x} >= {values[0]} AND {x} <= {values[1]})"
+    return f"({x} {'<>' if part.sign == '!=' else part.sign} {values[0]})"
+
+
+def _neighbours(rows: Rows, kind: str, spelling: Spelling) -> Rows:
+    """The rows of `value`: a node's name, once for each of its neighbours."""
+    rows = rows.where("source IS NOT NULL AND target IS NOT NULL")
+    if kind != "bipartite":
+        rows = rows.where("source <> target")
+    if kind != "undirected":
+        return rows.sizes(["source", "target"]).select({"value": "source"})
+    ends = {"one": "least(source, target)", "other": "greatest(source, target)"}
+    edges = rows.select(ends).sizes(["one", "other"])
+    return edges.select({"value": spelling.both("one", "other")})
+
+
+def _bounded(rows: Rows, request: Request, names: Sequence[str], spelling: Spelling) -> Rows:
+    """At most so many rows of each unit; a null unit has none.
+
+    A row is known by its unit, its cells and its number among equal ones. The rows of a unit are
+    put in the order of a hash of these three under the request's random key, and the first few are
+    kept: every row of a unit has the same chance, and another unit's rows have no part in it.
+    """
+    unit = request.unit
+    assert unit is not None
+    wholes, digests = ["number"], []
+    for name, kind in [("unit", unit.kind), *_kinds(request, names)]:
+        if kind != "text":
+            wholes.append(name)
+        else:
+            digests.append(name if name in ("unit", "value") else spelling.digest(name))
+    equal = ", ".join(("unit", *names))
+    rows = rows.where("unit IS NOT NULL")
+    rows = rows.adding("number", f"row_number() OVER (PARTITION BY {equal} ORDER BY unit)")
+    rows = rows.adding("chance", spelling.mixed(request.key, wholes, digests))
+    rows = rows.adding("place", "row_number() OVER (PARTITION BY unit ORDER BY chance)")
+    return rows.where(f"place <= {request.rows_per_unit}")
+
+
+def _kinds(request: Request, names: Sequence[str]) -> list[tuple[str, Kind]]:
+    """What each of the grouping columns holds: a text where a cell is told by its label."""
+    kinds: list[Kind] = []
+    for place, one in enumerate(request.values[: len(names)]):
+        cells = request.axes[place].cells if request.axes else None
+        by_label = cells is None or isinstance(cells, (CategoryCells, HierarchyCells))
+        kinds.append(one.kind if by_label else "integer")
+    return list(zip(names, kinds, strict=True))
