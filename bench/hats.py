@@ -29,6 +29,7 @@ from trueup._kernels.display.boxes import box_prefix, box_sums
 from trueup.ask import Question
 from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors, StrategyErrors
+from trueup.noise import Noise
 from trueup.paper.noise import measure_for_experiment
 from trueup.plan.figures import figures_of
 
@@ -86,9 +87,9 @@ def error_tables(quick: bool) -> None:
         if quick and size > 65_536:
             continue
         question = tu.HatCounts(size)
-        exact = figures_of(question, ONE, law="continuous").mean_over_ranges()
-        whole = figures_of(question, ONE).mean_over_ranges()
-        tree = figures_of(tu.TreeCounts(size), ONE, law="continuous").mean_over_ranges()
+        exact = figures_of(Noise(question, ONE, law="continuous")).mean_over_ranges()
+        whole = figures_of(Noise(question, ONE)).mean_over_ranges()
+        tree = figures_of(Noise(tu.TreeCounts(size), ONE, law="continuous")).mean_over_ranges()
         checked = f"{dense(question):,.1f}" if size <= 1024 else "–"
         mean, wrong = drawn(question, 40 if quick else 400 if size < 1 << 20 else 60)
         print(
@@ -125,7 +126,7 @@ def speed_table(quick: bool) -> None:
     counts = np.random.default_rng(1).poisson(20, size)
     question = tu.HatCounts(size)
     noisy = tu.measure(counts, question, 1)
-    errors = errors_of(question, noisy.block_scales, "discrete")
+    errors = errors_of(noisy.noise)
     assert isinstance(errors, HatErrors)
     ends = np.sort(np.random.default_rng(2).integers(0, size + 1, (10_000, 2)), axis=1)
     side = 256 if quick else 1024

@@ -9,6 +9,7 @@ import time
 from fractions import Fraction
 
 import trueup as tu
+from trueup.noise import Noise
 from trueup.plan.figures import figures_of
 
 ONE = Fraction(1)
@@ -31,11 +32,11 @@ def sizes_table() -> str:
     ]
     for size in SIZES:
         branching = opendp_branching(size)
-        pick = figures_of(tu.TreeCounts(size, branching=branching), ONE, law="continuous")
-        paper = figures_of(tu.TreeCounts(size, branching=2), ONE, law="continuous")
+        pick = figures_of(Noise(tu.TreeCounts(size, branching=branching), ONE, law="continuous"))
+        paper = figures_of(Noise(tu.TreeCounts(size, branching=2), ONE, law="continuous"))
         best = tu.TreeCounts(size)
-        continuous = figures_of(best, ONE, law="continuous").mean_over_ranges()
-        discrete = figures_of(best, ONE).mean_over_ranges()
+        continuous = figures_of(Noise(best, ONE, law="continuous")).mean_over_ranges()
+        discrete = figures_of(Noise(best, ONE)).mean_over_ranges()
         shape = " · ".join(map(str, best.radices))
         rows.append(
             f"| {size:,} | {2 * (size + 2) / 3:,.0f} | {paper.mean_over_ranges():,.0f} | "

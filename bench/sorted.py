@@ -1,4 +1,4 @@
-"""Sorted counts: squared and absolute error of the paper's estimators and of YoungCounts.
+"""Sorted counts: squared and absolute error of the paper's estimators and of SortedCounts.
 
 Run: python bench/sorted.py [--data DIR] [--draws 50] [--groups 300 3000 10000] [--quick] [--sizes]
 
@@ -99,7 +99,7 @@ def inputs(folder: Path | None, sizes: list[int]) -> Iterator[Input]:
 def errors(counts: Ints, epsilon: str, draws: int) -> Floats:
     """By squared and absolute, method, draw."""
     found = np.empty((2, len(METHODS), draws))
-    plain, young = tu.SortedCounts(len(counts)), tu.YoungCounts(len(counts))
+    plain, young = tu.SortedCounts(len(counts), adaptive=False), tu.SortedCounts(len(counts))
     for seed in range(draws):
         m = measure_for_experiment(counts, plain, epsilon, seed=seed)
         isotonic = tu.infer(m).counts()
@@ -186,14 +186,14 @@ def one_size(groups: int) -> None:
     counts = np.minimum(rng.zipf(1.8, groups), 10**6)
     warm = rng.zipf(1.8, 5000)
     for epsilon in EPSILONS[:2]:
-        tu.infer(tu.measure(warm, tu.YoungCounts(len(warm)), epsilon))
+        tu.infer(tu.measure(warm, tu.SortedCounts(len(warm)), epsilon))
     now = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     print(f"{groups:>12,}", end="")
     for epsilon in EPSILONS[:2]:
         best = np.inf
         for _ in range(3):
             begin = time.process_time()
-            release = tu.infer(tu.measure(counts, tu.YoungCounts(groups), epsilon))
+            release = tu.infer(tu.measure(counts, tu.SortedCounts(groups), epsilon))
             best = min(best, time.process_time() - begin)
             del release
         print(f" {best:10.3f}", end="")

@@ -44,7 +44,9 @@ def cell_counts(epsilon: Fraction) -> Callable[[int, int], np.ndarray]:
 
 
 def sorted_counts(epsilon: Fraction) -> Callable[[int, int], np.ndarray]:
-    return lambda count, n: tu.measure(np.full(n, count), tu.SortedCounts(n), epsilon).noisy
+    return lambda count, n: (
+        tu.measure(np.full(n, count), tu.SortedCounts(n, adaptive=False), epsilon).noisy
+    )
 
 
 def forest(epsilon: Fraction) -> Callable[[np.ndarray, int], np.ndarray]:
@@ -90,8 +92,8 @@ ONE_BY_ONE: list[tuple[Question, list[int], list[int], str]] = [
     (tu.TreeCounts(5, branching=2, root=False), [1, 1, 1, 1, 1], [1, 1, 1, 1, 2], "add-remove"),
     (tu.TreeCounts(4, branching=2), [2, 0, 10, 2], [1, 0, 10, 3], "replace"),
     (tu.TreeCounts(6, radices=(3, 2)), [2, 0, 10, 2, 1, 1], [2, 0, 10, 2, 1, 2], "add-remove"),
-    (tu.SortedCounts(4), [2, 0, 10, 2], [2, 0, 10, 3], "add-remove"),
-    (tu.SortedCounts(4), [2, 0, 10, 2], [2, 1, 9, 2], "replace"),
+    (tu.SortedCounts(4, adaptive=False), [2, 0, 10, 2], [2, 0, 10, 3], "add-remove"),
+    (tu.SortedCounts(4, adaptive=False), [2, 0, 10, 2], [2, 1, 9, 2], "replace"),
     (STUDENTS, [1, 2, 3, 4, 5], [1, 2, 4, 4, 5], "add-remove"),
     (STUDENTS, [1, 2, 3, 4, 5], [1, 2, 4, 4, 4], "replace"),
     (tu.HatCounts(5, [2]), [1, 2, 3, 4, 5], [1, 2, 4, 4, 5], "add-remove"),
@@ -235,7 +237,7 @@ def neighbouring(counts: np.ndarray, generator: np.random.Generator, neighbours:
         tu.CellCounts(7),
         tu.TreeCounts(7, branching=2),
         tu.TreeCounts(11, radices=(3, 2, 2), shares=("1/2", 0, "1/3", "1/6")),
-        tu.SortedCounts(7),
+        tu.SortedCounts(7, adaptive=False),
         STUDENTS,
         tu.HatCounts(7, [2]),
         tu.HatCounts(12, [1, 2], ["1/2", "1/8", "3/8"]),  # the hats on the ends left out

@@ -9,8 +9,8 @@ import pytest
 
 import trueup as tu
 from trueup.infer import grid_errors_of
+from trueup.noise import Noise, noise_variance
 from trueup.paper.noise import measure_for_experiment
-from trueup.uncertainty import noise_variance
 
 
 def axis(name, size):
@@ -43,7 +43,7 @@ EPSILON = Fraction(3, 2)
 
 def dense(grid, law):
     """The least-squares inverse of the question, and its noise variances."""
-    scales = tu.Measurement(grid, np.zeros(grid.length, np.int64), EPSILON).block_scales
+    scales = tu.Measurement(grid, np.zeros(grid.length, np.int64), EPSILON).noise.scales
     lengths = [length for length, _ in grid.blocks]
     variances = np.repeat([noise_variance(scale, law) for scale in scales], lengths)
     # Products are fitted with weights 1/scale², lattices with 1/variance.
@@ -74,8 +74,8 @@ def test_inferred_cells_equal_dense_least_squares(grid, law):
 @every_grid
 @pytest.mark.parametrize("law", ["discrete", "continuous"])
 def test_variances_of_boxes_equal_those_of_the_dense_estimator(grid, law):
-    inverse, variances, scales = dense(grid, law)
-    errors = grid_errors_of(grid, scales, law)
+    inverse, variances, _ = dense(grid, law)
+    errors = grid_errors_of(Noise(grid, EPSILON, law=law))
     starts, stops = random_boxes(grid.sizes, 40)
     found = errors.box_variances(starts, stops)
     for start, stop, variance in zip(starts, stops, found, strict=True):
@@ -91,8 +91,8 @@ def test_variances_of_boxes_equal_those_of_the_dense_estimator(grid, law):
 
 @every_grid
 def test_noise_laws_of_differences_equal_those_of_the_dense_estimator(grid):
-    inverse, variances, scales = dense(grid, "discrete")
-    errors = grid_errors_of(grid, scales, "discrete")
+    inverse, variances, _ = dense(grid, "discrete")
+    errors = grid_errors_of(Noise(grid, EPSILON))
     one = tuple((0, size - 1) for size in grid.sizes)
     other = tuple((size // 2, size) for size in grid.sizes)
     values = np.zeros(grid.sizes)
@@ -159,8 +159,7 @@ def test_many_boxes_at_once_equal_boxes_one_by_one():
 @pytest.mark.parametrize(("size", "goal"), [(256, 2_250), (1_024, 8_200)])
 def test_mean_error_over_all_rectangles_meets_its_goal(size, goal):
     grid = tu.GridCounts(axis("x", size), axis("y", size))
-    scales = [grid.price() / weight for _, weight in grid.blocks]
-    errors = grid_errors_of(grid, scales, "continuous")
+    errors = grid_errors_of(Noise(grid, 1, law="continuous"))
     line = errors.lines[0].errors
     # For continuous noise the variance of a box is half the product of its sides'.
     exactly = line.mean_variances()[0] ** 2 / 2
@@ -198,7 +197,7 @@ def test_shown_counts_are_whole_and_not_negative(grid, method):
     cells = release.counts()
     assert cells.dtype == np.int64
     assert cells.min() >= 0
-    assert release.about["inferred"] == f"non-negative whole numbers, {method}"
+    assert release.facts.inferred == f"non-negative whole numbers, {method}"
     if method == "top-down":
         assert abs(cells.sum() - release.unbiased.total().value) <= 1
     assert (release.margin(grid.axes[0].name).counts() >= 0).all()
@@ -323,7 +322,7 @@ def test_asking_the_margins_too_makes_them_better_and_cells_worse():
         (lambda: tu.GridCounts(1 << 20, 1 << 20), "GiB for one copy of them"),
         (lambda: tu.GridCounts(*[1 << 20] * 4), "past what 64 bits can number"),
         (lambda: tu.GridCounts(4, "b"), "A question needs an Axis or a number of cells, got 'b'"),
-        (lambda: tu.GridCounts(4, tu.SortedCounts(3)), "A question needs an Axis"),
+        (lambda: tu.GridCounts(4, tu.SortedCounts(3, adaptive=False)), "A question needs an Axis"),
         (
             lambda: tu.GridCounts(
                 4, tu.TreeCounts(tu.Axis.dates("d", "2012", "2013"), levels=["year"])

@@ -110,7 +110,7 @@ def test_counts_to_be_shown_are_whole_not_negative_and_keep_the_total():
 def test_replacing_a_record_costs_twice_the_noise():
     one = tu.measure(COUNTS, tu.HatCounts(AGE), epsilon=1)
     two = tu.measure(COUNTS, tu.HatCounts(AGE), epsilon=1, neighbours="replace")
-    assert [2 * scale for scale in one.block_scales] == list(two.block_scales)
+    assert [2 * scale for scale in one.noise.scales] == list(two.noise.scales)
 
 
 def test_tiny_and_huge_noise_leave_finite_answers():

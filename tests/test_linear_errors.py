@@ -10,8 +10,8 @@ from scipy.stats import binomtest
 
 from trueup import HatCounts, Measurement, WeightedCounts, infer
 from trueup.infer import errors_of
+from trueup.noise import Noise, noise_variance
 from trueup.paper.noise import measure_for_experiment
-from trueup.uncertainty import noise_variance
 
 
 def hats(seed):
@@ -50,7 +50,7 @@ EPSILON = Fraction(7, 5)
 def dense(question, law):
     """The pseudo-inverse of the question, its weights being 1/variance, and the variances."""
     matrix = question.matrix().toarray()
-    scales = Measurement(question, np.zeros(question.length, np.int64), EPSILON).block_scales
+    scales = Measurement(question, np.zeros(question.length, np.int64), EPSILON).noise.scales
     each = [noise_variance(scale, law) for scale in scales]
     variances = np.repeat(each, [length for length, _ in question.blocks])
     weighed = matrix / variances[:, None]
@@ -71,8 +71,8 @@ def test_inferred_cells_equal_dense_least_squares(question, law):
 @questions
 @pytest.mark.parametrize("law", ["discrete", "continuous"])
 def test_variances_equal_those_of_the_dense_estimator(question, law):
-    inverse, variances, scales = dense(question, law)
-    errors = errors_of(question, scales, law)
+    inverse, variances, _ = dense(question, law)
+    errors = errors_of(Noise(question, EPSILON, law=law))
     starts, stops = np.triu_indices(question.size + 1)
     prefix = np.vstack([np.zeros(question.length), np.cumsum(inverse, axis=0)])
     wanted = ((prefix[stops] - prefix[starts]) ** 2 * variances).sum(axis=1)
@@ -86,8 +86,8 @@ def test_variances_equal_those_of_the_dense_estimator(question, law):
 
 @questions
 def test_noise_laws_have_the_coefficients_of_the_dense_estimator(question):
-    inverse, variances, scales = dense(question, "discrete")
-    errors = errors_of(question, scales, "discrete")
+    inverse, variances, _ = dense(question, "discrete")
+    errors = errors_of(Noise(question, EPSILON))
     middle = question.size // 2
     combination = (((0, middle + 1), 1.0), ((middle, question.size), -0.5))
     values = np.zeros(question.size)
@@ -112,7 +112,7 @@ def test_a_sparse_strategy_of_many_cells_is_solved_without_a_dense_matrix():
     measurement = measure_for_experiment(np.arange(size), question, 1, seed=2)
     release = infer(measurement)
     weights = np.repeat(
-        [1 / noise_variance(s) for s in measurement.block_scales],
+        [1 / noise_variance(s) for s in measurement.noise.scales],
         [length for length, _ in question.blocks],
     )
     residual = question.matrix() @ release.counts() - measurement.noisy
@@ -121,7 +121,7 @@ def test_a_sparse_strategy_of_many_cells_is_solved_without_a_dense_matrix():
     # The same weights as hats with shares in that ratio have.
     price = 1 + 20 + 200
     shares = [Fraction(1, price), Fraction(20, price), Fraction(200, price)]
-    scales = measurement.block_scales * 3
+    scales = measurement.noise.scales * 3
     as_hats = errors_of(HatCounts(size, [10, 100], shares, ends=True), scales, "discrete")
     found = release.errors.range_variances([0, 17, 5_000], [1, 4_000, size])
     np.testing.assert_allclose(found, as_hats.range_variances([0, 17, 5_000], [1, 4_000, size]))

@@ -18,7 +18,8 @@ from trueup import (
     SortedCounts,
     TreeCounts,
 )
-from trueup.measurement import relative_weights
+from trueup.facts import Facts
+from trueup.noise import Noise
 
 
 def exact_variance(scale):
@@ -50,13 +51,13 @@ def test_the_error_of_noisy_cell_counts_is_two_n_over_epsilon_squared():
 def test_each_level_s_scale_is_its_price_over_its_share_of_epsilon():
     question = TreeCounts(8, radices=[2, 4], shares=["1/2", 0, "1/2"])
     m = Measurement(question, range(9), "1/10", rows_per_unit=3)
-    assert m.block_scales == (Fraction(60), Fraction(60))
+    assert m.noise.scales == (Fraction(60), Fraction(60))
     uneven = TreeCounts(8, radices=[2, 4], shares=["0.2", "0.3", "0.5"])
     m = Measurement(uneven, range(11), 1)
-    assert m.block_scales == (Fraction(5), Fraction(10, 3), Fraction(2))
+    assert m.noise.scales == (Fraction(5), Fraction(10, 3), Fraction(2))
     assert m.scales.tolist() == [5.0] + [10 / 3] * 2 + [2.0] * 8
     replaced = Measurement(uneven, range(11), 1, "replace")
-    assert replaced.block_scales == tuple(Fraction(8, 5) * s for s in m.block_scales)
+    assert replaced.noise.scales == tuple(Fraction(8, 5) * s for s in m.noise.scales)
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
@@ -66,7 +67,7 @@ def test_privacy_loss_of_one_record_is_epsilon_and_no_more(neighbours):
     for shares in (["1/3", "1/3", "1/3"], ["0", "1/4", "3/4"], ["1/2", "0", "1/2"]):
         question = TreeCounts(7, radices=[3, 3], shares=shares)
         m = Measurement(question, np.zeros(question.length, int), "3/7", neighbours)
-        scales = [s for s, (n, _) in zip(m.block_scales, question.blocks, strict=True) for _ in range(n)]  # fmt: skip  # noqa: E501
+        scales = [s for s, (n, _) in zip(m.noise.scales, question.blocks, strict=True) for _ in range(n)]  # fmt: skip  # noqa: E501
         counts = rng.integers(1, 5, 7)
         losses = []
         for cell in range(7):
@@ -78,6 +79,20 @@ def test_privacy_loss_of_one_record_is_epsilon_and_no_more(neighbours):
                 difference = np.abs(question.answers(moved) - question.answers(counts))
                 losses.append(sum(int(d) / s for d, s in zip(difference, scales, strict=True)))
         assert max(losses) == m.epsilon
+
+
+def relative_weights(scales, law):
+    """Of answers with noise of these scales: one block each, weighed by 1/scale."""
+    question = NamedCounts(1, {"one": [0]})
+    blocks = tuple((1, 1 / Fraction(scale)) for scale in scales)
+    return noise_of(question, blocks, law).relative_weights
+
+
+def noise_of(question, blocks, law):
+    """Noise of blocks that a question does not have."""
+    noise = Noise(question, 1, law=law)
+    vars(noise)["scales"] = tuple(1 / weight for _, weight in blocks)
+    return noise
 
 
 def test_relative_weights_are_inverse_variances_even_where_those_underflow():
@@ -123,7 +138,7 @@ def test_measurements_are_equal_when_all_they_say_is():
 def test_an_experiment_is_stamped_wherever_it_is_shown():
     m = Measurement(CellCounts(2), [0.5, 1.5], 1, private=False, law="continuous")
     assert "NOT PRIVATE" in repr(m)
-    assert m.about()["private"] is False
+    assert m.facts.private is False
     assert "NOT PRIVATE" not in repr(Measurement(CellCounts(2), [0, 1], 1))
 
 
@@ -140,7 +155,9 @@ def test_the_table_says_what_each_answer_counts():
     assert table["county"] == [None, None, None, "Kern", "Napa", None]
     named = Measurement(NamedCounts(2, {"a": [0], "b": [0, 1]}), [1, 2], 1).columns()
     assert named["query"] == ["a", "b"]
-    assert Measurement(SortedCounts(3), [1, 2, 3], 1).columns()["rank"].tolist() == [1, 2, 3]
+    assert Measurement(SortedCounts(3, adaptive=False), [1, 2, 3], 1).columns()[
+        "rank"
+    ].tolist() == [1, 2, 3]
 
 
 GOOD = {"question": CellCounts(2), "noisy": [1, 2], "epsilon": 1}
@@ -214,9 +231,10 @@ def test_a_measurement_that_makes_no_sense_is_refused(wrong, told):
 )  # fmt: skip
 def test_facts_that_do_not_fit_together_are_no_measurement(change):
     m = Measurement(CellCounts(2), [1, 2], 1)
-    assert Measurement.from_file(m.columns(), m.about()) == m
+    assert Measurement.from_facts(Facts.from_json(m.facts.to_json()), m.noisy) == m
     with pytest.raises(FileError):
-        Measurement.from_file(m.columns(), {**m.about(), **change})
-    for key in m.about():
+        Facts.from_json({**m.facts.to_json(), **change})
+    for key in m.facts.to_json():
+        said = {k: v for k, v in m.facts.to_json().items() if k != key}
         with pytest.raises(FileError):
-            Measurement.from_file(m.columns(), {k: v for k, v in m.about().items() if k != key})
+            Measurement.from_facts(Facts.from_json(said), m.noisy)

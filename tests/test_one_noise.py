@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def test_one_noise_is_not_taken_for_two(tmp_path):
         tu.infer(one).save(tmp_path / "r.json")
         again, released = tu.load(tmp_path / "m.parquet"), tu.load(tmp_path / "r.json")
         whole = tu.infer(one, nonnegative=True, integers=True)
-        assert tu.reconcile([one, two]).about["epsilon"] == "2000"
+        assert tu.reconcile([one, two]).facts.epsilon == Fraction("2000")
         assert tu.reconcile([released, tu.infer(two)]).axis == axis
         for pair in ((one, one), (one, again), (one, released), (again, whole), (whole, released)):
             for parts in (pair, pair[::-1], [two, *pair]):
@@ -59,7 +61,7 @@ def test_estimates_of_one_noise_are_taken_from_one_release(tmp_path):
 def test_measurements_of_before_ids_are_combined_as_ever(tmp_path):
     here, there = (measured([1, 2], tu.CellCounts(2), 1, seed) for seed in (1, 2))
     assert here.id is None
-    assert "id" not in here.about()
+    assert "id" not in here.facts.to_json()
     here.save(tmp_path / "m.json")
     assert tu.load(tmp_path / "m.json").id is None
     assert tu.reconcile([here, there]).axis.size == 2

@@ -10,8 +10,8 @@ from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 
 import trueup as tu
+from trueup.noise import noise_variance
 from trueup.optimize import _error
-from trueup.uncertainty import noise_variance
 
 
 def dense_error(question, workload, epsilon):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -225,7 +226,7 @@ def test_two_query_releases_are_as_good_as_one_inference():
 
 def _stacked(question):
     """The constraints of two sets of the same answers, and that they are the same."""
-    own = question.constraints().matrix.toarray()
+    own = question.relations().toarray()
     size = question.length
     none = np.zeros_like(own)
     same = np.hstack([np.eye(size), -np.eye(size)])
@@ -267,8 +268,8 @@ def test_two_releases_of_one_axis_are_as_good_as_one_inference(pair, tmp_path):
         query[:30], query[50:80] = 1, -1
         assert cut.std_error == pytest.approx(np.sqrt(query @ gram @ query), rel=1e-7)
         assert agreed.range(0, 41).value + agreed.range(41, None).value == agreed.total().value
-        assert agreed.about["epsilon"] == "3/2"
-        assert not agreed.about["private"]
+        assert agreed.facts.epsilon == Fraction("3/2")
+        assert not agreed.facts.private
         agreed.save(tmp_path / "both.parquet")
         again = tu.load(tmp_path / "both.parquet")
         assert np.array_equal(again.counts(), agreed.counts())
@@ -403,9 +404,13 @@ def test_an_experiment_keeps_its_stamp_among_named_counts(tmp_path):
         assert "NOT PRIVATE" in repr(release)
         assert "NOT PRIVATE" in release._repr_html_()
         assert "NOT PRIVATE" in release.plot().layout.annotations[0].text
-    assert again.about["epsilon"] == "3"
+    assert again.facts.epsilon == Fraction("3")
     assert "NOT PRIVATE" not in repr(tu.reconcile([real]))
-    lie = {**agreed.about, "private": True, "covariance": agreed.errors.covariance.tolist()}
+    lie = {
+        **agreed.facts.to_json(),
+        "private": True,
+        "covariance": agreed.errors.covariance.tolist(),
+    }
     files.write(tmp_path / "y.json", "query release", agreed.columns(), lie)
     with pytest.raises(tu.FileError, match="stamp"):
         tu.load(tmp_path / "y.json")

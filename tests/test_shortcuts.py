@@ -138,7 +138,7 @@ def test_a_degree_sequence_is_the_sorted_degrees():
     sure = {"epsilon": HARDLY_NOISY}
     found = tu.degree_sequence(list(graph.edges()), nodes=34, **sure)
     assert found.counts().tolist() == sorted(d for _, d in graph.degree())
-    assert found.about["question"]["ends"] == 2
+    assert found.facts.question.ends == 2
     assert found.scale == Fraction(2, HARDLY_NOISY)
     one_sided = tu.degree_sequence([(0, 7), (0, 8)], nodes=3, **sure, kind="bipartite")
     assert one_sided.counts().tolist() == [0, 0, 2]
@@ -185,10 +185,10 @@ def test_a_frequency_list_is_the_sorted_counts_of_values():
 def test_a_degree_sequence_is_asked_adaptively_and_whole():
     graph = nx.barabasi_albert_graph(500, 3, seed=1)
     found = tu.degree_sequence(list(graph.edges()), nodes=500, epsilon=1)
-    assert found.about["question"]["kind"] == "young"
+    assert found.facts.question.kind == "young"
     assert found.counts().dtype == np.int64
     directed = tu.degree_sequence(list(graph.edges()), nodes=500, epsilon=1, kind="directed")
-    assert directed.about["question"]["ends"] == 1
+    assert directed.facts.question.ends == 1
 
 
 @pytest.mark.parametrize("kind", ["undirected", "directed", "bipartite"])
@@ -202,10 +202,10 @@ def test_groups_of_unknown_number_are_those_with_an_edge(kind):
     }[kind]
     counts = found.counts()
     assert counts[counts > 0].tolist() == expected
-    number = found.about["number_of_groups"]
-    assert Fraction(number["epsilon"]) == Fraction(HARDLY_NOISY, 10)
-    assert Fraction(found.about["epsilon"]) == Fraction(9 * HARDLY_NOISY, 10)
-    assert number["estimated"] == len(counts) >= len(expected)
+    number = found.facts.number_of_groups
+    assert number.epsilon == Fraction(HARDLY_NOISY, 10)
+    assert found.facts.epsilon == Fraction(9 * HARDLY_NOISY, 10)
+    assert number.estimated == len(counts) >= len(expected)
 
 
 def test_the_number_of_groups_is_itself_noisy():

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binomtest
 
 import trueup as tu
+from trueup.noise import noise_variance, steps
 from trueup.paper.noise import measure_for_experiment
-from trueup.uncertainty import noise_variance, steps
 
 DRAWS = 20_000
 
@@ -204,7 +204,7 @@ def test_named_counts_have_exact_intervals():
 
 
 def test_the_total_of_sorted_counts_has_an_exact_interval():
-    question = tu.SortedCounts(50)
+    question = tu.SortedCounts(50, adaptive=False)
     measurement = measured(question, "0.5")
     off = noise(measurement, DRAWS, seed=5).sum(axis=1)
     low, high = tu.infer(measurement).total().interval(0.95)

@@ -20,7 +20,7 @@ def covariance(m):
         matrix = matrix[:, kept]
     with mpmath.workdps(40):
         weights = []
-        for scale, (length, _) in zip(m.block_scales, m.question.blocks, strict=True):
+        for scale, (length, _) in zip(m.noise.scales, m.question.blocks, strict=True):
             b = mpmath.mpf(scale.numerator) / scale.denominator
             p = mpmath.exp(-1 / b)
             variance = 2 * p / (1 - p) ** 2 if m.law == "discrete" else 2 * b**2
@@ -134,7 +134,7 @@ def test_named_counts_have_the_covariance_of_the_projection():
         release = tu.infer(m)
         matrix = members.astype(float)
         projection = matrix @ np.linalg.pinv(matrix)
-        p = math.exp(-1 / m.block_scales[0])
+        p = math.exp(-1 / m.noise.scales[0])
         expected = 2 * p / (1 - p) ** 2 * projection
         found = [release[name].std_error ** 2 for name in release.names]
         np.testing.assert_allclose(found, np.diag(expected), rtol=1e-9, atol=1e-9)

@@ -12,7 +12,6 @@ from trueup.ask import (
     TreeCounts,
     WaveletCounts,
     WeightedCounts,
-    YoungCounts,
 )
 from trueup.axis import Axis
 from trueup.errors import (
@@ -81,7 +80,6 @@ __all__ = [
     "WaveletCounts",
     "WeightedCounts",
     "Workload",
-    "YoungCounts",
     "__version__",
     "connect",
     "degree_sequence",

@@ -155,11 +155,10 @@ def _table(answers: list[Answer]) -> Table:
 
 def _sides(epsilon: Fraction) -> Table:
     """The standard error of some ranges by L̃, H̃, H̄ and what was asked here, at the same ε."""
-    from trueup.infer import release_errors
+    from trueup.infer import errors_of
     from trueup.intervaltree import IntervalTree
-    from trueup.measurement import block_scales
+    from trueup.noise import Noise
     from trueup.paper.baselines import fewest_nodes
-    from trueup.uncertainty import noise_variance
 
     paper = tu.TreeCounts(DELAY, branching=2)
     questions: dict[str, Question] = {
@@ -167,11 +166,8 @@ def _sides(epsilon: Fraction) -> Table:
         "H̄": paper,
         "here": tu.TreeCounts(DELAY),
     }
-    errors = {
-        name: release_errors(q, block_scales(q, epsilon, "add-remove", 1), "discrete")
-        for name, q in questions.items()
-    }
-    each = noise_variance(block_scales(paper, epsilon, "add-remove", 1)[0])
+    errors = {name: errors_of(Noise(q, epsilon)) for name, q in questions.items()}
+    each = Noise(paper, epsilon).variances[0]
     shape: IntervalTree = paper.shape
     rows = []
     for length in (1, 10, 60, 240, 1000):

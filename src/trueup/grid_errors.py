@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.linear_errors import HatErrors, noise_law
-from trueup.uncertainty import Combination, Errors, Law, NoiseLaw, noise_variance
+from trueup.noise import noise_variance
+from trueup.uncertainty import Combination, Errors, Law, NoiseLaw
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

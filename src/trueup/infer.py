@@ -25,16 +25,18 @@ from trueup.ask import (
     SortedCounts,
     TreeCounts,
     WaveletCounts,
-    YoungCounts,
+    WeightedCounts,
 )
 from trueup.errors import InputError
+from trueup.facts import LEAST_SQUARES, Facts
 from trueup.grid_errors import FlatLine, GridErrors, HatLine, TreeLine
 from trueup.intervaltree import IntervalTree
 from trueup.lattice_errors import LatticeErrors
 from trueup.linear_errors import HatErrors, StrategyErrors
-from trueup.measurement import Measurement, relative_weights
+from trueup.measurement import Measurement
+from trueup.noise import Noise
 from trueup.release import GridRelease, MarginalRelease, QueryRelease, Release, SortedRelease
-from trueup.uncertainty import HaarErrors, QueryErrors, RangeErrors, noise_variance, tree_errors
+from trueup.uncertainty import HaarErrors, QueryErrors, RangeErrors, tree_errors
 
 Floats = npt.NDArray[np.float64]
 AnyRelease = Release | SortedRelease | QueryRelease | GridRelease | MarginalRelease
@@ -71,31 +73,31 @@ def infer(
     are never negative, and whole unless `integers=False`.
 
     >>> from trueup.ask import SortedCounts
-    >>> infer(Measurement(SortedCounts(4), [1, 2, 0, 11], epsilon=1)).counts().tolist()
+    >>> asked = SortedCounts(4, adaptive=False)
+    >>> infer(Measurement(asked, [1, 2, 0, 11], epsilon=1)).counts().tolist()
     [1.0, 1.0, 1.0, 11.0]
     """
     if not isinstance(measurement, Measurement):
         raise InputError(f"infer needs a Measurement, got {type(measurement).__name__}.")
     question = measurement.question
     if integers is None:
-        integers = isinstance(question, YoungCounts)
+        integers = isinstance(question, SortedCounts) and question.adaptive
     wish = _checked(question, _Wish(nonnegative, integers, graphical, method))
-    about = {**measurement.about(), "inferred": "least squares"}
+    facts = measurement.facts.made(LEAST_SQUARES)
     if isinstance(question, Histogram):
-        errors = errors_of(question, measurement.block_scales, measurement.law)
+        errors = errors_of(measurement.noise)
         cells = _cells(measurement, errors)
-        release = Release.of(question.answer_axis, cells, errors, about)
+        release = Release.of(question.answer_axis, cells, errors, facts)
         if not wish.shown:
             return release
         return release.showing(_shown(measurement, cells, wish), wish.words)
     if isinstance(question, (GridCounts, BoxCounts)):
-        return _grid(measurement, question, about, wish)
+        return _grid(measurement, question, facts, wish)
     if isinstance(question, SortedCounts):
-        return _sorted(measurement, about, wish)
-    if isinstance(question, YoungCounts):
-        return _young(measurement, question, about, wish)
+        made = _young if question.adaptive else _sorted
+        return made(measurement, question, facts, wish)
     if isinstance(question, NamedCounts):
-        return _queries(measurement, question, about, wish)
+        return _queries(measurement, question, facts, wish)
     raise InputError(f"infer does not know questions of type {type(question).__name__}.")
 
 
@@ -129,7 +131,7 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {wish.method!r}.")
     if wish.method and not wish.nonnegative:
         raise InputError("A method is for non-negative counts: give nonnegative=True with it.")
-    undirected = isinstance(question, (SortedCounts, YoungCounts)) and question.ends == 2
+    undirected = isinstance(question, SortedCounts) and question.ends == 2
     if wish.graphical and not undirected:
         raise InputError(
             "graphical is for the degrees of an undirected graph: SortedCounts(…, ends=2)."
@@ -150,19 +152,21 @@ def _checked(question: Question, wish: _Wish) -> _Wish:
     return wish
 
 
-def errors_of(question: Histogram, scales: Sequence[Fraction], law: str) -> RangeErrors:
-    """The errors of a release of this question, measured with noise of these scales."""
+def errors_of(noise: Noise) -> RangeErrors:
+    """The errors of a release of the question that was measured with this noise."""
+    question, scales, law = noise.question, noise.scales, noise.law
     if isinstance(question, WaveletCounts):
-        return HaarErrors(question.size, tuple(scales), law)
+        return HaarErrors(question.size, scales, law)
     if isinstance(question, CellCounts):
         return tree_errors(question.shape, (Fraction(0), Fraction(1)), scales, law)
     if isinstance(question, TreeCounts):
         return tree_errors(question.shape, question.shares, scales, law)
-    lengths = tuple(length for length, _ in question.blocks)
     if isinstance(question, HatCounts):
         size, strides, ends = question.size, question.strides, question.ends
-        return HatErrors(size, strides, ends, lengths, tuple(scales), law)
-    return StrategyErrors(question.matrix(), lengths, tuple(scales), law)
+        return HatErrors(size, strides, ends, noise.lengths, scales, law)
+    if isinstance(question, WeightedCounts):
+        return StrategyErrors(question.matrix(), noise.lengths, scales, law)
+    raise InputError(f"{type(question).__name__} has no ranges.")
 
 
 def _cells(measurement: Measurement, errors: RangeErrors) -> Floats:
@@ -186,30 +190,29 @@ def _cells(measurement: Measurement, errors: RangeErrors) -> Floats:
     return fitted[len(fitted) - question.shape.size :]
 
 
-def grid_errors_of(
-    question: GridCounts | BoxCounts, scales: Sequence[Fraction], law: str
-) -> GridErrors | LatticeErrors:
-    """The errors of a release of a grid, measured with noise of these scales."""
+def grid_errors_of(noise: Noise) -> GridErrors | LatticeErrors:
+    """The errors of a release of the grid that was measured with this noise."""
+    question = noise.question
     if isinstance(question, BoxCounts):
-        return LatticeErrors(question.widths, question.levels, tuple(scales), law)
+        return LatticeErrors(question.widths, question.levels, noise.scales, noise.law)
+    assert isinstance(question, GridCounts)
     lines: list[FlatLine | HatLine | TreeLine] = []
     for factor in question.factors:
         if isinstance(factor, HatCounts):
-            each = [1 / weight for _, weight in factor.blocks]
-            errors = errors_of(factor, each, "continuous")
+            errors = errors_of(Noise.of_unit(factor))
             assert isinstance(errors, HatErrors)
             lines.append(HatLine(errors))
         elif isinstance(factor, TreeCounts):
             lines.append(TreeLine(factor.shape.first, factor.shape.level_starts, factor.shares))
         else:
             lines.append(FlatLine(factor.size))
-    return GridErrors(tuple(lines), tuple(scales), law)
+    return GridErrors(tuple(lines), noise.scales, noise.law)
 
 
 def _grid(
-    measurement: Measurement, question: GridCounts | BoxCounts, about: dict[str, Any], wish: _Wish
+    measurement: Measurement, question: GridCounts | BoxCounts, facts: Facts, wish: _Wish
 ) -> GridRelease | MarginalRelease:
-    errors = grid_errors_of(question, measurement.block_scales, measurement.law)
+    errors = grid_errors_of(measurement.noise)
     if isinstance(question, BoxCounts) and isinstance(errors, LatticeErrors):
         blocks = question.split(measurement.noisy)
         cells = errors.fit(blocks)
@@ -217,7 +220,7 @@ def _grid(
         assert isinstance(question, GridCounts)
         assert isinstance(errors, GridErrors)
         cells = errors.fit(question.as_array(measurement.noisy).astype(np.float64))
-    release = GridRelease.of(question.axes, cells, errors, about)
+    release = GridRelease.of(question.axes, cells, errors, facts)
     if wish.shown:
         if wish.nonnegative and not question.complete:
             # No cell was asked, so none can be kept: the nearest table that has no negative one.
@@ -288,18 +291,20 @@ def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[
 
             cells, _ = nonnegative_leaves(shape.first, noisy, weights)
         else:
-            unit = min(noise_variance(s, measurement.law) for s in measurement.block_scales) ** 0.5
+            unit = min(measurement.noise.variances) ** 0.5
             cells = large_first_cells(shape, noisy, weights, unit)
     return whole_cells(shape, cells, wish.nonnegative) if wish.integers else cells
 
 
-def _sorted(measurement: Measurement, about: dict[str, Any], wish: _Wish) -> SortedRelease:
+def _sorted(
+    measurement: Measurement, question: SortedCounts, facts: Facts, wish: _Wish
+) -> SortedRelease:
     from trueup._kernels.sorted.isotonic import isotonic
 
     fit = isotonic(measurement.noisy)
-    scale = measurement.block_scales[0]
+    (scale,) = measurement.noise.scales
     if not wish.shown:
-        return SortedRelease(fit, scale, about)
+        return SortedRelease(fit, scale, facts)
     # Clipping and rounding keep the order, and bring no count further from a whole, non-negative
     # truth than half a step: what held of the fit holds of them.
     shown: npt.NDArray[Any] = fit
@@ -311,15 +316,15 @@ def _sorted(measurement: Measurement, about: dict[str, Any], wish: _Wish) -> Sor
         shown = np.maximum(fit, 0.0)
     if wish.integers and not wish.graphical:
         shown = np.floor(shown + 0.5).astype(np.int64)
-    return SortedRelease(shown, scale, {**about, "inferred": wish.words}, fit)
+    return SortedRelease(shown, scale, facts.made(wish.words), fit)
 
 
 def _young(
-    measurement: Measurement, question: YoungCounts, about: dict[str, Any], wish: _Wish
+    measurement: Measurement, question: SortedCounts, facts: Facts, wish: _Wish
 ) -> SortedRelease:
     from trueup._kernels.sorted.young_fit import fit, whole_numbers
 
-    scale = measurement.block_scales[0]
+    (scale,) = measurement.noise.scales
     transcript = question.transcript(measurement.noisy)
     nearest = fit(transcript, question.groups, float(scale))
     shown: npt.NDArray[Any] = fit(transcript, question.groups, float(scale), likely=True)
@@ -332,7 +337,7 @@ def _young(
     elif wish.integers:
         words = "non-negative whole numbers"
         shown = whole_numbers(shown)
-    return SortedRelease(shown, scale, {**about, "inferred": words}, nearest, transcript)
+    return SortedRelease(shown, scale, facts.made(words), nearest, transcript)
 
 
 def _regular_cells(measurement: Measurement, question: TreeCounts) -> Floats:
@@ -340,7 +345,7 @@ def _regular_cells(measurement: Measurement, question: TreeCounts) -> Floats:
     from trueup._kernels.tree.blocks import Blocks, fit_leaves
 
     weights, starts = [0.0] * question.height, np.zeros(question.height, np.int64)
-    each = relative_weights(measurement.block_scales, measurement.law)
+    each = measurement.noise.relative_weights
     taken = 0
     for level, weight in zip(question.asked, each, strict=True):
         weights[level], starts[level] = weight, taken
@@ -355,7 +360,7 @@ def node_values(measurement: Measurement) -> tuple[Floats, Floats]:
     assert isinstance(question, TreeCounts)
     starts = question.shape.level_starts
     noisy, weights = np.zeros(starts[-1]), np.zeros(starts[-1])
-    each = relative_weights(measurement.block_scales, measurement.law)
+    each = measurement.noise.relative_weights
     taken = 0
     for level, weight in zip(question.asked, each, strict=True):
         length = question.shape.length(level)
@@ -366,7 +371,7 @@ def node_values(measurement: Measurement) -> tuple[Floats, Floats]:
 
 
 def _queries(
-    measurement: Measurement, question: NamedCounts, about: dict[str, Any], wish: _Wish
+    measurement: Measurement, question: NamedCounts, facts: Facts, wish: _Wish
 ) -> QueryRelease:
     if question.length > _MOST_QUERIES:
         raise InputError(
@@ -383,9 +388,10 @@ def _queries(
     covariance = measurement.variances[0] * (basis @ basis.T)
     # The unknowns are put on the grid and the answers added up from them, so that they agree.
     answers = matrix @ _with_room(values)
-    errors = QueryErrors(question.names, covariance, measurement.block_scales[0], measurement.law)
+    (scale,) = measurement.noise.scales
+    errors = QueryErrors(question.names, covariance, scale, measurement.law)
     if not wish.shown:
-        return QueryRelease(answers, errors, about)
+        return QueryRelease(answers, errors, facts)
     if wish.nonnegative:
         from scipy.optimize import nnls
 
@@ -399,16 +405,9 @@ def _queries(
         matrix = matrix.astype(np.int64)
     else:
         cells = _with_room(values)
-    return QueryRelease(matrix @ cells, errors, {**about, "inferred": wish.words}, answers)
+    return QueryRelease(matrix @ cells, errors, facts.made(wish.words), answers)
 
 
 def _with_room(values: Floats) -> Floats:
     """Values on a grid so coarse that sums of a thousand answers made of them are exact."""
     return on_grid(values, 1024 * float(np.abs(values).sum()))
-
-
-def release_errors(question: Question, scales: Sequence[Fraction], law: str) -> RangeErrors:
-    """As `errors_of`, refused for questions whose release has no ranges."""
-    if isinstance(question, Histogram):
-        return errors_of(question, scales, law)
-    raise InputError(f"{type(question).__name__} has no ranges.")

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.noise import log_noise_variance
 from trueup.uncertainty import (
     Combination,
     NoiseLaw,
-    log_noise_variance,
     steps,
 )
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import (
-    Neighbours,
-    Question,
-    YoungCounts,
-    check_neighbours,
-    check_question,
-    check_records,
-)
-from trueup.epsilon import positive
-from trueup.measurement import (
-    Measurement,
-    block_scales,
-    check_rows_per_unit,
-    check_unit,
-)
+from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question, check_records
+from trueup.facts import check_unit
+from trueup.measurement import Measurement
+from trueup.noise import Noise
+
+Ints = npt.NDArray[np.int64]
+AddNoise = Callable[[Ints, Noise], npt.NDArray[np.int64] | npt.NDArray[np.float64]]
+Draw = Callable[[int, Fraction], Ints]
 
 
 def measure(
@@ -66,20 +60,32 @@ def measure_all(
     from trueup._kernels.noise.laplace import add_noise_blocks, draw
 
     # Whatever is wrong with the request is said before the noise is drawn.
-    epsilon = positive(epsilon)
-    check_question(question)
-    check_neighbours(neighbours)
+    noise = Noise(question, epsilon, neighbours, rows_per_unit)  # type: ignore[arg-type]
     check_unit(unit)
-    rows_per_unit = check_rows_per_unit(rows_per_unit)
-    scales = block_scales(question, epsilon, neighbours, rows_per_unit)
-    if isinstance(question, YoungCounts) and not question.asked:
-        # What is asked follows from the noisy answers; the measurement's question is what was.
-        fresh = partial(draw, scale=scales[0])
-        question, noisy = question.measure_adaptively(counts, scales[0], fresh)
-        return Measurement(question, noisy, epsilon, neighbours, unit, rows_per_unit, id=new_id())
-    answers = question.answers(counts)
-    add_noise_blocks(answers, [length for length, _ in question.blocks], scales)
-    return Measurement(question, answers, epsilon, neighbours, unit, rows_per_unit, id=new_id())
+
+    def add(answers: Ints, noise: Noise) -> Ints:
+        add_noise_blocks(answers, list(noise.lengths), noise.scales)
+        return answers
+
+    asked, noisy = noisy_answers(counts, noise, add, lambda size, scale: draw(size, scale))
+    return Measurement(
+        asked, noisy, noise.epsilon, noise.neighbours, unit, noise.rows_per_unit, id=new_id()
+    )
+
+
+def noisy_answers(
+    counts: npt.ArrayLike, noise: Noise, add: AddNoise, draw: Draw
+) -> tuple[Question, npt.NDArray[np.int64] | npt.NDArray[np.float64]]:
+    """What was asked, and the noisy answers: the one place where true answers meet noise.
+
+    An adaptive question chooses what it asks from the noisy answers so far, and the measurement's
+    question is what was asked. `add` puts noise into an array of answers, `draw` makes noise.
+    """
+    question = noise.question
+    if isinstance(question, AdaptiveQuestion) and not question.settled:
+        (scale,) = noise.scales
+        return question.measure_adaptively(counts, scale, lambda size: draw(size, scale))
+    return question, add(question.answers(counts), noise)
 
 
 def new_id() -> str:

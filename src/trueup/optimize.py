@@ -24,6 +24,7 @@ from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.linear_errors import StrategyErrors
+from trueup.noise import Noise
 
 Floats = npt.NDArray[np.float64]
 
@@ -101,9 +102,8 @@ def workload_error(
     question: CellCounts | TreeCounts | HatCounts | WeightedCounts, gram: Floats, epsilon: Fraction
 ) -> float:
     """tr(gram · covariance of the cells) after measuring and inferring the question, exactly."""
-    lengths = tuple(length for length, _ in question.blocks)
-    scales = tuple(question.price() / (weight * epsilon) for _, weight in question.blocks)
-    covariance = StrategyErrors(question.matrix(), lengths, scales).covariance()
+    noise = Noise(question, epsilon)
+    covariance = StrategyErrors(question.matrix(), noise.lengths, noise.scales).covariance()
     return float((gram * covariance).sum())
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import CellCounts, TreeCounts, YoungCounts
+from trueup.ask import CellCounts, SortedCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
+from trueup.facts import NumberOfGroups
 from trueup.infer import infer
 from trueup.measure import measure
 from trueup.release import SortedRelease
@@ -76,7 +78,7 @@ def degree_sequence(
     side, and nodes may have any numbers.
     `graphical` gives the nearest sequence that is the degree sequence of some simple graph.
 
-    The degrees are whole numbers, asked adaptively (`YoungCounts`); of a few nodes one by one.
+    The degrees are whole numbers, asked adaptively (`SortedCounts`); of a few nodes one by one.
 
     >>> ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
     >>> len(degree_sequence(ring, nodes=4, epsilon=1).counts())
@@ -98,7 +100,7 @@ def degree_sequence(
     if graphical and ends == 1:
         raise InputError(f"graphical=True is for undirected graphs; this one is {kind}.")
     if nodes is not None:
-        question = YoungCounts(nodes, ends=ends)
+        question = SortedCounts(nodes, ends=ends)
         return infer(measure(degrees(pairs, nodes, kind), question, epsilon), graphical=graphical)
     if kind == "undirected":
         names, numbers = np.unique(pairs, return_inverse=True)
@@ -135,7 +137,7 @@ def frequency_list(values: npt.ArrayLike, groups: int | None, *, epsilon: object
         raise InputError(f"values must be a flat array, got {array.ndim} dimensions.")
     if groups is None:
         return _of_unknown_number(found.astype(np.int64), epsilon, 1, False)
-    return infer(measure(found.astype(np.int64), YoungCounts(groups), epsilon))
+    return infer(measure(found.astype(np.int64), SortedCounts(groups), epsilon))
 
 
 def _of_unknown_number(
@@ -144,15 +146,15 @@ def _of_unknown_number(
     """The sorted counts of groups whose number is not public; all of them are above zero."""
     whole = positive(epsilon)
     part = whole * FOR_THE_NUMBER
-    number = measure([len(counts)], _NUMBER, part, rows_per_unit=ends)
+    asked = measure([len(counts)], _NUMBER, part, rows_per_unit=ends)
     # Three noise scales above: too few groups would cut off the smallest, in 1 of 40 cases.
-    groups = max(int(number.noisy[0]) + 3 * ends * -(-part.denominator // part.numerator), 1)
+    groups = max(int(asked.noisy[0]) + 3 * ends * -(-part.denominator // part.numerator), 1)
     # A record moves one count by one, and so at most one of the largest `groups` by one.
     largest = np.sort(counts)[max(len(counts) - groups, 0) :]
-    question = YoungCounts(groups, ends=ends)
+    question = SortedCounts(groups, ends=ends)
     release = infer(measure(largest, question, whole - part), graphical=graphical)
-    release.about["number_of_groups"] = {"estimated": groups, "epsilon": str(part)}
-    return release
+    number = NumberOfGroups(groups, part)
+    return replace(release, facts=replace(release.facts, number_of_groups=number))
 
 
 def degrees(pairs: npt.NDArray[Any], nodes: int, kind: str) -> npt.NDArray[np.int64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,21 +14,14 @@ from trueup.ask import (
     Question,
     TreeCounts,
     cell_counts,
-    check_neighbours,
     check_question,
 )
 from trueup.axis.numbers import whole_number
-from trueup.epsilon import positive
 from trueup.errors import InputError
+from trueup.facts import LEAST_SQUARES, Facts
 from trueup.infer import errors_of, infer
 from trueup.measure import measure, new_id
-from trueup.measurement import (
-    block_scales,
-    check_rows_per_unit,
-    check_unit,
-    public_facts,
-    relative_weights,
-)
+from trueup.noise import Noise
 from trueup.release import Release
 
 
@@ -70,50 +62,48 @@ def release(
         )
         return infer(measured)
     assert isinstance(question, (CellCounts, TreeCounts))
-    epsilon = positive(epsilon)
-    check_neighbours(neighbours)
-    check_unit(unit)
-    rows_per_unit = check_rows_per_unit(rows_per_unit)
-    scales = block_scales(question, epsilon, neighbours, rows_per_unit)
+    facts = Facts.of(
+        question, epsilon, neighbours, unit, rows_per_unit, id=new_id(), inferred=LEAST_SQUARES
+    )
     asked = question.asked if isinstance(question, TreeCounts) else (1,)
-    prefix = _prefix(counts, question.size, radices, dict(zip(asked, scales, strict=True)), threads)
-    about = public_facts(question, epsilon, neighbours, unit, rows_per_unit) | {"id": new_id()}
-    errors = errors_of(question, scales, "discrete")
-    return Release(question.answer_axis, prefix, errors, {**about, "inferred": "least squares"})
+    prefix = _prefix(counts, facts.noise, radices, asked, threads)
+    return Release(question.answer_axis, prefix, errors_of(facts.noise), facts)
 
 
 def _prefix(
     counts: npt.ArrayLike,
-    size: int,
+    noise: Noise,
     radices: Sequence[int],
-    scales: dict[int, Fraction],
+    asked: Sequence[int],
     threads: int,
 ) -> npt.NDArray[np.float64]:
-    """The prefix sums of the fitted cells; `scales` has the noise of each level asked."""
+    """The prefix sums of the fitted cells of a tree of these radices, whose `asked` levels are."""
     from trueup._kernels.noise.bits import keystream
     from trueup._kernels.noise.laplace import sample_into
     from trueup._kernels.noise.laplace_tables import Tables, checked_scale, tables
     from trueup._kernels.tree.blocks import Blocks
     from trueup._kernels.tree.fused import Run, refined, release_prefix
 
+    size = noise.question.size
     cells = np.ascontiguousarray(cell_counts(counts, size, threads=threads))
     # Tables first: a scale that is refused is refused before any noise is drawn.
     laws: dict[int | None, Tables] = {
-        level: tables(checked_scale(scale)) for level, scale in scales.items()
+        level: tables(checked_scale(scale))
+        for level, scale in zip(asked, noise.scales, strict=True)
     }
-    weighed = dict(zip(scales, relative_weights(tuple(scales.values()), "discrete"), strict=True))
+    weighed = dict(zip(asked, noise.relative_weights, strict=True))
     finer, origin = refined(radices)
     weights = tuple(0.0 if level is None else weighed.get(level, 0.0) for level in origin)
 
-    def noise(values: npt.NDArray[np.int64], runs: Sequence[Run], span: int) -> None:
-        drawn: list[tuple[int, int, Tables]] = []  # runs that meet and share a law: one draw
+    def drawn(values: npt.NDArray[np.int64], runs: Sequence[Run], span: int) -> None:
+        met: list[tuple[int, int, Tables]] = []  # runs that meet and share a law: one draw
         for run in runs:
             law = laws[origin[run.level]]
-            if drawn and drawn[-1][1] == run.begin and drawn[-1][2] is law:
-                drawn[-1] = (drawn[-1][0], run.end, law)
+            if met and met[-1][1] == run.begin and met[-1][2] is law:
+                met[-1] = (met[-1][0], run.end, law)
             else:
-                drawn.append((run.begin, run.end, law))
-        for begin, end, law in drawn:
+                met.append((run.begin, run.end, law))
+        for begin, end, law in met:
             sample_into(values[begin:end], law, keystream().fill)
 
-    return release_prefix(Blocks(size, finer, weights), cells, noise, threads)
+    return release_prefix(Blocks(size, finer, weights), cells, drawn, threads)

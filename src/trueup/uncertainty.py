@@ -22,6 +22,7 @@ from trueup._kernels.law.tree_coefficients import TreeCoefficients
 from trueup._kernels.law.weighted_laplace import half_width
 from trueup._kernels.tree import haar
 from trueup.intervaltree import IntervalTree
+from trueup.noise import log_noise_variance, noise_variance
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -30,19 +31,6 @@ Combination = tuple[tuple[Any, float], ...]
 
 _PINNED = 1e14  # the weight of a known total, in units of the largest other
 _FINER = 1024  # continuous noise is taken as discrete noise on a lattice this much finer
-
-
-def noise_variance(scale: Fraction | float, law: str = "discrete") -> float:
-    """The variance of (discrete) Laplace noise: 2p/(1 − p)² with p = e^(−1/scale), or 2·scale²."""
-    return math.exp(log_noise_variance(scale, law))
-
-
-def log_noise_variance(scale: Fraction | float, law: str = "discrete") -> float:
-    """The logarithm of `noise_variance`, which is finite for scales however small."""
-    b = float(scale)
-    if law == "continuous":
-        return math.log(2) + 2 * math.log(b)
-    return math.log(2) - 1 / b - 2 * math.log(-math.expm1(-1 / b))
 
 
 @dataclass(frozen=True, eq=False)

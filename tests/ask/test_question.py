@@ -64,7 +64,7 @@ def questions():
     rng = np.random.default_rng(7)
     for size in range(1, 6):
         yield CellCounts(size)
-        yield SortedCounts(size)
+        yield SortedCounts(size, adaptive=False)
         for branching, root in itertools.product((2, 3, 16), (True, False)):
             yield TreeCounts(size, branching, root)
         yield from (random_queries(rng, size) for _ in range(4))
@@ -146,7 +146,7 @@ def degree_sequences(question, possible, kind):
 
 @pytest.mark.parametrize("nodes", [2, 3, 4, 5])
 def test_an_undirected_edge_moves_the_degree_sequence_by_two_in_every_small_graph(nodes):
-    question = SortedCounts(nodes, ends=2)
+    question = SortedCounts(nodes, ends=2, adaptive=False)
     possible = list(itertools.combinations(range(nodes), 2))
     sequences = degree_sequences(question, possible, "undirected")
     every = np.arange(1 << len(possible))
@@ -166,7 +166,7 @@ def test_an_undirected_edge_moves_the_degree_sequence_by_two_in_every_small_grap
 @pytest.mark.parametrize("kind", ["directed", "bipartite"])
 def test_a_directed_or_bipartite_edge_moves_the_degree_sequence_by_one(kind):
     nodes, others = 3, 3 if kind == "directed" else 2
-    question = SortedCounts(nodes)
+    question = SortedCounts(nodes, adaptive=False)
     possible = [(a, b) for a in range(nodes) for b in range(others) if kind != "directed" or a != b]
     sequences = degree_sequences(question, possible, kind)
     every = np.arange(1 << len(possible))
@@ -186,34 +186,6 @@ def test_answers_are_the_matrix_times_the_counts(question):
         assert answers.dtype == np.int64
         assert len(answers) == question.length == sum(length for length, _ in question.blocks)
         assert (question.matrix().toarray() @ asked).tolist() == answers.tolist()
-        assert question.constraints().hold(answers)
-
-
-@every_question
-def test_the_constraints_are_all_there_are(question):
-    constraints = question.constraints()
-    matrix = question.matrix().toarray()
-    if constraints.relation == ">=":
-        assert (
-            constraints.matrix.toarray().tolist()
-            == np.diff(np.eye(question.length), axis=0).tolist()
-        )
-        return
-    assert not (constraints.matrix.toarray() @ matrix).any()
-    rank = np.linalg.matrix_rank(constraints.matrix.toarray()) if constraints.matrix.shape[0] else 0
-    assert rank == question.length - np.linalg.matrix_rank(matrix)
-    assert constraints.matrix.shape == (rank, question.length)
-
-
-@every_question
-def test_constraints_do_not_hold_for_what_breaks_them(question):
-    constraints = question.constraints()
-    if constraints.matrix.shape[0] == 0:
-        assert constraints.hold(np.arange(question.length))
-        return
-    answers = question.answers(np.zeros(question.size, np.int64))
-    wrong = answers - constraints.matrix.toarray()[0].astype(np.int64)
-    assert not constraints.hold(wrong)
 
 
 @every_question

@@ -331,7 +331,7 @@ def an_empty_table_counts_nothing(engine: str, placed: Put, ledger: tu.Ledger) -
         tu.Axis.integers("whole", 0, 9),
     ):
         assert exactly(owner, tu.CellCounts(axis)) == [0] * axis.size
-    assert exactly(owner, tu.SortedCounts(3, by="label")) == [0, 0, 0]
+    assert exactly(owner, tu.SortedCounts(3, by="label", adaptive=False)) == [0, 0, 0]
     grid = tu.GridCounts(tu.CellCounts(UNEVEN), tu.CellCounts(tu.Axis.integers("whole", 0, 9)))
     assert exactly(owner, grid) == [0] * grid.size
 
@@ -405,9 +405,9 @@ def sorted_counts_are_the_groups_sizes(engine: str, placed: Put, ledger: tu.Ledg
     here = placed(engine, table)
     owner = owner_of(here, ledger, columns={"number": "integer"} if here.raw else None)
     for by in ("name", "number"):
-        assert exactly(owner, tu.SortedCounts(8, by=by)) == [0, 0, *sizes]
+        assert exactly(owner, tu.SortedCounts(8, by=by, adaptive=False)) == [0, 0, *sizes]
         # More groups than declared: the largest are kept.
-        assert exactly(owner, tu.SortedCounts(3, by=by)) == [2, 5, 9]
+        assert exactly(owner, tu.SortedCounts(3, by=by, adaptive=False)) == [2, 5, 9]
         assert owner.count_groups(by, CERTAIN).noisy.tolist() == [6]
 
 
@@ -433,7 +433,10 @@ def a_unit_moves_the_counts_by_its_bound_at_most(
             assert kept == full
     alone = owner_of(here, ledger, unit="user", rows_per_unit=3, columns=kinds)
     assert sum(exactly(alone, question, where="user = 'greedy'")) == 3
-    assert exactly(alone, tu.SortedCounts(9, by="user"), where="user = 'greedy'")[-1] == 3
+    assert (
+        exactly(alone, tu.SortedCounts(9, by="user", adaptive=False), where="user = 'greedy'")[-1]
+        == 3
+    )
 
 
 def the_rows_of_a_unit_have_equal_chances(engine: str, placed: Put, ledger: tu.Ledger) -> None:
@@ -473,7 +476,7 @@ def degrees_are_those_of_the_edge_set(engine: str, placed: Put, ledger: tu.Ledge
     for kind, degrees in expected.items():
         owner = owner_of(here, ledger, edges=("src", "dst"), graph=kind, columns=kinds)
         ends = 2 if kind == "undirected" else 1
-        question = tu.SortedCounts(10, ends=ends)
+        question = tu.SortedCounts(10, ends=ends, adaptive=False)
         assert exactly(owner, question) == sorted([*degrees, *[0] * (10 - len(degrees))]), kind
         nodes = owner.count_groups(None, CERTAIN * ends)
         assert nodes.noisy.tolist() == [sum(d > 0 for d in degrees)]
@@ -528,7 +531,7 @@ def bad_requests_are_refused_and_cost_nothing(engine: str, placed: Put, ledger: 
         with pytest.raises(InputError, match="rows_per_unit"):
             owner_of(here, ledger, unit="label", rows_per_unit=bound)
     with pytest.raises(InputError, match="Name the column"):
-        owner.measure(tu.SortedCounts(5), 1)
+        owner.measure(tu.SortedCounts(5, adaptive=False), 1)
     with pytest.raises(InputError, match="counts for 1 group"):
-        owner.measure(tu.SortedCounts(5, by="label", ends=2), 1)
+        owner.measure(tu.SortedCounts(5, by="label", ends=2, adaptive=False), 1)
     assert ledger.spent == before

@@ -65,10 +65,12 @@ def test_cell_counts_answer_a_range_by_adding_up():
 
 
 def test_sorting_and_rounding_gives_rising_whole_numbers():
-    m = tu.Measurement(tu.SortedCounts(5), [3, -2, 7, 0, 1], epsilon=1)
+    m = tu.Measurement(tu.SortedCounts(5, adaptive=False), [3, -2, 7, 0, 1], epsilon=1)
     assert baselines.noisy_sorted(m).tolist() == [3, -2, 7, 0, 1]
     assert baselines.sorted_and_rounded(m).tolist() == [0, 0, 1, 3, 7]
-    m = tu.Measurement(tu.SortedCounts(3), [2.6, -0.4, 0.4], 1, private=False, law="continuous")
+    m = tu.Measurement(
+        tu.SortedCounts(3, adaptive=False), [2.6, -0.4, 0.4], 1, private=False, law="continuous"
+    )
     assert baselines.sorted_and_rounded(m).tolist() == [0, 0, 3]
 
 
@@ -91,7 +93,7 @@ def test_a_subtree_whose_count_is_not_positive_is_zero_and_no_other(question):
 
 def test_a_baseline_of_another_question_is_refused():
     tree = tu.Measurement(tu.TreeCounts(4, 2), range(7), 1)
-    ordered = tu.Measurement(tu.SortedCounts(4), range(4), 1)
+    ordered = tu.Measurement(tu.SortedCounts(4, adaptive=False), range(4), 1)
     rootless = tu.Measurement(tu.TreeCounts(4, 2, root=False), range(6), 1)
     for ask in (
         lambda: baselines.noisy_cells(tree, [0], [1]),

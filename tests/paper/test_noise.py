@@ -48,7 +48,7 @@ def test_its_scales_are_those_of_a_private_measurement_and_it_is_stamped(law, ne
     m = measure_for_experiment(COUNTS, QUESTION, "1/10", 1, law, neighbours)
     assert not m.private
     assert "NOT PRIVATE" in repr(m)
-    assert m.block_scales == tu.measure(COUNTS, QUESTION, "1/10", neighbours).block_scales
+    assert m.noise.scales == tu.measure(COUNTS, QUESTION, "1/10", neighbours).noise.scales
 
 
 def test_the_error_of_noisy_cell_counts_is_n_times_the_variance():

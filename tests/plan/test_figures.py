@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.noise import Noise
 from trueup.plan.figures import figures_of
 from trueup.plan.workload import Workload
 
@@ -60,7 +61,7 @@ def test_all_figures_equal_dense_linear_algebra(name, epsilon, law):
     dense = by_brute_force(question, epsilon, law)
     size, axis = question.size, question.axis
     i, j = np.triu_indices(size + 1, 1)
-    figures = figures_of(question, epsilon, law=law)
+    figures = figures_of(Noise(question, epsilon, law=law))
     given = [(0, 1), (size // 3, size // 2 + 1), (1, size)]
     lengths = sorted({1, 2, size // 2, size})
     by_length = [np.diag(dense, m).mean() for m in lengths]
@@ -87,14 +88,14 @@ def test_all_figures_equal_dense_linear_algebra(name, epsilon, law):
 def test_replacing_a_row_and_many_rows_a_person_cost_what_they_cost(name):
     question = QUESTIONS[name]
     dense = by_brute_force(question, Fraction(1, 3), "discrete", "replace")
-    figures = figures_of(question, Fraction(1), neighbours="replace", rows_per_unit=3)
+    figures = figures_of(Noise(question, Fraction(1), "replace", 3))
     i, j = np.triu_indices(question.size + 1, 1)
     assert figures.mean_over_ranges() == pytest.approx(dense[i, j].mean(), rel=1e-9)
 
 
 def test_without_inference_is_known_for_regular_trees_only():
     with pytest.raises(tu.InputError, match="equal fan-outs"):
-        figures_of(QUESTIONS["hierarchy"], Fraction(1), inferred=False)
+        figures_of(Noise(QUESTIONS["hierarchy"], Fraction(1)), inferred=False)
     tree = tu.TreeCounts(64, branching=4)
-    raw = figures_of(tree, Fraction(1), inferred=False).mean_over_ranges()
-    assert raw > figures_of(tree, Fraction(1)).mean_over_ranges()
+    raw = figures_of(Noise(tree, Fraction(1)), inferred=False).mean_over_ranges()
+    assert raw > figures_of(Noise(tree, Fraction(1))).mean_over_ranges()

@@ -9,6 +9,7 @@ import pytest
 
 import trueup as tu
 from trueup.ask.question import as_axis
+from trueup.noise import Noise
 from trueup.plan.figures import figures_of
 from trueup.plan.hats import best_hats, hat_error
 
@@ -18,7 +19,7 @@ from .test_figures import by_brute_force
 @pytest.mark.parametrize("question", [tu.HatCounts(601), tu.HatCounts(500, (5, 35, 105))], ids=str)
 def test_spread_out_ranges_stand_for_all_of_a_length(question):
     dense = by_brute_force(question, Fraction(1), "discrete")
-    figures = figures_of(question, Fraction(1))
+    figures = figures_of(Noise(question, Fraction(1)))
     lengths = np.arange(1, 65)  # too many for all ranges of each
     wanted = [np.diag(dense, m).mean() for m in lengths]
     found = figures.mean_by_length(lengths)

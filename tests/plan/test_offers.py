@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup.measurement import block_scales
+from trueup.noise import Noise
 from trueup.plan.offers import offers, sorted_error, ways
 
 AXIS = tu.Axis.integers("age", 0, 99)
@@ -29,7 +29,7 @@ def test_hats_are_the_mean_of_every_range() -> None:
     found = {offer.way: offer for offer in offers(AXIS, Fraction(1), tu.Workload.all_ranges())}
     question = found["hats"].question
     matrix = question.matrix().toarray()
-    scales = [float(b) for b in block_scales(question, Fraction(1), "add-remove", 1)]
+    scales = [float(b) for b in Noise(question, Fraction(1)).scales]
     p = np.exp(-1 / np.repeat(scales, [n for n, _ in question.blocks]))
     variances = 2 * p / (1 - p) ** 2
     covariance = np.linalg.inv(matrix.T @ (matrix / variances[:, None]))
@@ -80,7 +80,9 @@ def test_labels_have_no_windows() -> None:
 
 
 def test_errors_of_sorted_counts_are_those_of_the_noise() -> None:
-    mean, typical = sorted_error(tu.SortedCounts(10), Fraction(1, 10), "add-remove", 1)
-    m = tu.Measurement(tu.SortedCounts(10), [0] * 10, epsilon="1/10")
+    mean, typical = sorted_error(
+        tu.SortedCounts(10, adaptive=False), Fraction(1, 10), "add-remove", 1
+    )
+    m = tu.Measurement(tu.SortedCounts(10, adaptive=False), [0] * 10, epsilon="1/10")
     assert mean == pytest.approx(m.variances[0])
     assert typical == pytest.approx(10 * np.log(20))

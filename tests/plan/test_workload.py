@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.noise import Noise
 from trueup.plan.workload import as_workload, default_workload
 
 AGE = tu.Axis.integers("age", 0, 99)
@@ -97,7 +98,7 @@ def test_a_sample_has_the_error_of_the_whole(workload):
 
     from trueup.plan.figures import figures_of
 
-    figures = figures_of(tu.TreeCounts(AGE), Fraction(1))
+    figures = figures_of(Noise(tu.TreeCounts(AGE), Fraction(1)))
     starts, stops, likely = workload.sample(AGE, 2000)
     sampled = figures.range_variances(starts, stops) @ likely
     assert sampled == pytest.approx(workload.mean(figures, AGE), rel=0.02)

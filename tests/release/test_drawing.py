@@ -17,8 +17,8 @@ QUESTIONS = [
     tu.TreeCounts(tu.Axis.integers(NAME, 0, 999)),
     tu.TreeCounts(tu.Axis.ipv4("host", "0.0.0.0/0", 4), 2),
     tu.TreeCounts(tu.Axis.dates("day", "2012", "2012")),
-    tu.SortedCounts(200, by=NAME),
-    tu.SortedCounts(1),
+    tu.SortedCounts(200, by=NAME, adaptive=False),
+    tu.SortedCounts(1, adaptive=False),
     tu.NamedCounts(5, {NAME: [0, 1], "b": [1, 2]}),
 ]
 each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: type(q).__name__)

@@ -289,4 +289,4 @@ def test_a_library_that_is_not_there_is_refused(library):
 def test_a_release_needs_a_count_a_cell():
     release = release_of([1, 2, 3])
     with pytest.raises(tu.InputError, match="A release over 'cell' needs 3 counts"):
-        tu.Release(release.axis, np.zeros(3), release.errors, release.about)
+        tu.Release(release.axis, np.zeros(3), release.errors, release.facts)

@@ -14,16 +14,18 @@ COUNTS = np.sort(np.minimum(RNG.zipf(1.9, 3000), 10**6))
 
 @pytest.fixture(params=["young", "sorted"])
 def release(request):
-    question = tu.YoungCounts(3000) if request.param == "young" else tu.SortedCounts(3000)
+    question = (
+        tu.SortedCounts(3000) if request.param == "young" else tu.SortedCounts(3000, adaptive=False)
+    )
     return tu.infer(measure_for_experiment(COUNTS, question, "1/2", seed=1))
 
 
 def exactly():
-    return tu.infer(measure_for_experiment(COUNTS, tu.YoungCounts(3000), 40, seed=1))
+    return tu.infer(measure_for_experiment(COUNTS, tu.SortedCounts(3000), 40, seed=1))
 
 
 def test_adaptive_counts_are_whole_unless_real_numbers_are_asked_for():
-    m = measure_for_experiment(COUNTS, tu.YoungCounts(3000), "1/2", seed=1)
+    m = measure_for_experiment(COUNTS, tu.SortedCounts(3000), "1/2", seed=1)
     whole, real = tu.infer(m), tu.infer(m, integers=False)
     assert whole.counts().dtype == np.int64
     assert (whole.counts() >= 0).all()
@@ -36,7 +38,7 @@ def test_adaptive_counts_are_whole_unless_real_numbers_are_asked_for():
 
 
 def test_plain_sorted_counts_stay_real():
-    m = measure_for_experiment(COUNTS, tu.SortedCounts(3000), "1/2", seed=1)
+    m = measure_for_experiment(COUNTS, tu.SortedCounts(3000, adaptive=False), "1/2", seed=1)
     assert tu.infer(m).counts().dtype == np.float64
 
 
@@ -125,12 +127,12 @@ def test_adaptive_degrees_can_be_made_graphical():
     rng = np.random.default_rng(2)
     edges = np.unique(np.sort(rng.integers(0, 300, (900, 2)), axis=1), axis=0)
     degrees = np.bincount(edges[edges[:, 0] != edges[:, 1]].ravel(), minlength=300)
-    m = tu.measure(degrees, tu.YoungCounts(300, ends=2), epsilon=1)
+    m = tu.measure(degrees, tu.SortedCounts(300, ends=2), epsilon=1)
     import networkx as nx
 
     assert nx.is_graphical(tu.infer(m, graphical=True).counts().tolist())
     with pytest.raises(tu.InputError, match="undirected"):
-        tu.infer(tu.measure(degrees, tu.YoungCounts(300), epsilon=1), graphical=True)
+        tu.infer(tu.measure(degrees, tu.SortedCounts(300), epsilon=1), graphical=True)
 
 
 def test_adaptive_counts_are_closer_than_isotonic_regression():
@@ -139,8 +141,10 @@ def test_adaptive_counts_are_closer_than_isotonic_regression():
     for epsilon in (1, "1/10", "1/100"):
         ours, theirs = [], []
         for seed in range(12):
-            young = tu.infer(measure_for_experiment(counts, tu.YoungCounts(5000), epsilon, seed))
-            plain = tu.infer(measure_for_experiment(counts, tu.SortedCounts(5000), epsilon, seed))
+            young = tu.infer(measure_for_experiment(counts, tu.SortedCounts(5000), epsilon, seed))
+            plain = tu.infer(
+                measure_for_experiment(counts, tu.SortedCounts(5000, adaptive=False), epsilon, seed)
+            )
             ours.append(((young.counts() - counts) ** 2.0).sum())
             theirs.append(((plain.counts() - counts) ** 2).sum())
         assert np.mean(ours) < 0.75 * np.mean(theirs)

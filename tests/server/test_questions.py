@@ -20,7 +20,7 @@ def test_degrees_are_asked_as_the_library_asks_them(graph: str, price: int) -> N
     )
     asked = Asked(None, None, None, Fraction(1, 2), "best", None, None)
     found = asking(friends, asked, most_cells=5000)
-    assert found.question == tu.YoungCounts(5000, ends=price)
+    assert found.question == tu.SortedCounts(5000, ends=price)
     assert found.question.price() == price
     with pytest.raises(tu.InputError, match="more than this server answers"):
         asking(friends, asked, most_cells=4999)
@@ -30,4 +30,4 @@ def test_sizes_of_groups_are_asked_as_the_library_asks_them() -> None:
     words = tu.Axis.integers("word", 0, 399)
     table = Dataset("t", "t", Path("t.ledger"), Fraction(1), axes={"word": words})
     asked = Asked("word", None, None, Fraction(1), "sorted", None, None)
-    assert asking(table, asked, most_cells=400).question == tu.YoungCounts(400, by="word")
+    assert asking(table, asked, most_cells=400).question == tu.SortedCounts(400, by="word")

@@ -290,7 +290,7 @@ AGE, KIND = tu.Axis.integers("age", 0, 9), tu.Axis.categories("borough", ["Queen
 @pytest.mark.parametrize(
     ("question", "kind", "column", "cells"),
     [
-        (tu.YoungCounts(3, by="borough"), "sorted", "borough", 3),
+        (tu.SortedCounts(3, by="borough"), "sorted", "borough", 3),
         (tu.GridCounts(AGE, KIND), "grid", "age × borough", 20),
         (tu.GridCounts(AGE, KIND, marginals=["age", "borough"]), "grid", "age × borough", 20),
         (tu.NamedCounts(AGE, {"all": slice(None), "last": [9]}), "queries", "age", 10),

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask.cells import CellCounts
-from trueup.ask.grid import check_grid, grid_axis, grid_counts, hierarchy
-from trueup.ask.question import Block, Constraints, Ints, Neighbours, check_neighbours, listed
+from trueup.ask.grid import block_labels, check_grid, grid_axis, grid_counts, hierarchy
+from trueup.ask.question import Block, Ints, Neighbours, Question, Space, check_neighbours, listed
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 
 Levels = tuple[int, ...]
 
-_MOST_RELATED = 2_000
 _WIDEST = 8  # parts of an axis: 64 boxes in a box of two axes
 
 
 @dataclass(frozen=True, init=False)
-class BoxCounts:
+class BoxCounts(Question):
     """Counts of boxes: for each tuple of levels, every node of one axis with every of the others.
 
     Each axis is cut by `radices`, root first, into equal parts: their product must be its size.
@@ -51,6 +50,7 @@ class BoxCounts:
     radices: tuple[tuple[int, ...], ...]
     levels: tuple[Levels, ...]
     shares: tuple[Fraction, ...]
+    kinds = ("lattice",)
 
     def __init__(
         self,
@@ -122,6 +122,14 @@ class BoxCounts:
         return BoxCounts(*over, radices=radices, shares=shares or {(0,) * len(over): 1})
 
     @property
+    def space(self) -> Space:
+        return Space("cells", self.axes, self.axes)
+
+    @property
+    def heaviest(self) -> int:
+        return 1
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """How many cells each axis has."""
         return tuple(axis.size for axis in self.axes)
@@ -149,10 +157,6 @@ class BoxCounts:
     def blocks(self) -> tuple[Block, ...]:
         lengths = (math.prod(self.block_shape(levels)) for levels in self.levels)
         return tuple(zip(lengths, self.shares, strict=True))
-
-    @property
-    def length(self) -> int:
-        return sum(length for length, _ in self.blocks)
 
     @property
     def complete(self) -> bool:
@@ -213,6 +217,9 @@ class BoxCounts:
             found.append(parted.sum(axis=tuple(range(1, 2 * len(pairs), 2))).ravel())
         return np.concatenate(found)
 
+    def labels(self) -> dict[str, Any]:
+        return block_labels(self.sizes, [length for length, _ in self.blocks])
+
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array, kron, vstack
 
@@ -228,21 +235,6 @@ class BoxCounts:
             rows.append(product)
         return csr_array(vstack(rows))
 
-    def constraints(self) -> Constraints:
-        """A basis, in whole numbers, of the relations that hold whatever the counts."""
-        from flint import fmpz_mat
-        from scipy.sparse import csr_array
-
-        if self.length > _MOST_RELATED:
-            raise InputError(
-                f"Relations are written out for up to {_MOST_RELATED:,} answers; there are "
-                f"{self.length:,}."
-            )
-        columns = np.unique(self.matrix().toarray(), axis=1).T.astype(int).tolist()
-        basis, rank = fmpz_mat(columns).nullspace()
-        rows = np.array([[float(int(x)) for x in row] for row in basis.transpose().tolist()])
-        return Constraints(csr_array(rows[:rank].reshape(rank, self.length)), "==")
-
     def to_json(self) -> dict[str, Any]:
         shares = [
             [list(levels), str(share)]
@@ -255,8 +247,8 @@ class BoxCounts:
             "shares": shares,
         }
 
-    @staticmethod
-    def from_json(spec: dict[str, Any]) -> BoxCounts:
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> BoxCounts:
         """The question that `to_json` described; checked as if typed."""
         axes = [Axis.from_json(axis) for axis in spec["axes"]]
         shares = {tuple(levels): share for levels, share in spec["shares"]}

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from trueup.ask.question import (
     Block,
-    Constraints,
     Ints,
     Neighbours,
+    Question,
+    Space,
     as_axis,
     cell_counts,
     check_neighbours,
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class CellCounts:
+class CellCounts(Question):
     """L: the count of every cell.
 
     >>> CellCounts(Axis.integers("age", 0, 99)).sensitivity()
@@ -33,21 +35,26 @@ class CellCounts:
     """
 
     axis: Axis
+    kinds = ("unit",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", as_axis(self.axis))
+
+    @property
+    def space(self) -> Space:
+        return Space("cells", (self.axis,), (self.answer_axis,))
 
     @property
     def size(self) -> int:
         return self.axis.size
 
     @property
-    def length(self) -> int:
-        return self.size
+    def blocks(self) -> tuple[Block, ...]:
+        return ((self.size, Fraction(1)),)
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
-        return ((self.length, Fraction(1)),)
+    def heaviest(self) -> int:
+        return 1
 
     @property
     def shape(self) -> IntervalTree:
@@ -68,15 +75,18 @@ class CellCounts:
     def answers(self, counts: npt.ArrayLike) -> Ints:
         return cell_counts(counts, self.size).copy()
 
+    def labels(self) -> dict[str, Any]:
+        cells = np.arange(self.size)
+        return self.axis.columns(cells, cells + 1)
+
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array, eye_array
 
         return csr_array(eye_array(self.size))
 
-    def constraints(self) -> Constraints:
-        from scipy.sparse import csr_array
-
-        return Constraints(csr_array((0, self.length)), "==")
-
     def to_json(self) -> dict[str, Any]:
         return {"kind": "unit", "axis": self.axis.to_json()}
+
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> CellCounts:
+        return cls(Axis.from_json(spec["axis"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,16 +15,17 @@ import numpy.typing as npt
 
 from trueup.ask.cells import CellCounts
 from trueup.ask.hats import HatCounts
+from trueup.ask.kinds import question_from_json
 from trueup.ask.question import (
     Block,
-    Constraints,
     Ints,
     Neighbours,
+    Question,
+    Space,
     as_axis,
     cell_counts,
     check_neighbours,
     even_radices,
-    heaviest,
 )
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
@@ -42,7 +43,7 @@ _HEAVIEST = 1 << 40
 
 
 @dataclass(frozen=True, init=False)
-class GridCounts:
+class GridCounts(Question):
     """The product of a question over each axis: every answer of one with every of the others.
 
     An axis alone stands for the question that suits its size: hats for ranges where there are
@@ -60,6 +61,7 @@ class GridCounts:
     """
 
     factors: tuple[Factor, ...]
+    kinds = ("grid",)
 
     def __new__(
         cls, *axes: Axis | int | Factor, marginals: Iterable[Iterable[str]] | None = None
@@ -93,6 +95,10 @@ class GridCounts:
             )
 
     @property
+    def space(self) -> Space:
+        return Space("cells", self.axes, self.axes)
+
+    @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes, in order."""
         return tuple(factor.axis for factor in self.factors)
@@ -109,16 +115,12 @@ class GridCounts:
     @property
     def heaviest(self) -> int:
         """No cell weighs more in an answer, nor in a sum on the way to it."""
-        return math.prod(heaviest(factor) for factor in self.factors)
+        return math.prod(factor.heaviest for factor in self.factors)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """How many answers each axis's question has."""
         return tuple(factor.length for factor in self.factors)
-
-    @property
-    def length(self) -> int:
-        return math.prod(self.lengths)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -227,6 +229,9 @@ class GridCounts:
             array = np.moveaxis(found.reshape(factor.length, *lines.shape[1:]), 0, number)
         return np.asarray(self.as_flat(array), np.int64)
 
+    def labels(self) -> dict[str, Any]:
+        return block_labels(self.sizes, [length for length, _ in self.blocks])
+
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array, kron, vstack
 
@@ -243,24 +248,12 @@ class GridCounts:
             found.append(product)
         return csr_array(vstack(found))
 
-    def constraints(self) -> Constraints:
-        """The relations of each axis, for every answer of the others that is not implied yet."""
-        from scipy.sparse import csr_array, eye_array, kron, vstack
-
-        # Left of this axis, cells alone: the relations of those axes give all other answers.
-        found = []
-        for number, factor in enumerate(self.factors):
-            rows = factor.constraints().matrix
-            for left in reversed(self.factors[:number]):
-                rows = csr_array(kron(_cells_of(left), rows))
-            for right in self.factors[number + 1 :]:
-                rows = csr_array(kron(rows, eye_array(right.length)))
-            found.append(rows)
-        order = self.as_flat(np.arange(self.length).reshape(self.lengths))
-        return Constraints(csr_array(vstack(found))[:, order], "==")
-
     def to_json(self) -> dict[str, Any]:
         return {"kind": "grid", "factors": [factor.to_json() for factor in self.factors]}
+
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> GridCounts:
+        return cls(*(question_from_json(factor) for factor in spec["factors"]))  # type: ignore[arg-type]
 
 
 _ONE = Fraction(1)
@@ -275,14 +268,11 @@ def hierarchy(factor: Factor, axes: int) -> IntervalTree:
     )
 
 
-def _cells_of(factor: Factor) -> csr_array[Any]:
-    """The rows of the identity that pick a question's answers for single cells."""
-    from scipy.sparse import csr_array, eye_array
-
-    identity = csr_array(eye_array(factor.length))
-    if isinstance(factor, TreeCounts):
-        return identity[factor.length - factor.size :]
-    return identity[: factor.size]
+def block_labels(sizes: Sequence[int], lengths: Sequence[int]) -> dict[str, Any]:
+    """The block of each answer over several axes, and its number there."""
+    block = np.repeat(np.arange(len(lengths)), lengths)
+    number = np.concatenate([np.arange(length) for length in lengths])
+    return {f"block of {'×'.join(map(str, sizes))}": block, "number": number}
 
 
 def _factor(axis: Axis | int | Factor, number: int) -> Factor:

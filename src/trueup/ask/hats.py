@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from trueup.ask.question import (
     Block,
-    Constraints,
     Ints,
     Neighbours,
+    Question,
+    Space,
     as_axis,
     cell_counts,
     check_neighbours,
@@ -39,7 +40,7 @@ _WIDEST = 1 << 20  # stride of any axis, or 16 times its cells: wider hats are a
 
 
 @dataclass(frozen=True, init=False)
-class HatCounts:
+class HatCounts(Question):
     """The count of every cell, and of overlapping triangular windows ("hats") at several strides.
 
     A hat of stride k stands on every k-th edge of the axis and weighs the cells on either side
@@ -64,6 +65,7 @@ class HatCounts:
     strides: tuple[int, ...]
     shares: tuple[Fraction, ...]
     ends: bool
+    kinds = ("hats",)
 
     def __init__(
         self,
@@ -86,6 +88,10 @@ class HatCounts:
                 f"{_SPARE - 1} times into the {axis.size:,} cells, and a bit."
             )
         object.__setattr__(self, "ends", bool(ends) or not spare)
+
+    @property
+    def space(self) -> Space:
+        return Space("cells", (self.axis,), (self.answer_axis,))
 
     @property
     def size(self) -> int:
@@ -155,10 +161,6 @@ class HatCounts:
             for step, run in groupby(steps, key=lambda run: run[1])
         ]
 
-    @property
-    def length(self) -> int:
-        return sum(length for length, _ in self.blocks)
-
     def _weighed(self, neighbours: Neighbours, weights: Sequence[Fraction | int]) -> Fraction:
         one = Fraction(weights[0]) + sum(
             (2 * k * Fraction(w) for k, w in zip(self.strides, weights[1:], strict=True)),
@@ -207,6 +209,18 @@ class HatCounts:
             parts.append(hats[asked.start : asked.stop])
         return np.concatenate(parts)
 
+    def labels(self) -> dict[str, Any]:
+        """The stretch that each hat covers, and its stride; a cell has stride 0."""
+        cells = np.arange(self.size)
+        strides, starts, stops = [np.zeros_like(cells)], [cells], [cells + 1]
+        for k in self.strides:
+            knots = np.array(self.hats(k)) * k
+            strides.append(np.full(len(knots), k))
+            starts.append(np.maximum(knots - k, 0))
+            stops.append(np.minimum(knots + k, self.size))
+        spans = self.axis.columns(np.concatenate(starts), np.concatenate(stops))
+        return {"stride": np.concatenate(strides), **spans}
+
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array, eye_array, vstack
 
@@ -221,35 +235,6 @@ class HatCounts:
             rows.append(hats[asked.start : asked.stop])
         return csr_array(vstack(rows))
 
-    def constraints(self) -> Constraints:
-        """Each hat is a sum of cells, or of the hats of the next finer stride."""
-        from scipy.sparse import csr_array, eye_array, hstack, vstack
-
-        lengths = [self.size, *(len(self.hats(k)) for k in self.strides)]
-        rows = [csr_array((0, self.length))]
-        for level, k in enumerate(self.strides):
-            asked = self.hats(k)
-            if level == 0:
-                below = self.matrix()[self.size : self.size + lengths[1]]
-            else:
-                ratio = k // self.strides[level - 1]
-                fine = np.arange(lengths[level])
-                weights = np.concatenate([ratio - fine % ratio, fine % ratio]).astype(np.float64)
-                hat_of = np.concatenate([fine // ratio, fine // ratio + 1])
-                some = weights > 0  # a fine hat on a coarse knot belongs to that hat alone
-                where = (hat_of[some], np.tile(fine, 2)[some])
-                shape = (self.intervals(k) + 1, lengths[level])
-                below = csr_array((weights[some], where), shape)[asked.start : asked.stop]
-            before, after = sum(lengths[:level]), sum(lengths[level + 2 :])
-            parts = [
-                csr_array((lengths[level + 1], before)),
-                below,
-                -eye_array(lengths[level + 1]),
-                csr_array((lengths[level + 1], after)),
-            ]
-            rows.append(csr_array(hstack(parts)))
-        return Constraints(csr_array(vstack(rows)), "==")
-
     def to_json(self) -> dict[str, Any]:
         shares = [str(share) for share in self.shares]
         return {
@@ -259,6 +244,10 @@ class HatCounts:
             "shares": shares,
             "ends": self.ends,
         }
+
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> HatCounts:
+        return cls(Axis.from_json(spec["axis"]), spec["strides"], spec["shares"], spec["ends"])
 
 
 def strides_for(size: int) -> tuple[int, ...]:

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from trueup.ask.question import (
     Block,
-    Constraints,
     Ints,
     Neighbours,
+    Question,
+    Space,
     as_axis,
     cell_counts,
     check_neighbours,
@@ -31,7 +32,7 @@ _PAIRS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, init=False)
-class NamedCounts:
+class NamedCounts(Question):
     """Any named counts over an axis, overlapping as they like.
 
     Each query is a list of values or of named nodes of the axis (a state, a month, a prefix), or
@@ -48,6 +49,7 @@ class NamedCounts:
     axis: Axis
     names: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
+    kinds = ("queries",)
 
     def __init__(self, axis: Axis | int, queries: Mapping[str, Iterable[Any] | slice]) -> None:
         axis = as_axis(axis)
@@ -63,16 +65,20 @@ class NamedCounts:
         object.__setattr__(self, "cells", cells)
 
     @property
+    def space(self) -> Space:
+        return Space("names", (self.axis,), names=self.names)
+
+    @property
+    def heaviest(self) -> int:
+        return 1
+
+    @property
     def size(self) -> int:
         return self.axis.size
 
     @property
-    def length(self) -> int:
-        return len(self.names)
-
-    @property
     def blocks(self) -> tuple[Block, ...]:
-        return ((self.length, Fraction(1)),)
+        return ((len(self.names), Fraction(1)),)
 
     @cached_property
     def _starts(self) -> Ints:
@@ -111,6 +117,9 @@ class NamedCounts:
         counts = cell_counts(counts, self.size)
         return np.add.reduceat(counts[self._counted], self._starts[:-1])
 
+    def labels(self) -> dict[str, Any]:
+        return {"query": list(self.names)}
+
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array
 
@@ -129,22 +138,22 @@ class NamedCounts:
         _, one_of_each = np.unique(classes, return_index=True)
         return self.matrix()[:, np.sort(one_of_each)]
 
-    def constraints(self) -> Constraints:
-        """A basis, in whole numbers, of the relations that hold whatever the counts."""
+    def relations(self) -> csr_array[Any]:
+        """A basis, in whole numbers, of what holds whatever the counts: rows @ answers == 0."""
         from flint import fmpz_mat
         from scipy.sparse import csr_array
 
         columns = self.distinct().T.toarray().astype(int).tolist()
         basis, rank = fmpz_mat(columns).nullspace()
         rows = np.array([[int(x) for x in row] for row in basis.transpose().tolist()])
-        return Constraints(csr_array(rows[:rank].reshape(rank, self.length)), "==")
+        return csr_array(rows[:rank].reshape(rank, self.length))
 
     def to_json(self) -> dict[str, Any]:
         queries = [[name, list(cells)] for name, cells in zip(self.names, self.cells, strict=True)]
         return {"kind": "queries", "axis": self.axis.to_json(), "queries": queries}
 
-    @staticmethod
-    def from_json(spec: dict[str, Any]) -> NamedCounts:
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> NamedCounts:
         """The question that `to_json` described; checked as if typed."""
         axis = Axis.from_json(spec["axis"])
         names = tuple(text(name, "The name of a query") for name, _ in spec["queries"])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,59 +25,128 @@ MOST_RECORDS = 1 << 62
 
 
 @dataclass(frozen=True)
-class Constraints:
-    """What the true answers obey: matrix @ answers == 0, or >= 0 for sorted counts."""
+class Space:
+    """What a question counts over, and what its release is over.
 
-    matrix: csr_array[Any]
-    relation: Literal["==", ">="]
+    - "cells": records are counted by their cells on `axes`; the release is over `answer_axes`;
+    - "ranks": records are counted by group, in rising order: `groups` of them, the values of the
+      column `by`; one record counts for `ends` groups;
+    - "names": records are counted by their cell on the one axis; the release is by name.
+    """
 
-    def hold(self, answers: npt.ArrayLike) -> bool:
-        """Whether these answers obey them, exactly."""
-        left = self.matrix @ np.asarray(answers)
-        return bool(np.all(left == 0) if self.relation == "==" else np.all(left >= 0))
-
-
-@runtime_checkable
-class Question(Protocol):
-    """What every question knows."""
+    kind: Literal["cells", "ranks", "names"]
+    axes: tuple[Axis, ...] = ()
+    answer_axes: tuple[Axis, ...] = ()
+    names: tuple[str, ...] = ()
+    groups: int = 0
+    by: str | None = None
+    ends: int = 1
 
     @property
+    def one_axis(self) -> bool:
+        """Whether it is about the cells of one axis, and so about ranges."""
+        return self.kind == "cells" and len(self.axes) == 1
+
+    def check_one_axis(self) -> Axis:
+        """The one axis that a release is over; refused where there are several, or none."""
+        if not self.one_axis:
+            raise InputError("Only counts over the cells of one axis have ranges.")
+        return self.answer_axes[0]
+
+
+class Question(ABC):
+    """What is asked: frozen, and it declares everything that anyone may ask of it.
+
+    A question knows nothing of noise or of inference. `kinds` are the words under which files,
+    ledgers, command line and server know it.
+    """
+
+    kinds: ClassVar[tuple[str, ...]]
+
+    @property
+    @abstractmethod
+    def space(self) -> Space:
+        """What it counts over."""
+
+    @property
+    @abstractmethod
     def size(self) -> int:
-        """How many cell counts it is asked of."""
+        """How many counts it is asked of."""
+
+    @property
+    @abstractmethod
+    def blocks(self) -> tuple[Block, ...]:
+        """Runs of answers that share a noise scale: (length, weight), in order.
+
+        The scale of a block is price · rows per unit / (weight · ε); see `trueup.noise`.
+        """
+
+    @property
+    @abstractmethod
+    def heaviest(self) -> int:
+        """The largest weight of a cell in an answer, or in a sum on the way to it; 1 for counts."""
 
     @property
     def length(self) -> int:
         """How many answers it has."""
+        return sum(length for length, _ in self.blocks)
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
-        """Runs of answers that share a noise scale: (length, weight), in order.
+    def kind(self) -> str:
+        """The word under which it is recorded."""
+        return str(self.to_json()["kind"])
 
-        The scale of a block is price · rows per unit / (weight · ε).
-        """
-
+    @abstractmethod
     def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
         """The most that one record can move the answers, in L1."""
 
+    @abstractmethod
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         """As `sensitivity`, each answer's move counted with its block's weight."""
 
+    @abstractmethod
     def answers(self, counts: npt.ArrayLike) -> Ints:
-        """The true answers, from the cell counts."""
+        """The true answers, from the counts."""
 
+    @abstractmethod
+    def labels(self) -> dict[str, Any]:
+        """What each answer counts, as the columns of a table."""
+
+    @abstractmethod
     def matrix(self) -> csr_array[Any]:
-        """The question as a matrix: answers = matrix @ cell counts (sorted first, for S)."""
+        """The question as a matrix: answers = matrix @ counts (sorted first, for S)."""
 
-    def constraints(self) -> Constraints:
-        """What the true answers obey."""
-
+    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The question as plain values, for a file's metadata."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, spec: dict[str, Any]) -> Question:
+        """The question that `to_json` described; checked as if typed."""
+
+
+class AdaptiveQuestion(Question):
+    """A question whose every further answer is chosen from the noisy answers so far."""
+
+    @property
+    @abstractmethod
+    def settled(self) -> bool:
+        """Whether it is known which answers are asked: nothing is left to choose."""
+
+    @abstractmethod
+    def measure_adaptively(
+        self, counts: npt.ArrayLike, scale: Fraction, draw: Callable[[int], Ints]
+    ) -> tuple[Question, Ints]:
+        """The question that was asked of these counts, settled, and its noisy answers.
+
+        `draw(size)` gives fresh noise of the scale. Nothing else of the counts comes back.
+        """
 
 
 def check_question(question: object) -> Question:
     """The question, refused if it is anything else."""
-    if isinstance(question, Question) and not isinstance(question, type):
+    if isinstance(question, Question):
         return question
     raise InputError(f"A question such as TreeCounts(axis) is needed, got {question!r}.")
 
@@ -156,14 +226,9 @@ def _largest(array: npt.NDArray[Any], threads: int) -> int:
         return max(int(part) for part in pool.map(np.max, np.array_split(array, threads)))
 
 
-def heaviest(question: Question) -> int:
-    """The largest weight that a cell has in an answer; 1 where all that is asked are counts."""
-    return int(getattr(question, "heaviest", 1))
-
-
 def check_records(question: Question, counts: npt.ArrayLike) -> None:
     """Refuses more records than the weights leave room for: answers are kept modulo 2^64."""
-    weight = heaviest(question)
+    weight = question.heaviest
     if weight == 1:
         return
     try:

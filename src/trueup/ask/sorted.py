@@ -1,79 +1,120 @@
-"""S: the counts in rising order."""
+"""S: the counts in rising order, asked adaptively or one by one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trueup.ask.diagram import Columns, Rows, check_disjoint, part_from_json, part_to_json
 from trueup.ask.question import (
+    AdaptiveQuestion,
     Block,
-    Constraints,
     Ints,
     Neighbours,
+    Space,
     cell_counts,
     check_neighbours,
 )
 from trueup.axis.labels import text
+from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from trueup._kernels.sorted.transcript import Transcript
+
 
 @dataclass(frozen=True)
-class SortedCounts:
+class SortedCounts(AdaptiveQuestion):
     """S: the counts of all groups in rising order, whoever they belong to.
 
     `groups` is public. `by` names the column whose values are the groups. `ends` is how many
     groups one record counts for: 2 for an undirected edge, which adds to two degrees.
 
-    >>> SortedCounts(11_342, ends=2).sensitivity()
-    2
+    Every further answer is chosen from the noisy answers so far, which costs nothing: all answers
+    count disjoint sets of cells of one diagram, and a record is one cell of it. Put to data, the
+    question becomes what was asked: `asked` then says which sets were counted. The paper's S, which
+    asks for every count in turn, is `adaptive=False`.
+
+    >>> SortedCounts(11_342, ends=2).sensitivity(), SortedCounts(4, adaptive=False).length
+    (2, 4)
     """
 
     groups: int
     by: str | None = None
     ends: int = 1
+    adaptive: bool = True
+    asked: tuple[Rows | Columns, ...] = ()
+    kinds = ("sorted", "young")
 
     def __post_init__(self) -> None:
-        for name, value in (("groups", self.groups), ("ends", self.ends)):
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
-                raise InputError(f"{name} must be a whole number, got {value!r}.")
-        object.__setattr__(self, "groups", int(self.groups))
-        object.__setattr__(self, "ends", int(self.ends))
+        put = object.__setattr__
+        put(self, "groups", whole_number(self.groups, "groups"))
+        put(self, "ends", whole_number(self.ends, "ends"))
         if self.by is not None:
-            object.__setattr__(self, "by", text(self.by, "by, the column of the groups,"))
+            put(self, "by", text(self.by, "by, the column of the groups,"))
         if self.groups < 1:
             raise InputError(f"groups must be at least 1, got {self.groups}.")
         if self.groups > 1 << 32:
             raise InputError(f"groups must be at most 2^32, got {self.groups}.")
         if not 1 <= self.ends <= 2:
             raise InputError(f"ends must be 1, or 2 for undirected edges, got {self.ends}.")
+        if self.adaptive not in (True, False):
+            raise InputError(f"adaptive must be True or False, got {self.adaptive!r}.")
+        put(self, "asked", tuple(self.asked))
+        if self.asked and not self.adaptive:
+            raise InputError("asked= says what an adaptive question asked: leave it out.")
+        check_disjoint(self.asked, self.groups)
+
+    @property
+    def space(self) -> Space:
+        return Space("ranks", groups=self.groups, by=self.by, ends=self.ends)
 
     @property
     def size(self) -> int:
         return self.groups
 
     @property
-    def length(self) -> int:
-        return self.groups
+    def heaviest(self) -> int:
+        return 1
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        return ((self.groups, Fraction(1)),)
+        length = sum(part.length for part in self.asked) if self.adaptive else self.groups
+        return ((length, Fraction(1)),)
 
     def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        replace = check_neighbours(neighbours) == "replace" and self.groups > 1
-        return self.ends * (2 if replace else 1)
+        replaced = check_neighbours(neighbours) == "replace" and self.groups > 1
+        return self.ends * (2 if replaced else 1)
 
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         return Fraction(self.sensitivity(neighbours))
 
-    def answers(self, counts: npt.ArrayLike) -> Ints:
+    @property
+    def settled(self) -> bool:
+        return not self.adaptive or bool(self.asked)
+
+    def measure_adaptively(
+        self, counts: npt.ArrayLike, scale: Fraction, draw: Callable[[int], Ints]
+    ) -> tuple[SortedCounts, Ints]:
+        from trueup._kernels.sorted.young import walk
+
+        found = walk(self.rising(counts), float(scale), draw)
+        asked = tuple(
+            Rows(part.start, part.turn, part.stop, part.base)
+            if part.edges is None
+            else Columns(part.start, tuple(part.edges.tolist()))
+            for part in found.stretches
+        )
+        return replace(self, asked=asked), found.noisy
+
+    def rising(self, counts: npt.ArrayLike) -> Ints:
         """The counts sorted; groups that do not appear have count 0."""
         counts = cell_counts(counts, self.groups, at_most=True)
         padded = np.zeros(self.groups, np.int64)
@@ -81,17 +122,68 @@ class SortedCounts:
         padded.sort()
         return padded
 
+    def answers(self, counts: npt.ArrayLike) -> Ints:
+        """The sorted counts, or the numbers of cells in the sets that were asked for."""
+        rising = self.rising(counts)
+        if not self.adaptive:
+            return rising
+        return np.concatenate([rising[:0], *(part.answers(rising) for part in self.asked)])
+
+    def in_order(self, answers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The answers in the order in which they were asked for."""
+        pieces, taken = [answers[:0]], 0
+        for part in self.asked:
+            piece = answers[taken : taken + part.length]
+            taken += part.length
+            if isinstance(part, Rows):
+                turn = part.turn - part.start
+                pieces += [piece[:turn][::-1], piece[turn:]]
+            else:
+                pieces.append(piece)
+        return np.concatenate(pieces)
+
+    def transcript(self, noisy: npt.NDArray[Any]) -> Transcript:
+        """The sets that were asked for, with their noisy answers, for a kernel."""
+        from trueup._kernels.sorted.transcript import Stretch, Transcript
+
+        if not self.asked:
+            raise InputError("This question was not put to any data yet: measure it first.")
+        parts = [
+            Stretch(part.start, part.turn, part.stop, part.base, None)
+            if isinstance(part, Rows)
+            else Stretch(part.start, part.start, self.groups, 0, np.array(part.edges))
+            for part in self.asked
+        ]
+        return Transcript(parts, np.asarray(noisy))
+
+    def labels(self) -> dict[str, Any]:
+        """The rank of each answer; of adaptive ones, which ranks and counts each covers."""
+        if not self.adaptive:
+            return {"rank": np.arange(1, self.groups + 1)}
+        parts = [np.zeros((0, 4), np.int64), *(part.cells(self.groups) for part in self.asked)]
+        first, last, above, up_to = np.concatenate(parts).T
+        return {"first_rank": first, "last_rank": last, "above": above, "up_to": up_to}
+
     def matrix(self) -> csr_array[Any]:
+        """The identity on the sorted counts; refused for an adaptive question.
+
+        Which groups reach into a column of the diagram depends on the counts.
+        """
         from scipy.sparse import csr_array, eye_array
 
+        if self.adaptive:
+            raise InputError("The cells of a diagram are no linear function of the sorted counts.")
         return csr_array(eye_array(self.groups))
 
-    def constraints(self) -> Constraints:
-        from scipy.sparse import csr_array, diags_array
-
-        shape = (self.groups - 1, self.groups)
-        steps = diags_array([-1.0, 1.0], offsets=[0, 1], shape=shape)
-        return Constraints(csr_array(steps), ">=")
-
     def to_json(self) -> dict[str, Any]:
-        return {"kind": "sorted", "groups": self.groups, "by": self.by, "ends": self.ends}
+        facts = {"groups": self.groups, "by": self.by, "ends": self.ends}
+        if not self.adaptive:
+            return {"kind": "sorted", **facts}
+        return {"kind": "young", **facts, "asked": [part_to_json(part) for part in self.asked]}
+
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> SortedCounts:
+        groups, by, ends = spec["groups"], spec["by"], spec["ends"]
+        if spec["kind"] == "sorted":
+            return cls(groups, by, ends, adaptive=False)
+        return cls(groups, by, ends, asked=tuple(part_from_json(part) for part in spec["asked"]))

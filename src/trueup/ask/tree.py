@@ -14,9 +14,10 @@ import numpy.typing as npt
 from trueup._kernels.error.radices import best_for_ranges
 from trueup.ask.question import (
     Block,
-    Constraints,
     Ints,
     Neighbours,
+    Question,
+    Space,
     as_axis,
     cell_counts,
     check_neighbours,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False)
-class TreeCounts:
+class TreeCounts(Question):
     """H: the count of every node of a tree of intervals, breadth first.
 
     `branching=k, root=True` is the paper's tree. `radices` gives each level its own fan-out, root
@@ -51,6 +52,7 @@ class TreeCounts:
     radices: tuple[int, ...]
     levels: tuple[str, ...]
     shares: tuple[Fraction, ...]
+    kinds = ("tree",)
 
     def __init__(
         self,
@@ -87,8 +89,16 @@ class TreeCounts:
         put(self, "shares", _checked_shares(shares, self.height, root is None or root))
 
     @property
+    def space(self) -> Space:
+        return Space("cells", (self.axis,), (self.answer_axis,))
+
+    @property
     def size(self) -> int:
         return self.axis.size
+
+    @property
+    def heaviest(self) -> int:
+        return 1
 
     @cached_property
     def shape(self) -> IntervalTree:
@@ -120,10 +130,6 @@ class TreeCounts:
     @property
     def blocks(self) -> tuple[Block, ...]:
         return tuple((self.shape.length(level), self.shares[level]) for level in self.asked)
-
-    @property
-    def length(self) -> int:
-        return sum(length for length, _ in self.blocks)
 
     def _weighed(self, neighbours: Neighbours, weights: Sequence[Fraction | int]) -> Fraction:
         # Replacing a record moves two nodes on each level that tells the two cells apart, and the
@@ -162,6 +168,13 @@ class TreeCounts:
                 stop -= len(below)
         return answers
 
+    def labels(self) -> dict[str, Any]:
+        starts = np.concatenate([self.shape.starts(level) for level in self.asked])
+        stops = np.concatenate([self.shape.stops(level) for level in self.asked])
+        lengths = [self.shape.length(level) for level in self.asked]
+        level = np.repeat(self.asked, lengths)
+        return {"level": level, **self.answer_axis.columns(starts, stops)}
+
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array, vstack
 
@@ -174,27 +187,17 @@ class TreeCounts:
             rows.append(csr_array((np.ones(self.size), cells, pointer), (len(starts), self.size)))
         return csr_array(vstack(rows))
 
-    def constraints(self) -> Constraints:
-        """Each asked node equals the sum of the asked nodes next below it."""
-        from scipy.sparse import csr_array, vstack
-
-        offsets = np.concatenate([[0], np.cumsum([length for length, _ in self.blocks])])
-        rows = [csr_array((0, self.length))]
-        for above, (level, below) in enumerate(zip(self.asked, self.asked[1:], strict=False)):
-            nodes, parts = self.shape.length(level), self.shape.length(below)
-            owner = self.shape.node_of(level, self.shape.starts(below))
-            data = np.concatenate([np.ones(nodes), -np.ones(parts)])
-            row = np.concatenate([np.arange(nodes), owner])
-            column = np.concatenate(
-                [offsets[above] + np.arange(nodes), offsets[above + 1] + np.arange(parts)]
-            )
-            rows.append(csr_array((data, (row, column)), (nodes, self.length)))
-        return Constraints(csr_array(vstack(rows)), "==")
-
     def to_json(self) -> dict[str, Any]:
         shape = {"levels": list(self.levels)} if self.levels else {"radices": list(self.radices)}
         shares = [str(share) for share in self.shares]
         return {"kind": "tree", "axis": self.axis.to_json(), **shape, "shares": shares}
+
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> TreeCounts:
+        axis = Axis.from_json(spec["axis"])
+        if "levels" in spec:
+            return cls(axis, levels=spec["levels"], shares=spec["shares"])
+        return cls(axis, radices=spec["radices"], shares=spec["shares"])
 
 
 def _radices(size: int, branching: object) -> tuple[int, ...]:

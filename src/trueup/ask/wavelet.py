@@ -13,9 +13,10 @@ import numpy.typing as npt
 from trueup._kernels.tree.haar import differences, pairs, widths_of
 from trueup.ask.question import (
     Block,
-    Constraints,
     Ints,
     Neighbours,
+    Question,
+    Space,
     as_axis,
     cell_counts,
     check_neighbours,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False)
-class WaveletCounts:
+class WaveletCounts(Question):
     """The total, and for every node of a binary tree the count of its left part less its right.
 
     As many answers as cells, with no constraints between them. `shares` splits ε over the total and
@@ -42,6 +43,7 @@ class WaveletCounts:
 
     axis: Axis
     shares: tuple[Fraction, ...]
+    kinds = ("haar",)
 
     def __init__(self, axis: Axis | int, shares: Sequence[object] | None = None) -> None:
         axis = as_axis(axis)
@@ -61,17 +63,21 @@ class WaveletCounts:
         object.__setattr__(self, "shares", parts)
 
     @property
-    def size(self) -> int:
-        return self.axis.size
+    def space(self) -> Space:
+        return Space("cells", (self.axis,), (self.answer_axis,))
 
     @property
-    def length(self) -> int:
-        return self.size
+    def size(self) -> int:
+        return self.axis.size
 
     @property
     def answer_axis(self) -> Axis:
         """The axis that a release of this question is over."""
         return self.axis
+
+    @property
+    def heaviest(self) -> int:
+        return 1
 
     @property
     def shape(self) -> IntervalTree:
@@ -116,6 +122,15 @@ class WaveletCounts:
     def answers(self, counts: npt.ArrayLike) -> Ints:
         return np.concatenate(differences(cell_counts(counts, self.size)))
 
+    def labels(self) -> dict[str, Any]:
+        levels = np.arange(len(self.blocks)) - 1  # −1 is the total
+        lengths = [length for length, _ in self.blocks]
+        halves = [(w, np.arange(n) * w) for w, n in zip(self.widths, lengths[1:], strict=False)]
+        starts = np.concatenate([[0], *(start for _, start in halves)]).astype(np.int64)
+        stops = np.concatenate([[self.size], *(start + w for w, start in halves)])
+        stops = np.minimum(stops, self.size).astype(np.int64)
+        return {"level": np.repeat(levels, lengths), **self.axis.columns(starts, stops)}
+
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array
 
@@ -132,11 +147,10 @@ class WaveletCounts:
         place = (np.concatenate(rows), np.concatenate(columns))
         return csr_array((np.concatenate(signs), place), (self.length, self.size))
 
-    def constraints(self) -> Constraints:
-        from scipy.sparse import csr_array
-
-        return Constraints(csr_array((0, self.length)), "==")
-
     def to_json(self) -> dict[str, Any]:
         shares = [str(share) for share in self.shares]
         return {"kind": "haar", "axis": self.axis.to_json(), "shares": shares}
+
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> WaveletCounts:
+        return cls(Axis.from_json(spec["axis"]), spec["shares"])

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from trueup.ask.question import (
     Block,
-    Constraints,
     Ints,
     Neighbours,
+    Question,
+    Space,
     as_axis,
     cell_counts,
     check_neighbours,
@@ -40,7 +41,7 @@ _UNIT = re.compile(r"[0-9]{1,200}(?:/[0-9]{1,200})?")  # of a file: of longer on
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class WeightedCounts:
+class WeightedCounts(Question):
     """Any weighted sums of the cells' counts: one row of the matrix an answer.
 
     The weights are rational: whole numbers, Fractions, text such as "1/3", or floats that are
@@ -59,6 +60,7 @@ class WeightedCounts:
     axis: Axis
     weights: csr_array[Any]  # whole numbers, without a common divisor in any row
     units: tuple[Fraction, ...]  # what a row's whole numbers are multiples of
+    kinds = ("strategy",)
 
     def __init__(self, axis: Axis | int, matrix: Any) -> None:
         axis = as_axis(axis)
@@ -124,6 +126,10 @@ class WeightedCounts:
         return self.axis, self.units, w.indptr.tobytes(), w.indices.tobytes(), w.data.tobytes()
 
     @property
+    def space(self) -> Space:
+        return Space("cells", (self.axis,), (self.answer_axis,))
+
+    @property
     def size(self) -> int:
         return self.axis.size
 
@@ -136,10 +142,6 @@ class WeightedCounts:
     def shape(self) -> IntervalTree:
         """A flat tree: what counts for people are handed down by."""
         return IntervalTree.regular(self.size, (self.size,))
-
-    @property
-    def length(self) -> int:
-        return len(self.units)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -205,21 +207,15 @@ class WeightedCounts:
         counts = cell_counts(counts, self.size)
         return np.asarray(self.weights @ counts, np.int64)
 
+    def labels(self) -> dict[str, Any]:
+        steps = np.array([float(unit) for unit in self.units])
+        return {"row": np.arange(self.length), "step": steps}
+
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array
 
         w = self.weights
         return csr_array((w.data.astype(np.float64), w.indices, w.indptr), w.shape)
-
-    def constraints(self) -> Constraints:
-        """A basis, in whole numbers, of the relations that hold whatever the counts."""
-        from flint import fmpz_mat
-        from scipy.sparse import csr_array
-
-        dense = self.weights.toarray().T
-        basis, rank = fmpz_mat([[int(x) for x in row] for row in dense]).nullspace()
-        rows = np.array([[float(int(x)) for x in row] for row in basis.transpose().tolist()])
-        return Constraints(csr_array(rows[:rank].reshape(rank, self.length)), "==")
 
     def to_json(self) -> dict[str, Any]:
         w = self.weights
@@ -232,8 +228,8 @@ class WeightedCounts:
             "units": [[length, str(unit)] for length, unit in self.blocks],
         }
 
-    @staticmethod
-    def from_json(spec: dict[str, Any]) -> WeightedCounts:
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> WeightedCounts:
         """The question that `to_json` described; checked as if typed."""
         axis = Axis.from_json(spec["axis"])
         lengths, whole, cells = (_numbers(spec[name]) for name in ("lengths", "weights", "cells"))

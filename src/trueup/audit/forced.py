@@ -15,7 +15,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Adaptive(Protocol):
-    """A question that is asked step by step, such as YoungCounts."""
+    """A question that is asked step by step, such as SortedCounts."""
 
     def measure_adaptively(
         self, counts: npt.ArrayLike, scale: Fraction, draw: Callable[[int], Ints]
@@ -39,9 +39,9 @@ def forced(
     `differences` says if it did not. The two noises then differ by how far the true answers lie
     apart, which is how far the chances of this transcript can: `move`.
 
-    >>> from trueup import YoungCounts
+    >>> from trueup import SortedCounts
     >>> noise = np.random.default_rng(1).integers(-3, 4, 2000)
-    >>> print(forced(YoungCounts(150), [3, 4, 4], [3, 4, 5], 1, noise))
+    >>> print(forced(SortedCounts(150), [3, 4, 4], [3, 4, 5], 1, noise))
     answers moved by 1, allowed 1
     """
     width = Fraction(scale)

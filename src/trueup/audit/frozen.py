@@ -189,9 +189,9 @@ def _declared(
     from trueup.measurement import Measurement
 
     if isinstance(output, Measurement):
-        view = (output.noisy, repr(output.about()))
+        view = (output.noisy, repr(output.facts))
         costs: list[object] = []
-        for scale, (length, _) in zip(output.block_scales, output.question.blocks, strict=True):
+        for scale, (length, _) in zip(output.noise.scales, output.question.blocks, strict=True):
             costs += [1 / scale] * length
         return view, output.epsilon, costs
     if output is None:  # it raised an error, or gives nothing

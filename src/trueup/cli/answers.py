@@ -32,7 +32,7 @@ def _release(path: Path, nonnegative: bool = False) -> Any:
 
     found = load(path)
     if not isinstance(found, Measurement):
-        if nonnegative and "non-negative" not in found.about["inferred"]:
+        if nonnegative and "non-negative" not in str(found.facts.inferred):
             raise InputError(
                 f"{path.name} is a release of unbiased counts; --nonnegative needs the measurement."
             )
@@ -87,7 +87,7 @@ def infer_command(
     """Find the nearest consistent answers to a measurement, and save them."""
     release = _release(file, nonnegative)
     release.save(output)
-    facts = {"saved": str(output), "epsilon": release.about.get("epsilon")}
+    facts = {"saved": str(output), "epsilon": str(release.facts.epsilon)}
     emit(as_json, facts, lambda: say(f"{release!r}\nsaved to {output}"))
 
 
@@ -134,12 +134,12 @@ def query_command(
         sure = f"{100 * level:.6g} % sure from"
         table([name, "count", "± std. error", sure, "to"], rows)
         if not own:
-            say(f"Counts are {release.about['inferred']}; {_NOT_ITS_OWN}.")
+            say(f"Counts are {release.facts.inferred}; {_NOT_ITS_OWN}.")
 
     facts = {
         "axis": name,
         "level": level,
-        "inferred": release.about["inferred"],
+        "inferred": release.facts.inferred,
         "intervals_of": "these answers" if own else "the unbiased answers",
         "answers": answers,
     }
@@ -176,7 +176,7 @@ def show_command(
     release = _release(file, nonnegative)
     rows = _rows(release, bars)
     facts = {
-        "about": release.about,
+        "about": release.facts.to_json(),
         "rows": [{"what": w, "count": c, "std_error": e} for w, c, e in rows],
     }
     emit(as_json, facts, lambda: _draw(release, rows))
@@ -237,7 +237,7 @@ def _draw(release: Any, rows: list[tuple[str, float, float]]) -> None:
         "the 95 % band's half width" if isinstance(release, SortedRelease) else "one standard error"
     )
     if getattr(release, "unbiased", release) is not release:
-        what += f" of the unbiased counts; shown are {release.about['inferred']}"
+        what += f" of the unbiased counts; shown are {release.facts.inferred}"
     console.print(Text(f"± is {what}; red is below zero", style="dim"))
 
 
@@ -288,5 +288,5 @@ def combine_command(
     with waiting("finding the answers nearest to all of them"):
         release = reconcile(parts, known=known, nonnegative=nonnegative, integers=nonnegative)
     release.save(output)
-    facts = {"saved": str(output), "epsilon": release.about.get("epsilon"), "parts": len(parts)}
+    facts = {"saved": str(output), "epsilon": str(release.facts.epsilon), "parts": len(parts)}
     emit(as_json, facts, lambda: say(f"{release!r}\nsaved to {output}"))

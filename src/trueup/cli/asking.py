@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
@@ -18,12 +17,12 @@ from trueup.ask import (
     Question,
     SortedCounts,
     TreeCounts,
-    YoungCounts,
 )
 from trueup.axis import Axis
 from trueup.cli import axes
 from trueup.config import Dataset
 from trueup.errors import InputError
+from trueup.noise import Noise
 
 Epsilon = Annotated[
     str | None,
@@ -40,19 +39,18 @@ def expected_errors(
     question: Question, epsilon: Fraction, neighbours: Neighbours, rows: int
 ) -> list[tuple[str, float]]:
     """What 95 % of answers will be within, before anything is spent: (of what, counts)."""
-    from trueup.infer import release_errors
-    from trueup.measurement import block_scales
+    from trueup.infer import errors_of
     from trueup.release.intervals import reaches
     from trueup.uncertainty import NoiseLaw
 
-    scales = block_scales(question, epsilon, neighbours, rows)
-    if isinstance(question, (SortedCounts, YoungCounts)):
-        alone = NoiseLaw(np.ones(1), np.array([float(scales[0])]), np.ones(1), "discrete")
+    noise = Noise(question, epsilon, neighbours, rows)
+    if isinstance(question, SortedCounts):
+        alone = NoiseLaw(np.ones(1), np.array([float(noise.scales[0])]), np.ones(1), "discrete")
         return [("a count before inference", alone.half_width(0.95))]
     if isinstance(question, (GridCounts, BoxCounts)):
-        return _expected_boxes(question, scales)
-    errors = release_errors(question, scales, "discrete")
-    n: int = question.answer_axis.size  # type: ignore[attr-defined]
+        return _expected_boxes(question, noise)
+    errors = errors_of(noise)
+    n = question.space.check_one_axis().size
     quarter = max(n // 4, 1)
     some = np.unique(np.linspace(0, n - quarter, 50).astype(np.int64))
     middle = np.array([n // 2])
@@ -68,13 +66,11 @@ def expected_errors(
     ]
 
 
-def _expected_boxes(
-    question: GridCounts | BoxCounts, scales: Sequence[Fraction]
-) -> list[tuple[str, float]]:
+def _expected_boxes(question: GridCounts | BoxCounts, noise: Noise) -> list[tuple[str, float]]:
     """The same for a grid: a cell, half of each axis, all of it."""
     from trueup.infer import grid_errors_of
 
-    errors = grid_errors_of(question, scales, "discrete")
+    errors = grid_errors_of(noise)
     some = {
         "one cell": [(axis.size // 2, axis.size // 2 + 1) for axis in question.axes],
         "half of each axis": [
@@ -163,9 +159,9 @@ def question_of(
         raise InputError("Ask for one thing: an axis, --by, or --degrees.")
     if degrees is not None:
         count = nodes if nodes is not None else int(missing("--nodes with --degrees"))
-        return YoungCounts(count, ends=2 if graph == "undirected" else 1)
+        return SortedCounts(count, ends=2 if graph == "undirected" else 1)
     if by is not None:
-        return YoungCounts(groups if groups is not None else int(missing("--groups")), by=by)
+        return SortedCounts(groups if groups is not None else int(missing("--groups")), by=by)
     if axis is None:
         if dataset is None:
             raise InputError(

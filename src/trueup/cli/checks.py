@@ -39,7 +39,7 @@ def audit_command(
         return np.array([tu.measure(counts, tree, epsilon).noisy for _ in range(times)])
 
     def in_order(counts: Any, times: int) -> Any:
-        question = tu.SortedCounts(4)
+        question = tu.SortedCounts(4, adaptive=False)
         return np.array([tu.measure(counts, question, epsilon).noisy for _ in range(times)])
 
     few = max(draws // 100, 1000)

@@ -9,21 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueup.ask import (
-    BoxCounts,
     CellCounts,
-    GridCounts,
     Neighbours,
     Question,
-    SortedCounts,
-    YoungCounts,
     check_neighbours,
-    heaviest,
 )
 from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import InputError, NoiseError
 from trueup.measure import measure_all
-from trueup.measurement import Measurement, check_rows_per_unit
+from trueup.measurement import Measurement
+from trueup.noise import Noise, check_rows_per_unit
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Wanted
 from trueup.owner.graph import Graph
@@ -198,20 +194,18 @@ class Owner:
     def _prepare(self, question: Question, part: filters.Part | None, number: bool) -> Count:
         """A count that is ready to run: its columns checked, its source open, no row read."""
         axes: tuple[Axis, ...] = ()
-        axis = getattr(question, "axis", None)
-        if number or isinstance(question, (SortedCounts, YoungCounts)):
-            values = self._groups(question, axis)
+        space = question.space
+        if number or space.kind == "ranks":
+            values = self._groups(space.axes[0].name if number else space.by)
             if not number:
                 self._check_ends(question)
         elif self.graph is not None:
             raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
-        elif isinstance(axis, Axis) or isinstance(question, (GridCounts, BoxCounts)):
-            axes = (axis,) if isinstance(axis, Axis) else question.axes  # type: ignore[attr-defined]
+        else:
+            axes = space.axes
             values = tuple(
                 self.columns.counted(each, f"value{place or ''}") for place, each in enumerate(axes)
             )
-        else:
-            raise InputError(f"An owner cannot count for {type(question).__name__}.")
         compared: tuple[Wanted, ...] = ()
         if part is not None:
             compared = tuple(
@@ -237,24 +231,23 @@ class Owner:
                 "The source cannot be opened, or is no longer as it was.",
             )
 
-    def _groups(self, question: Question, axis: Axis | None) -> tuple[Wanted, ...]:
+    def _groups(self, by: str | None) -> tuple[Wanted, ...]:
         """The column whose values are the groups, or the two ends of an edge."""
         if self.graph is not None:
             return self._ends
-        by = axis.name if axis is not None else getattr(question, "by", None)
         if by is None:
             raise InputError('Name the column that has the groups: SortedCounts(n, by="…").')
         return (self.columns.naming(by, "value"),)
 
     def _check_ends(self, question: Question) -> None:
         ends = 1 if self.graph is None else self.graph.ends
-        if getattr(question, "ends", 1) != ends:
+        if question.space.ends != ends:
             kind = "table" if self.graph is None else f"{self.graph.kind} graph"
             raise InputError(
                 f"A row of this {kind} counts for {ends} group{'s'[: ends - 1]}: "
                 f"ask SortedCounts(…, ends={ends})."
             )
-        if self.graph is not None and getattr(question, "by", None) is not None:
+        if self.graph is not None and question.space.by is not None:
             raise InputError("A graph's groups are its nodes: leave by= out of SortedCounts.")
 
 
@@ -266,15 +259,10 @@ def _two(edges: object) -> tuple[str, str]:
 
 def _check_noise(question: Question, cost: Any, neighbours: Neighbours, rows: int) -> None:
     """Refuses, before the charge, noise that cannot be drawn and weights that leave no room."""
-    from trueup._kernels.noise.laplace_tables import checked_scale
-
-    if heaviest(question) > _HEAVIEST:
+    if question.heaviest > _HEAVIEST:
         raise InputError(
-            f"The question weighs cells by up to {heaviest(question):,}; an owner answers up to "
+            f"The question weighs cells by up to {question.heaviest:,}; an owner answers up to "
             f"{_HEAVIEST:,}, whatever the number of records. Ask smaller strides, or weights of "
             f"fewer digits."
         )
-
-    unit = question.price(neighbours) * rows / cost
-    for _, weight in question.blocks:
-        checked_scale(unit / weight)
+    Noise(question, cost, neighbours, rows).check_drawable()

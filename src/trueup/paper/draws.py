@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.errors import InputError
-from trueup.measurement import LAWS, Law
+from trueup.noise import LAWS, Law
 from trueup.paper.datasets import Datasets, made
 
 Floats = npt.NDArray[np.float64]

@@ -19,7 +19,7 @@ COUNTS = np.array([10] * 20 + [15] + [20] * 4)
 
 def one_draw(setting: Setting, generator: np.random.Generator) -> npt.NDArray[np.float64]:
     """Two rows: S̃ and S̄ of one draw at ε = 1."""
-    question = SortedCounts(len(COUNTS))
+    question = SortedCounts(len(COUNTS), adaptive=False)
     measurement = measure_for_experiment(COUNTS, question, 1, generator, setting.law)
     return np.array([measurement.noisy, infer(measurement).counts()], np.float64)
 

@@ -57,7 +57,7 @@ def cases(setting: Setting) -> list[Case]:
 def errors(setting: Setting, case: Case, epsilon: Fraction) -> npt.NDArray[np.float64]:
     """The squared error of each estimator, averaged over the draws."""
     truth = np.sort(case.data.counts)
-    question = SortedCounts(len(truth), ends=case.ends)
+    question = SortedCounts(len(truth), ends=case.ends, adaptive=False)
 
     def work(generator: np.random.Generator) -> list[float]:
         measurement = measure_for_experiment(truth, question, epsilon, generator, setting.law)

@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from trueup.ask import SortedCounts
 from trueup.infer import infer
+from trueup.noise import noise_variance
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.datasets import Dataset
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.svg import Line, Panel, stairs, svg
 from trueup.pictures.theme import BLACK, GRAY
-from trueup.uncertainty import noise_variance
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ TITLE = "Figure 7: error by position along the sorted sequence, ε = 1"
 def by_position(setting: Setting, data: Dataset) -> tuple[Ints, Floats, Floats]:
     """The counts in descending order, and at each the average squared error of S̃ and of S̄."""
     truth = np.sort(data.counts)
-    question = SortedCounts(len(truth))
+    question = SortedCounts(len(truth), adaptive=False)
 
     def work(generator: np.random.Generator) -> Floats:
         measurement = measure_for_experiment(truth, question, 1, generator, setting.law)
@@ -72,7 +72,7 @@ def run(setting: Setting) -> Figure:
     data = setting.datasets.unattributed[0]
     descending, noisy, inferred = by_position(setting, data)
     rows = by_run_length(descending, noisy, inferred)
-    expected = noise_variance(SortedCounts(1).price(), setting.law)
+    expected = noise_variance(SortedCounts(1, adaptive=False).price(), setting.law)
     columns = ("run length", "positions", "S̃", "S̄", "S̄ at run ends", "S̄ in run middles")
     table = Table(f"Average squared error a position, {data.name}", columns, tuple(rows))
     short, long = rows[0], rows[-1]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, YoungCounts, check_question, check_records
-from trueup.epsilon import positive
+from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question, check_records
 from trueup.errors import InputError
-from trueup.measurement import LAWS, Law, Measurement, block_scales
+from trueup.measure import noisy_answers
+from trueup.measurement import Measurement
+from trueup.noise import Law, Noise
 
 
 def measure_for_experiment(
@@ -27,39 +30,24 @@ def measure_for_experiment(
     >>> measure_for_experiment([0, 2, 2, 10], SortedCounts(4), 1, seed=7).private
     False
     """
-    if law not in LAWS:
-        raise InputError(f"The noise law must be one of {', '.join(LAWS)}, got {law!r}.")
-    generator = np.random.default_rng(seed)
-    if isinstance(question, YoungCounts) and not question.asked:
-        return _measure_adaptively(counts, question, epsilon, generator, law, neighbours)
-    answers = check_question(question).answers(counts)
-    check_records(question, counts)
-    blank = Measurement(question, answers, positive(epsilon), neighbours, private=False, law=law)
-    noise = [
-        draw_for_experiment(generator, float(scale), length, law)
-        for scale, (length, _) in zip(blank.block_scales, question.blocks, strict=True)
-    ]
-    noisy = answers + np.concatenate(noise)
-    return Measurement(question, noisy, blank.epsilon, neighbours, private=False, law=law)
-
-
-def _measure_adaptively(
-    counts: npt.ArrayLike,
-    question: YoungCounts,
-    epsilon: object,
-    generator: np.random.Generator,
-    law: Law,
-    neighbours: Neighbours,
-) -> Measurement:
-    if law != "discrete":
+    check_records(check_question(question), counts)
+    noise = Noise(question, epsilon, neighbours, law=law)  # type: ignore[arg-type]
+    if law != "discrete" and isinstance(question, AdaptiveQuestion) and not question.settled:
         raise InputError("Adaptive questions are asked with discrete noise.")
-    scale = block_scales(question, positive(epsilon), neighbours, 1)[0]
+    generator = np.random.default_rng(seed)
 
-    def draw(size: int) -> npt.NDArray[np.int64]:
+    def add(
+        answers: npt.NDArray[np.int64], noise: Noise
+    ) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+        pairs = zip(noise.scales, noise.lengths, strict=True)
+        each = [draw_for_experiment(generator, float(b), length, law) for b, length in pairs]
+        return answers + np.concatenate(each)
+
+    def draw(size: int, scale: Fraction) -> npt.NDArray[np.int64]:
         return draw_for_experiment(generator, float(scale), size).astype(np.int64)
 
-    asked, noisy = question.measure_adaptively(counts, scale, draw)
-    return Measurement(asked, noisy, positive(epsilon), neighbours, private=False)
+    asked, noisy = noisy_answers(counts, noise, add, draw)
+    return Measurement(asked, noisy, noise.epsilon, noise.neighbours, private=False, law=law)
 
 
 def draw_for_experiment(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trueup import __version__
 from trueup.errors import InputError
-from trueup.measurement import LAWS
+from trueup.noise import LAWS
 from trueup.paper import (
     datasets,
     figure3,

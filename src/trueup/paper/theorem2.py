@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from trueup.ask import SortedCounts
 from trueup.infer import infer
+from trueup.noise import noise_variance
 from trueup.paper.claims import STAMP, Claim, Figure, Table
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.svg import Line, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY
-from trueup.uncertainty import noise_variance
 
 TITLE = "Theorem 2: error of S̄ as n and d grow, ε = 1"
 C1, C2 = 2.0, 3.0
@@ -55,7 +55,9 @@ def errors(setting: Setting, n: int, d: int) -> tuple[float, float, float]:
     truth = sequence(n, d)
 
     def work(generator: np.random.Generator) -> list[float]:
-        measurement = measure_for_experiment(truth, SortedCounts(n), 1, generator, setting.law)
+        measurement = measure_for_experiment(
+            truth, SortedCounts(n, adaptive=False), 1, generator, setting.law
+        )
         both = (measurement.noisy, infer(measurement).counts())
         return [float(((one - truth) ** 2).sum()) for one in both]
 
@@ -67,7 +69,7 @@ def errors(setting: Setting, n: int, d: int) -> tuple[float, float, float]:
 
 def run(setting: Setting) -> Figure:
     """Error by n at d = 1, and by d at one n, beside both bounds."""
-    variance = noise_variance(SortedCounts(1).price(), setting.law)
+    variance = noise_variance(SortedCounts(1, adaptive=False).price(), setting.law)
     lengths = [1 << i for i in range(2, setting.size(17, 15))]
     many = setting.size(1 << 14, 1 << 12)
     grid = [(n, 1) for n in lengths] + [(many, 4**i) for i in range(1, 8) if 4**i <= many]

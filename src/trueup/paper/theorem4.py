@@ -49,7 +49,7 @@ def largest_error(height: int) -> tuple[float, float]:
     question = TreeCounts(1 << (height - 1), branching=2)
     measurement = blank(question)
     starts, stops = some_ranges(question.size, 200_000)
-    errors = errors_of(question, measurement.block_scales, "continuous")
+    errors = errors_of(measurement.noise)
     noisy = nodes_needed(question, starts, stops) * measurement.variances[0]
     return float(errors.range_variances(starts, stops).max()), float(noisy.max())
 
@@ -59,7 +59,7 @@ def all_but_the_ends(branching: int, height: int) -> tuple[float, float]:
     question = TreeCounts(branching ** (height - 1), branching=branching)
     measurement = blank(question)
     start, stop = np.array([1]), np.array([question.size - 1])
-    errors = errors_of(question, measurement.block_scales, "continuous")
+    errors = errors_of(measurement.noise)
     noisy = nodes_needed(question, start, stop) * measurement.variances[0]
     factor = (2 * (height - 1) * (branching - 1) - branching) / 3
     return float(noisy[0] / errors.range_variances(start, stop)[0]), factor
@@ -89,9 +89,7 @@ def rivals(setting: Setting, height: int, number: int) -> float:
     starts, stops = some_ranges(question.size, 10**9)
     cells = np.arange(question.size)
     ranges = ((cells >= starts[:, None]) & (cells < stops[:, None])).astype(float)
-    best = errors_of(question, measurement.block_scales, "continuous").range_variances(
-        starts, stops
-    )
+    best = errors_of(measurement.noise).range_variances(starts, stops)
     least = float((nodes_needed(question, starts, stops) * measurement.variances[0] / best).min())
     for rival in range(number):
         weights = setting.generator("theorem 4, rivals", rival).lognormal(0, 1, question.length)

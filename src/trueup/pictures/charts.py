@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
+from trueup.facts import Facts
 from trueup.pictures.places import MOST_BARS, drawn, has_positions, is_time, positions, words
 from trueup.pictures.theme import BLUE, ORANGE, base_figure, headline
 
@@ -46,10 +47,10 @@ class Interval:
 
 
 def histogram(
-    about: dict[str, Any], title: str, axis: Axis, edges: Ints, counts: Interval, whose: str
+    facts: Facts, title: str, axis: Axis, edges: Ints, counts: Interval, whose: str
 ) -> Figure:
     """Bars over stretches of an axis, each with its interval."""
-    figure = base_figure(about, axis.name, "count")
+    figure = base_figure(facts, axis.name, "count")
     each = words(axis, edges)
     places: Any = each
     width = None
@@ -72,18 +73,18 @@ def histogram(
     return figure
 
 
-def named_bars(about: dict[str, Any], names: Sequence[str], counts: Interval, whose: str) -> Figure:
+def named_bars(facts: Facts, names: Sequence[str], counts: Interval, whose: str) -> Figure:
     """A bar for each name."""
-    figure = base_figure(about, "query", "count")
+    figure = base_figure(facts, "query", "count")
     marks = {**counts.marks(), "thickness": 1.5, "width": None}
     figure.add_bar(x=list(names), y=counts.values, error_y=marks, marker={"color": BLUE})
     figure.update_layout(title=headline("Counts by name", f"orange: {whose}"))
     return figure
 
 
-def shares(about: dict[str, Any], title: str, axis: Axis, edges: Ints, below: Interval) -> Figure:
+def shares(facts: Facts, title: str, axis: Axis, edges: Ints, below: Interval) -> Figure:
     """The share of the total below each edge of an axis, inside its band."""
-    figure = base_figure(about, axis.name, "share below")
+    figure = base_figure(facts, axis.name, "share below")
     x = drawn(axis, positions(axis, edges)) if has_positions(axis) else edges
     _add_band(figure, x, below.low, below.high)
     figure.add_scatter(x=x, y=below.values, mode="lines", line={"color": BLUE}, name="share")
@@ -92,19 +93,19 @@ def shares(about: dict[str, Any], title: str, axis: Axis, edges: Ints, below: In
     return figure
 
 
-def sequence(about: dict[str, Any], counts: Interval, level: float) -> Figure:
+def sequence(facts: Facts, counts: Interval, level: float) -> Figure:
     """Rising counts from the largest down, inside the band that holds them all; log-log."""
     n = len(counts.values)
     places = np.unique(np.geomspace(1, n, min(n, 600)).astype(np.int64)) - 1
     sides = [side[::-1][places] for side in (counts.values, counts.low, counts.high)]
     note = f"band: the whole true sequence, {100 * level:g} times in 100"
-    figure = _log_log(about, ("rank, largest first", "count"), places + 1, Interval(*sides), "hv")
+    figure = _log_log(facts, ("rank, largest first", "count"), places + 1, Interval(*sides), "hv")
     figure.data[-1].hovertemplate = "rank %{x:,}: <b>%{y:,.1f}</b><extra></extra>"
     figure.update_layout(title=headline(f"{n:,} groups by their counts", note))
     return figure
 
 
-def tail(about: dict[str, Any], counts: Interval, level: float) -> Figure:
+def tail(facts: Facts, counts: Interval, level: float) -> Figure:
     """How many groups have at least each count; log-log: a power law is a straight line."""
     n, top = len(counts.values), max(float(counts.high[-1]), 2.0)
     x = np.unique(np.rint(np.geomspace(1, top, 600)))
@@ -113,7 +114,7 @@ def tail(about: dict[str, Any], counts: Interval, level: float) -> Figure:
         for side in (counts.values, counts.low, counts.high)
     ]
     names = ("count", "groups with at least that count")
-    figure = _log_log(about, names, x, Interval(*sides), "vh")
+    figure = _log_log(facts, names, x, Interval(*sides), "vh")
     line, reached = figure.data[-1], x <= max(float(counts.values[-1]), 1.0)
     line.x, line.y = x[reached], line.y[reached]
     line.hovertemplate = "at least %{x:,}: <b>%{y:,.0f}</b> groups<extra></extra>"
@@ -122,11 +123,9 @@ def tail(about: dict[str, Any], counts: Interval, level: float) -> Figure:
     return figure
 
 
-def _log_log(
-    about: dict[str, Any], names: tuple[str, str], x: Any, y: Interval, shape: str
-) -> Figure:
+def _log_log(facts: Facts, names: tuple[str, str], x: Any, y: Interval, shape: str) -> Figure:
     """A stepped line inside its band, both axes logarithmic."""
-    figure = base_figure(about, *names)
+    figure = base_figure(facts, *names)
     _add_band(figure, x, np.maximum(y.low, _FLOOR), np.maximum(y.high, _FLOOR))
     line = {"color": BLUE, "shape": shape}
     figure.add_scatter(x=x, y=np.maximum(y.values, _FLOOR), mode="lines", line=line)

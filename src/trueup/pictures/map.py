@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
+from trueup.facts import Facts
 from trueup.pictures.charts import Interval
 from trueup.pictures.places import has_positions, words
 from trueup.pictures.svg import bar, drawing, rect, text
@@ -51,14 +52,12 @@ class Boxes:
         return Interval(values, middle - reach, middle + reach)
 
 
-def heat_map(
-    about: dict[str, Any], title: str, boxes: Boxes, of_errors: bool, whose: str
-) -> Figure:
+def heat_map(facts: Facts, title: str, boxes: Boxes, of_errors: bool, whose: str) -> Figure:
     """A map of the counts, or of 1.96 standard errors of each, to look into."""
     down, right = boxes.axes
     named = [words(axis, cuts) for axis, cuts in zip(boxes.axes, boxes.cuts, strict=True)]
     counts, reach = boxes.counts, _SURE * boxes.spread
-    figure = base_figure(about, right.name, down.name)
+    figure = base_figure(facts, right.name, down.name)
     spoken = [[f"{down.name} {a}<br>{right.name} {b}" for b in named[1]] for a in named[0]]
     figure.add_heatmap(
         z=reach if of_errors else np.sqrt(np.maximum(counts, 0.0)),
@@ -77,7 +76,7 @@ def heat_map(
     cells = " × ".join(f"{int(each[1] - each[0]):,}" for each in boxes.cuts)
     top = headline(title, f"{cells} cells a box; ± and orange: 1.96 {whose}")
     # Names under the picture may be long: its caption goes above it.
-    top["text"] += "".join(f"<br><sup>{line}</sup>" for line in caption(about).split("<br>"))
+    top["text"] += "".join(f"<br><sup>{line}</sup>" for line in caption(facts).split("<br>"))
     figure.layout.annotations = ()
     figure.update_layout(
         title=top,

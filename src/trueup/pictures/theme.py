@@ -10,6 +10,8 @@ from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from trueup.facts import Facts
+
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
@@ -19,32 +21,25 @@ CURVES = (BLACK, "#e69f00", "#56b4e9", GREEN, ORANGE, PINK, BLUE, BROWN)
 MARKERS = ("circle", "diamond", "square", "triangle")
 
 
-def paid(about: dict[str, Any]) -> str:
-    """The ε of the answers, and what it cost besides to learn how many groups there are."""
-    number = about.get("number_of_groups")
-    extra = f" + {number['epsilon']} for the number of groups" if number else ""
-    return f"{about.get('epsilon')}{extra}"
-
-
-def price(about: dict[str, Any]) -> str:
+def price(facts: Facts) -> str:
     """What was paid and who is protected, in words; of counts that were typed in, nothing."""
-    if "epsilon" not in about:
+    if facts.epsilon is None:
         return ""
-    unit, rows = about.get("unit", "row"), about.get("rows_per_unit", 1)
-    whom = f"one {unit}" if rows == 1 else f"all of one {unit} (at most {rows} rows)"
-    how = "added or removed" if about.get("neighbours") == "add-remove" else "replaced"
-    return f"ε = {paid(about)} · protects {whom}, {how}"
+    rows = facts.rows_per_unit or 1
+    whom = f"one {facts.unit}" if rows == 1 else f"all of one {facts.unit} (at most {rows} rows)"
+    how = "added or removed" if facts.neighbours == "add-remove" else "replaced"
+    return f"ε = {facts.paid} · protects {whom}, {how}"
 
 
-def stamp(about: dict[str, Any]) -> str:
+def stamp(facts: Facts) -> str:
     """What stands on every showing of an experiment; nothing on what is private."""
-    return "" if about.get("private", True) else "NOT PRIVATE: an experiment"
+    return "" if facts.private else "NOT PRIVATE: an experiment"
 
 
-def caption(about: dict[str, Any]) -> str:
+def caption(facts: Facts) -> str:
     """The price and the stamp, in lines for a plotly figure."""
-    lines = [escape(line, quote=False) for line in wrap(price(about), 56)]
-    return "<br>".join(lines + [f"<b>{each}</b>" for each in [stamp(about)] if each])
+    lines = [escape(line, quote=False) for line in wrap(price(facts), 56)]
+    return "<br>".join(lines + [f"<b>{each}</b>" for each in [stamp(facts)] if each])
 
 
 def headline(words: str, note: str) -> dict[str, Any]:
@@ -60,7 +55,7 @@ def headline(words: str, note: str) -> dict[str, Any]:
     }
 
 
-def base_figure(about: dict[str, Any], x: str, y: str) -> Figure:
+def base_figure(facts: Facts, x: str, y: str) -> Figure:
     """An empty figure in our look, with its caption."""
     import plotly.graph_objects as go
 
@@ -80,7 +75,7 @@ def base_figure(about: dict[str, Any], x: str, y: str) -> Figure:
         },
     )
     figure.add_annotation(
-        text=caption(about),
+        text=caption(facts),
         align="left",
         xref="paper",
         yref="paper",

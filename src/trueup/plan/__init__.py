@@ -18,6 +18,7 @@ from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
+from trueup.noise import LAWS, Noise
 from trueup.pictures.svg import Line, Panel, svg
 from trueup.pictures.theme import CURVES, MARKERS
 from trueup.plan.choice import best_of, named
@@ -211,15 +212,8 @@ def plan(
     found = []
     for name, question, inferred in _questions(axis, chosen, nonnegative):
         figures, continuous = (
-            figures_of(
-                question,
-                epsilon,
-                law=law,
-                neighbours=neighbours,
-                rows_per_unit=rows_per_unit,
-                inferred=inferred,
-            )
-            for law in ("discrete", "continuous")
+            figures_of(Noise(question, epsilon, neighbours, rows_per_unit, law), inferred=inferred)
+            for law in LAWS
         )
         means = chosen.mean(figures, axis), chosen.mean(continuous, axis)
         found.append(Strategy(name, question, figures, *means, chosen.worst(figures, axis)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +12,12 @@ from trueup._kernels.error import irregular_error, length_error, tree_error, wor
 from trueup._kernels.error.fewest_nodes import FewestNodes
 from trueup._kernels.error.tree_variance import TreeVariance
 from trueup._kernels.tree import haar
-from trueup.ask import CellCounts, HatCounts, Neighbours, TreeCounts, WaveletCounts
+from trueup.ask import CellCounts, HatCounts, TreeCounts, WaveletCounts
 from trueup.errors import InputError
 from trueup.linear_errors import HatErrors
+from trueup.noise import Noise
 from trueup.plan.hats import HatFigures
 from trueup.plan.workload import Figures
-from trueup.uncertainty import log_noise_variance
 
 Floats = npt.NDArray[np.float64]
 Planned = CellCounts | TreeCounts | WaveletCounts | HatCounts
@@ -65,23 +64,12 @@ class TreeFigures:
         return self.unit * module.worst_range(self.tree)
 
 
-def figures_of(
-    question: Planned,
-    epsilon: Fraction,
-    *,
-    law: str = "discrete",
-    neighbours: Neighbours = "add-remove",
-    rows_per_unit: int = 1,
-    inferred: bool = True,
-) -> Figures:
+def figures_of(noise: Noise, *, inferred: bool = True) -> Figures:
     """The expected errors of a question: after inference, or (H̃) by the fewest noisy nodes."""
-    unit = question.price(neighbours) * rows_per_unit / epsilon
+    question, logs = noise.question, noise.log_variances
     if isinstance(question, HatCounts):
-        lengths = tuple(length for length, _ in question.blocks)
-        scales = tuple(unit / weight for _, weight in question.blocks)
         size, strides, ends = question.size, question.strides, question.ends
-        return HatFigures(HatErrors(size, strides, ends, lengths, scales, law))
-    logs = [log_noise_variance(unit / weight, law) for _, weight in question.blocks]
+        return HatFigures(HatErrors(size, strides, ends, noise.lengths, noise.scales, noise.law))
     if isinstance(question, CellCounts):
         return TreeFigures(TreeVariance(question.shape, (0.0, 1.0)), math.exp(logs[0]))
     finest = logs[-1]
@@ -89,6 +77,8 @@ def figures_of(
     if isinstance(question, WaveletCounts):
         tree = TreeVariance(question.shape, haar.tree_weights(question.size, weights))
         return TreeFigures(tree, math.exp(finest))
+    if not isinstance(question, TreeCounts):
+        raise InputError(f"A plan does not know the errors of {type(question).__name__}.")
     each = dict(zip(question.asked, weights, strict=True))
     by_level = [each.get(level, 0.0) for level in range(question.height)]
     if inferred:

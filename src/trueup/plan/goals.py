@@ -18,6 +18,7 @@ from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors
+from trueup.noise import Noise
 from trueup.plan.figures import figures_of
 from trueup.plan.hats import best_hats
 from trueup.plan.search import best_question
@@ -115,7 +116,7 @@ class _Goal:
         for question in (CellCounts(axis), best_question(axis, chosen), hats):
             if question is None:
                 continue
-            figures = figures_of(question, Fraction(1), law="continuous")
+            figures = figures_of(Noise(question, Fraction(1), law="continuous"))
             goal = chosen.worst(figures, axis) if worst else chosen.mean(figures, axis)
             errors = figures.range_variances(starts, stops)
             nearest = int(np.argmin(np.abs(errors - goal)))
@@ -129,8 +130,8 @@ class _Goal:
         """The half-width of the interval of the range that stands for all, of the best question."""
         found = []
         for each in self.candidates:
-            unit = each.question.price(self.neighbours) * self.rows_per_unit / epsilon
-            found.append(each.times * each.noise_law(unit).half_width(level))
+            noise = Noise(each.question, epsilon, self.neighbours, self.rows_per_unit)
+            found.append(each.times * each.noise_law(noise).half_width(level))
         return min(found)
 
 
@@ -143,13 +144,12 @@ class _Candidate:
     stop: int
     times: float
 
-    def noise_law(self, unit: Fraction) -> Law:
-        """The law of the range's error, with noise of scale unit/weight."""
+    def noise_law(self, noise: Noise) -> Law:
+        """The law of the range's error."""
         if isinstance(self.question, HatCounts):
-            return replace(self._hat_law, scales=float(unit) * self._hat_law.scales)
-        scales = [unit / weight for _, weight in self.question.blocks]
-        combination = (((self.start, self.stop), 1.0),)
-        return errors_of(self.question, scales, "discrete").noise_law(combination)
+            times = float(noise.scales[0] / Noise.of_unit(self.question).scales[0])
+            return replace(self._hat_law, scales=times * self._hat_law.scales)
+        return errors_of(noise).noise_law((((self.start, self.stop), 1.0),))
 
     @cached_property
     def _hat_law(self) -> NoiseLaw:
@@ -158,9 +158,7 @@ class _Candidate:
         What each answer counts for takes time in the number of cells, and hardly depends on ε: it
         is taken once, as of noise on the real line.
         """
-        blocks = self.question.blocks
-        scales = [1 / weight for _, weight in blocks]
-        errors = errors_of(self.question, scales, "continuous")
+        errors = errors_of(Noise.of_unit(self.question))
         assert isinstance(errors, HatErrors)
         return replace(errors.noise_law((((self.start, self.stop), 1.0),)), law="discrete")
 

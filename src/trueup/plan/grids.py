@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from html import escape
@@ -25,7 +25,7 @@ from trueup.errors import InputError
 from trueup.grid_errors import GridErrors
 from trueup.infer import grid_errors_of
 from trueup.lattice_errors import LatticeErrors
-from trueup.measurement import block_scales
+from trueup.noise import LAWS, Noise
 from trueup.plan.boxes import best_boxes, mean_energies
 from trueup.plan.choice import best_of, named
 from trueup.plan.figures import figures_of
@@ -114,19 +114,19 @@ def plan_grid(
     workloads = _workloads(workload, over)
     found = []
     for name, question in _questions(over, workloads, nonnegative):
-        price = question.price(neighbours) * rows_per_unit / epsilon
+        noise = Noise(question, epsilon, neighbours, rows_per_unit)
+        price = noise.scales[0] * question.blocks[0][1]
         if isinstance(question, BoxCounts):
             shares = tuple(1 / share for share in question.shares)
             line = LatticeErrors(question.widths, question.levels, shares, "continuous")
             one = line.mean_variance(mean_energies(line, over, workloads))
         else:
             one = 2 * math.prod(
-                each.mean(figures_of(factor, Fraction(1), law="continuous"), axis) / 2
+                each.mean(figures_of(Noise(factor, Fraction(1), law="continuous")), axis) / 2
                 for factor, axis, each in zip(question.factors, over, workloads, strict=True)
             )
         continuous = one * float(price) ** 2
-        scales = block_scales(question, epsilon, neighbours, rows_per_unit)
-        whole = _whole(question, scales, over, workloads)
+        whole = _whole(noise, over, workloads)
         found.append(GridStrategy(name, question, continuous * whole, continuous))
     return GridPlan(over, epsilon, workloads, tuple(found), nonnegative)
 
@@ -160,7 +160,7 @@ def _questions(
     for number, workload in enumerate(workloads):
         several = [flat[number], trees[number], hats[number]]
         errors = [
-            workload.mean(figures_of(factor, Fraction(1), law="continuous"), axes[number])
+            workload.mean(figures_of(Noise(factor, Fraction(1), law="continuous")), axes[number])
             for factor in several
         ]
         best.append(several[int(np.argmin(np.array(errors) * (1 + 1e-9 * np.arange(3))))])
@@ -207,17 +207,10 @@ def _shown(axes: tuple[Axis, ...]) -> GridCounts:
     return GridCounts(*factors)
 
 
-def _whole(
-    question: GridCounts | BoxCounts,
-    scales: Sequence[Fraction],
-    axes: tuple[Axis, ...],
-    workloads: tuple[Workload, ...],
-) -> float:
+def _whole(noise: Noise, axes: tuple[Axis, ...], workloads: tuple[Workload, ...]) -> float:
     """How much smaller the error is with whole noise, as of some boxes."""
     spans = [w.sample(axis, _SAMPLED) for axis, w in zip(axes, workloads, strict=True)]
-    discrete, continuous = (
-        grid_errors_of(question, scales, law) for law in ("discrete", "continuous")
-    )
+    discrete, continuous = (grid_errors_of(replace(noise, law=law)) for law in LAWS)
     if isinstance(discrete, GridErrors) and isinstance(continuous, GridErrors):
         squares = [
             likely @ discrete.squares(number, starts, stops)

@@ -19,6 +19,7 @@ from trueup.ask.question import as_axis
 from trueup.axis import Axis
 from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors
+from trueup.noise import Noise
 from trueup.plan.workload import Workload
 
 Floats = npt.NDArray[np.float64]
@@ -119,8 +120,7 @@ def hat_error(axis: Axis, workload: Workload) -> Callable[[HatCounts], float]:
 
 
 def _errors(question: HatCounts) -> HatErrors:
-    scales = [1 / weight for _, weight in question.blocks]
-    errors = errors_of(question, scales, "continuous")
+    errors = errors_of(Noise.of_unit(question))
     assert isinstance(errors, HatErrors)
     return errors
 

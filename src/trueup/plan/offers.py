@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -11,26 +10,24 @@ from typing import Literal
 
 import numpy as np
 
-from trueup._kernels.noise.laplace_tables import checked_scale
 from trueup.ask import (
     CellCounts,
     HatCounts,
     Histogram,
     Neighbours,
-    SortedCounts,
     TreeCounts,
 )
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.infer import errors_of
 from trueup.linear_errors import HatErrors
-from trueup.measurement import block_scales
+from trueup.noise import Noise
 from trueup.plan.figures import figures_of
 from trueup.plan.hats import best_hats
 from trueup.plan.search import best_question
 from trueup.plan.workload import Floats, Ints, Workload
 from trueup.release.estimate import check_level
-from trueup.uncertainty import RangeErrors, noise_variance
+from trueup.uncertainty import RangeErrors
 
 Way = Literal["flat", "tree", "binary", "hats"]
 NAMES: dict[Way, str] = {
@@ -103,8 +100,7 @@ def offers(
     for way in ways(axis):
         asked = question(axis, way, workload)
         try:
-            for scale in block_scales(asked, epsilon, neighbours, rows_per_unit):
-                checked_scale(scale)
+            Noise(asked, epsilon, neighbours, rows_per_unit).check_drawable()
         except InputError as wrong:
             refused = wrong
             continue
@@ -125,7 +121,7 @@ def _offer(
     rows: int,
 ) -> Offer:
     asked = question(axis, way, workload)
-    errors = errors_of(asked, block_scales(asked, epsilon, neighbours, rows), "discrete")
+    errors = errors_of(Noise(asked, epsilon, neighbours, rows))
     starts, stops, likely = workload.sample(axis, _SAMPLED)
     variances = errors.range_variances(starts, stops)
     mean = _mean(asked, errors, epsilon, workload, neighbours, rows)
@@ -156,7 +152,7 @@ def _mean(
     if isinstance(asked, (CellCounts, TreeCounts)) and (
         isinstance(asked, CellCounts) or asked.radices
     ):
-        figures = figures_of(asked, epsilon, neighbours=neighbours, rows_per_unit=rows)
+        figures = figures_of(Noise(asked, epsilon, neighbours, rows))
         if workload.kind == "ranges":
             return figures.mean_over_ranges()
         return figures.mean_over_prefixes()
@@ -181,10 +177,6 @@ def _mean_by_length(errors: RangeErrors, size: int, lengths: Ints) -> Floats:
     return np.array([part.mean() for part in np.split(variances, ends[:-1])])
 
 
-def sorted_error(
-    question: SortedCounts, epsilon: Fraction, neighbours: Neighbours, rows: int
-) -> tuple[float, float]:
+def sorted_error(noise: Noise) -> tuple[float, float]:
     """The squared error of a count before inference, and what 95 % of them are within."""
-    scale: Sequence[Fraction] = block_scales(question, epsilon, neighbours, rows)
-    variance = noise_variance(scale[0])
-    return variance, -float(scale[0]) * math.log(0.05)
+    return noise.variances[0], -float(noise.scales[0]) * math.log(0.05)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import NamedCounts, question_from_json
+from trueup.ask import NamedCounts
 from trueup.errors import InputError
+from trueup.facts import LEAST_SQUARES, Facts
 from trueup.measurement import Measurement
 from trueup.reconcile.combined import (
     check_apart,
     check_once,
     combine,
-    facts_together,
     known_total_of,
     tree_of,
 )
@@ -74,25 +74,30 @@ def reconcile(
                 "total give known={'total': …}."
             )
         return _shown_axis(combine(parts, known_total_of(known)), nonnegative, integers)
-    check_apart(parts, [p.about() if isinstance(p, Measurement) else p.about for p in parts])
-    names, pull, precision, obeyed, about = _read(parts or estimates)
+    check_apart(parts, [part.facts for part in parts])
+    names, pull, precision, obeyed, sources = _read(parts or estimates)
     found = [*obeyed, *statements(constraints, known, names)]
     problem = Problem(names, pull, precision, independent(found), forest(names, found))
     least_squares = fitted(problem)
     errors: Any = SparseErrors(names, LeastSquares(problem))
     if len(names) <= MOST_DENSE:
         errors = QueryErrors(names, errors.covariance)
-    about = {**about, "constraints": [s.words for s in found], "inferred": "least squares"}
+    facts = Facts.together(
+        sources,
+        sources=tuple(sources),
+        constraints=tuple(s.words for s in found),
+        inferred=LEAST_SQUARES,
+    )
     plain = on_grid(problem, least_squares)
     if not nonnegative and not integers:
-        return QueryRelease(plain, errors, about)
+        return QueryRelease(plain, errors, facts)
     shown: npt.NDArray[Any] = least_squares
     if nonnegative:
         shown = on_grid(problem, nearest_nonnegative(problem, least_squares))
     if integers:
         shown = whole(problem, shown, nonnegative)
     words = ("non-negative " if nonnegative else "") + ("whole numbers" if integers else "counts")
-    return QueryRelease(shown, errors, {**about, "inferred": words}, plain)
+    return QueryRelease(shown, errors, facts.made(words), plain)
 
 
 def _parts(estimates: Any) -> list[Any]:
@@ -110,7 +115,7 @@ def _parts(estimates: Any) -> list[Any]:
 
 def _over_axis(part: Any) -> bool:
     if isinstance(part, Measurement):
-        return hasattr(part.question, "answer_axis")
+        return part.question.space.one_axis
     return isinstance(part, Release)
 
 
@@ -138,13 +143,13 @@ def _shown_axis(release: Release, nonnegative: bool, integers: bool) -> Release:
     return release.showing(cells, words)
 
 
-def _read(estimates: Any) -> tuple[tuple[str, ...], Floats, Any, list[Statement], dict[str, Any]]:
+def _read(estimates: Any) -> tuple[tuple[str, ...], Floats, Any, list[Statement], list[Facts]]:
     """Names in order, their pull and precision, what they obey already, and where from."""
     order: dict[str, int] = {}
     single: list[tuple[int, float, float]] = []
     blocks: list[tuple[list[int], Floats, Floats]] = []
     obeyed: list[Statement] = []
-    sources: list[dict[str, Any]] = []
+    sources: list[Facts] = []
     together: dict[int, list[tuple[int, Estimate]]] = {}
     for name, given in _entries(estimates, blocks, obeyed, sources, order):
         place = order.setdefault(name, len(order))
@@ -154,22 +159,22 @@ def _read(estimates: Any) -> tuple[tuple[str, ...], Floats, Any, list[Statement]
             together.setdefault(id(given.errors), []).append((place, given.unbiased))
         else:
             single.append((place, *_pair(name, given)))
-    check_once([members[0][1].measured for members in together.values()])
+    check_once([members[0][1].facts.measured for members in together.values()])
     for members in together.values():
         blocks.append(_block(members))
+        sources.append(members[0][1].facts)
     names = tuple(order)
     if not names:
         raise InputError("There are no estimates to reconcile.")
     pull, precision = _precision(len(names), single, blocks)
-    about = {"sources": sources, **facts_together(sources)} if sources else {}
-    return names, pull, precision, obeyed, about
+    return names, pull, precision, obeyed, sources
 
 
 def _entries(
     estimates: Any,
     blocks: list[Any],
     obeyed: list[Statement],
-    sources: list[dict[str, Any]],
+    sources: list[Facts],
     order: dict[str, int],
 ) -> Iterable[tuple[str, Any]]:
     if isinstance(estimates, Mapping):
@@ -181,11 +186,11 @@ def _entries(
         raise InputError(f"Estimates must be a mapping, triples or releases, got {estimates!r}.")
     for number, entry in enumerate(estimates, start=1):
         if isinstance(entry, Measurement) and isinstance(entry.question, NamedCounts):
-            sources.append(entry.about())
+            sources.append(entry.facts)
             pairs = zip(entry.noisy.tolist(), entry.variances.tolist(), strict=True)
             yield from zip(entry.question.names, pairs, strict=True)
         elif isinstance(entry, QueryRelease):
-            sources.append(entry.about)
+            sources.append(entry.facts)
             places = [order.setdefault(name, len(order)) for name in entry.names]
             values = np.asarray(entry.unbiased.answers, np.float64)
             blocks.append((places, values, np.asarray(entry.errors.covariance)))
@@ -200,9 +205,10 @@ def _entries(
 
 def _obeyed(release: QueryRelease, number: int) -> list[Statement]:
     """What the answers of a release obey by their own question."""
-    if "question" not in release.about:
+    question = release.facts.question
+    if not isinstance(question, NamedCounts):
         return []
-    rows = question_from_json(release.about["question"]).constraints().matrix
+    rows = question.relations()
     read = statements((rows, np.zeros(rows.shape[0])), None, release.names)
     return [Statement(f"{s.words} of release {number}", s.coefficients, s.constant) for s in read]
 

@@ -19,16 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import prefix_on_grid
-from trueup.ask import CellCounts, Histogram, TreeCounts, question_from_json
+from trueup.ask import CellCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.axis.numbers import finite_number
-from trueup.errors import FileError, InputError
+from trueup.errors import InputError
+from trueup.facts import LEAST_SQUARES, Facts
 from trueup.intervaltree import IntervalTree
-from trueup.measurement import Measurement, read_facts
+from trueup.measurement import Measurement
+from trueup.noise import noise_variance
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
-from trueup.release.estimate import measured_in
-from trueup.uncertainty import Combination, NoiseLaw, RangeErrors, TreeErrors, noise_variance
+from trueup.uncertainty import Combination, NoiseLaw, RangeErrors, TreeErrors
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -54,15 +55,17 @@ class Level:
 
 def combine(parts: Sequence[Release | Measurement], known_total: float | None) -> Release:
     """The least-squares release of all parts together."""
-    abouts = [_about(part) for part in parts]
-    check_apart(parts, abouts)
-    questions = _questions(abouts)
-    about = {**_facts(abouts, known_total), "inferred": "least squares"}
+    facts = [_facts(part) for part in parts]
+    check_apart(parts, facts)
+    questions = _questions(facts)
+    about = Facts.together(
+        facts, combined=tuple(facts), known_total=known_total, inferred=LEAST_SQUARES
+    )
     if not _all_trees(questions):
         _check_total(known_total)
-        axis, stacked = stacked_errors(questions, abouts)
+        axis, stacked = stacked_errors(questions, facts)
         return Release.of(axis, stacked_cells(stacked, questions, parts), stacked, about)
-    axis, levels = _levels(parts, questions, abouts)
+    axis, levels = _levels(parts, questions, facts)
     errors = _errors(axis.size, levels, known_total is not None)
     if isinstance(errors, TreeErrors):
         cells = _tree_cells(errors.shape, levels, known_total)
@@ -75,34 +78,13 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     return Release(axis, prefix, errors, about)
 
 
-def _facts(abouts: Sequence[dict[str, Any]], known_total: float | None) -> dict[str, Any]:
-    """What is said of a release of all parts together."""
-    return {"combined": abouts, **facts_together(abouts), "known_total": known_total}
-
-
-def facts_together(abouts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What several things cost in all, whom they protect, and whether they do.
-
-    Of counts typed in by hand nothing of it is known but that nobody called them an experiment.
-    """
-    private = all(a.get("private", True) for a in abouts)
-    if not all({"epsilon", "unit", "neighbours"} <= a.keys() for a in abouts):
-        return {"private": private}
-    return {
-        "epsilon": str(sum((Fraction(a["epsilon"]) for a in abouts), Fraction(0))),
-        "unit": " and ".join(dict.fromkeys(a["unit"] for a in abouts)),
-        "neighbours": " and ".join(dict.fromkeys(a["neighbours"] for a in abouts)),
-        "private": private,
-    }
-
-
-def check_apart(parts: Sequence[object], abouts: Sequence[dict[str, Any]]) -> None:
+def check_apart(parts: Sequence[object], facts: Sequence[Facts]) -> None:
     """Refuses parts that hold the same noise: errors would be told too small.
 
     A measurement made by `measure` has an id, which its releases keep, and so does what was
     reconciled from them; those without one are told apart only as objects.
     """
-    check_once([measured_in(about) for about in abouts])
+    check_once([each.measured for each in facts])
     if len({id(part) for part in parts}) < len(parts):
         raise _twice()
 
@@ -121,44 +103,35 @@ def _twice() -> InputError:
     )
 
 
-def errors_from(about: dict[str, Any]) -> tuple[Axis, RangeErrors]:
-    """The axis and errors of a combined release that was saved, its facts compared."""
-    blank = _questions(about["combined"])
-    for question, part in zip(blank, about["combined"], strict=True):
-        read_facts(question, part)
-    total = about["known_total"]
-    if total is not None:
-        finite_number(total, "The known total")
-    facts = _facts(about["combined"], total)
-    if any(about[name] != said for name, said in facts.items()):
-        raise FileError("The file's facts do not follow from those of its parts.")
+def errors_from(facts: Facts) -> tuple[Axis, RangeErrors]:
+    """The axis and errors of a combined release, from its facts."""
+    blank = _questions(facts.combined)
     if not _all_trees(blank):
-        _check_total(about["known_total"])
-        return stacked_errors(blank, about["combined"])
-    axis = min((q.answer_axis for q in blank), key=lambda a: -a.size)
+        _check_total(facts.known_total)
+        return stacked_errors(blank, facts.combined)
+    axis = max((q.answer_axis for q in blank), key=lambda a: a.size)
     levels = []
-    for question, a in zip(blank, about["combined"], strict=True):
-        levels += _level_list(question, a, axis, None)
-    return axis, _errors(axis.size, levels, about["known_total"] is not None)
+    for question, part in zip(blank, facts.combined, strict=True):
+        levels += _level_list(question, part, axis, None)
+    return axis, _errors(axis.size, levels, facts.known_total is not None)
 
 
-def _about(part: Release | Measurement) -> dict[str, Any]:
-    if isinstance(part, Measurement):
-        return part.about()
-    if "question" not in part.about:
+def _facts(part: Release | Measurement) -> Facts:
+    if part.facts.question is None:
         raise InputError("Combine the releases themselves, all in one call, not a combined one.")
-    return {**part.about, "inferred": "least squares"}
+    return part.facts if isinstance(part, Measurement) else part.facts.made(LEAST_SQUARES)
 
 
-def _questions(abouts: Sequence[dict[str, Any]]) -> list[Any]:
+def _questions(facts: Sequence[Facts]) -> list[Any]:
     """What each part asked, refused unless it is all about one axis."""
-    questions = [question_from_json(about["question"]) for about in abouts]
-    for question in questions:
-        if not isinstance(question, Histogram):
+    questions = []
+    for each in facts:
+        if each.question is None or not each.question.space.one_axis:
             raise InputError("Only counts over an axis can be combined cell by cell.")
-    base = questions[0].axis  # type: ignore[attr-defined]
+        questions.append(each.question)
+    base = questions[0].space.axes[0]
     for question in questions:
-        axis = question.axis  # type: ignore[attr-defined]
+        (axis,) = question.space.axes
         if axis != base:
             raise InputError(
                 f"These are over different axes, '{base.name}' and '{axis.name}', or "
@@ -179,18 +152,18 @@ def _check_total(known_total: float | None) -> None:
 def _levels(
     parts: Sequence[Release | Measurement],
     questions: Sequence[TreeCounts | CellCounts],
-    abouts: Sequence[dict[str, Any]],
+    facts: Sequence[Facts],
 ) -> tuple[Axis, list[Level]]:
     axis = max((question.answer_axis for question in questions), key=lambda a: a.size)
     levels: list[Level] = []
-    for part, question, about in zip(parts, questions, abouts, strict=True):
-        levels += _level_list(question, about, axis, part)
+    for part, question, each in zip(parts, questions, facts, strict=True):
+        levels += _level_list(question, each, axis, part)
     return axis, levels
 
 
 def _level_list(
     question: TreeCounts | CellCounts,
-    about: dict[str, Any],
+    facts: Facts,
     axis: Axis,
     part: Release | Measurement | None,
 ) -> list[Level]:
@@ -203,7 +176,7 @@ def _level_list(
     asked = question.asked if isinstance(question, TreeCounts) else (1,)
     finest = _first_cells(question, axis)
     levels, taken = [], 0
-    for level, scale in zip(asked, about["scales"], strict=True):
+    for level, scale in zip(asked, facts.noise.scales, strict=True):
         starts = shape.starts(level)
         if isinstance(part, Measurement):
             values = part.noisy[taken : taken + len(starts)].astype(np.float64)
@@ -212,7 +185,7 @@ def _level_list(
         else:
             values = np.zeros(len(starts))
         taken += len(starts)
-        levels.append(Level(finest[starts], values, Fraction(scale), about["law"]))
+        levels.append(Level(finest[starts], values, scale, facts.law))
     return levels
 
 

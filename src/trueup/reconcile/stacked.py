@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from trueup.ask import Histogram
 from trueup.axis import Axis
 from trueup.errors import InputError
+from trueup.facts import Facts
 from trueup.linear_errors import StrategyErrors
 from trueup.measurement import Measurement
 from trueup.release import Release
@@ -26,7 +26,7 @@ MOST_CELLS = 4_096
 
 
 def stacked_errors(
-    questions: Sequence[Histogram], abouts: Sequence[dict[str, Any]]
+    questions: Sequence[Histogram], parts: Sequence[Facts]
 ) -> tuple[Axis, StrategyErrors]:
     """The axis that all questions share, and the errors of least squares on all their answers."""
     from scipy.sparse import csr_array, vstack
@@ -39,10 +39,10 @@ def stacked_errors(
         )
     lengths: list[int] = []
     scales: list[Fraction] = []
-    for question, about in zip(questions, abouts, strict=True):
-        lengths += [length for length, _ in question.blocks]
-        scales += [Fraction(scale) for scale in about["scales"]]
-    law = "discrete" if all(about["law"] == "discrete" for about in abouts) else "continuous"
+    for facts in parts:
+        lengths += facts.noise.lengths
+        scales += facts.noise.scales
+    law = "discrete" if all(facts.law == "discrete" for facts in parts) else "continuous"
     matrix = csr_array(vstack([question.matrix() for question in questions]))
     return axis, StrategyErrors(matrix, tuple(lengths), tuple(scales), law)
 

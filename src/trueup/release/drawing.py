@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from trueup.axis import Axis
 from trueup.errors import InputError
+from trueup.facts import Facts
 from trueup.pictures import charts
 from trueup.pictures.charts import Interval
 from trueup.pictures.places import MOST_BARS, bar_edges, has_positions
@@ -36,7 +37,7 @@ class Drawn:
     prefix: npt.NDArray[Any]
     unbiased: npt.NDArray[Any]
     errors: RangeErrors
-    about: dict[str, Any]
+    facts: Facts
 
     @property
     def title(self) -> str:
@@ -50,7 +51,7 @@ class Drawn:
         values = np.diff(self.prefix[edges]).astype(np.float64)
         counts = Interval(values, middle - reach, middle + reach)
         whose = intervals_of(self.unbiased is self.prefix)
-        return charts.histogram(self.about, self.title, self.axis, edges, counts, whose)
+        return charts.histogram(self.facts, self.title, self.axis, edges, counts, whose)
 
     def shares(self, cdf: Floats, level: float = 0.95) -> Figure:
         """The share of the total below each value, with a band."""
@@ -58,7 +59,7 @@ class Drawn:
         share = cdf[edges]
         low, high = share_band(self.errors, self.unbiased, edges, share, level)
         below = Interval(share, low, high)
-        return charts.shares(self.about, self.title, self.axis, edges, below)
+        return charts.shares(self.facts, self.title, self.axis, edges, below)
 
     def zoom_script(self) -> str:
         """The script by which the bars of a histogram split; none where cells have no width."""
@@ -86,7 +87,7 @@ class Drawn:
         else:
             ticks = between(named[:-1])
         title = f"{self.axis.name}: {self.axis.size:,} cells, total {total}"
-        return bars_drawing(title, heights, spread, ticks, note(self.about))
+        return bars_drawing(title, heights, spread, ticks, note(self.facts))
 
 
 def bars_drawing(
@@ -98,13 +99,13 @@ def bars_drawing(
     return svg(title, [[panel]], said)
 
 
-def note(about: dict[str, Any], marks: str = "marks and ± show one standard error") -> str:
+def note(facts: Facts, marks: str = "marks and ± show one standard error") -> str:
     """What was paid, what the marks are, and whether it is private at all."""
-    inferred = str(about.get("inferred", "least squares"))
+    inferred = str(facts.inferred)
     if not inferred.startswith(("least squares", "isotonic")):
         marks = f"the counts are {inferred}; {marks} of the unbiased ones"
     marks = marks[0].upper() + marks[1:]
-    return "\n".join(f"{each}." for each in (price(about), marks, stamp(about)) if each)
+    return "\n".join(f"{each}." for each in (price(facts), marks, stamp(facts)) if each)
 
 
 def intervals_of(own: bool) -> str:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from trueup.errors import InputError
+from trueup.facts import Facts
 from trueup.release.intervals import allowing_for_rounding
 from trueup.uncertainty import Combination, Errors, Law, NoiseLaw
 
@@ -28,8 +28,8 @@ class Estimate:
     combination: Combination = field(repr=False, compare=False)
     errors: Errors = field(repr=False, compare=False)
     from_unbiased: Estimate | None = field(default=None, repr=False, compare=False)
-    measured: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """The ids of the measurements whose noise it holds, as far as they have one."""
+    facts: Facts = field(default=Facts(), repr=False, compare=False)
+    """What was asked, what it cost, whom it protects; one stamp for the number and its release."""
 
     @property
     def unbiased(self) -> Estimate:
@@ -120,7 +120,7 @@ class Estimate:
         both = None
         if self.from_unbiased or other.from_unbiased:
             both = self.unbiased._with(other.unbiased, sign)
-        return Estimate(value, self.combination + signed, self.errors, both, self.measured)
+        return Estimate(value, self.combination + signed, self.errors, both, self.facts)
 
     def __float__(self) -> float:
         return float(self.value)
@@ -129,14 +129,6 @@ class Estimate:
         if self.from_unbiased is not None:
             return f"{written(self.value)} (unbiased: {self.from_unbiased})"
         return f"{written(self.value)} ± {written(self.std_error)}"
-
-
-def measured_in(about: dict[str, Any]) -> tuple[str, ...]:
-    """The ids of the measurements that something was made from, by the facts it carries."""
-    if "id" in about:
-        return (about["id"],)
-    parts = about.get("combined") or about.get("sources") or ()
-    return tuple(name for part in parts for name in measured_in(part))
 
 
 def check_level(level: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,14 @@ import numpy.typing as npt
 from trueup._kernels.display.boxes import box_prefix, box_sums, cells_of
 from trueup.axis import Axis
 from trueup.errors import InputError
+from trueup.facts import LEAST_SQUARES, Facts, Span
 from trueup.files import write
 from trueup.grid_errors import BoxErrors, SliceErrors
 from trueup.pictures.map import MOST_BOXES, Boxes, heat_map, map_drawing
 from trueup.pictures.page import Picture
 from trueup.pictures.places import bar_edges
 from trueup.release.drawing import check_kind, note
-from trueup.release.estimate import Estimate, measured_in
+from trueup.release.estimate import Estimate
 from trueup.release.histogram import Release, to_frame
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class GridRelease:
     axes: tuple[Axis, ...]
     prefix: npt.NDArray[Any]
     errors: BoxErrors
-    about: dict[str, Any]
+    facts: Facts
     unbiased_prefix: Floats | None = None
 
     def __post_init__(self) -> None:
@@ -53,24 +54,22 @@ class GridRelease:
         self.prefix.setflags(write=False)
 
     @staticmethod
-    def of(
-        axes: tuple[Axis, ...], counts: Floats, errors: BoxErrors, about: dict[str, Any]
-    ) -> GridRelease:
+    def of(axes: tuple[Axis, ...], counts: Floats, errors: BoxErrors, facts: Facts) -> GridRelease:
         """The release with these counts, put on the grid."""
-        return GridRelease(axes, box_prefix(counts), errors, about)
+        return GridRelease(axes, box_prefix(counts), errors, facts)
 
     def showing(self, counts: npt.NDArray[Any], inferred: str) -> GridRelease:
         """A release that shows these counts and keeps its own as the unbiased ones."""
-        about = {**self.about, "inferred": inferred}
-        return GridRelease(self.axes, box_prefix(counts), self.errors, about, self.prefix)
+        facts = self.facts.made(inferred)
+        return GridRelease(self.axes, box_prefix(counts), self.errors, facts, self.prefix)
 
     @cached_property
     def unbiased(self) -> GridRelease:
         """The least-squares release of the same measurement: itself, unless made to be shown."""
         if self.unbiased_prefix is None:
             return self
-        about = {**self.about, "inferred": "least squares"}
-        return GridRelease(self.axes, self.unbiased_prefix, self.errors, about)
+        facts = self.facts.made(LEAST_SQUARES)
+        return GridRelease(self.axes, self.unbiased_prefix, self.errors, facts)
 
     def _named(self) -> str:
         return " × ".join(f"'{axis.name}'" for axis in self.axes)
@@ -88,7 +87,7 @@ class GridRelease:
     def _check_unbiased(self) -> None:
         if self.unbiased_prefix is not None:
             raise InputError(
-                f"These counts are {self.about['inferred']}; the errors of least squares are not "
+                f"These counts are {self.facts.inferred}; the errors of least squares are not "
                 f"theirs. Ask the same of release.unbiased."
             )
 
@@ -117,8 +116,7 @@ class GridRelease:
         ends = np.array([box], np.int64)
         value = box_sums(self.prefix, ends[:, :, 0], ends[:, :, 1])[0].item()
         shown_for = None if self.unbiased is self else self.unbiased.between(box)
-        ids = measured_in(self.about)
-        return Estimate(value, ((box, 1.0),), self.errors, shown_for, ids)
+        return Estimate(value, ((box, 1.0),), self.errors, shown_for, self.facts)
 
     def ranges(
         self, low: Sequence[npt.ArrayLike], high: Sequence[npt.ArrayLike]
@@ -168,19 +166,18 @@ class GridRelease:
             span if axis.name in fixed else None for axis, span in zip(self.axes, box, strict=True)
         )
         errors = SliceErrors(self.errors, ends)
-        about = {**self.about, "slice": self._slice(ends)}
+        facts = replace(self.facts, slice=self._slice(ends))
         prefix = _cut(self.prefix, ends)
         other = None if self.unbiased_prefix is None else _cut(self.unbiased_prefix, ends)
         if len(kept) == 1:
-            return Release(kept[0], prefix, errors, about, other)
-        return GridRelease(kept, prefix, errors, about, other)
+            return Release(kept[0], prefix, errors, facts, other)
+        return GridRelease(kept, prefix, errors, facts, other)
 
-    def _slice(self, ends: tuple[tuple[int, int] | None, ...]) -> list[list[int] | None]:
+    def _slice(self, ends: tuple[Span, ...]) -> tuple[Span, ...]:
         """The range of every axis of the grid asked that is fixed, here or before."""
         left = iter(ends)
-        before = self.about.get("slice") or [None] * len(ends)
-        after = [next(left) if span is None else span for span in before]
-        return [None if span is None else list(span) for span in after]
+        before = self.facts.slice or (None,) * len(ends)
+        return tuple(next(left) if span is None else span for span in before)
 
     def columns(self, errors: bool = True) -> dict[str, Any]:
         """The cells as a table: their place on each axis, count, standard error."""
@@ -208,15 +205,15 @@ class GridRelease:
 
     def contents(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
         """What a file of it holds: the kind, the columns and the facts."""
-        return "grid release", self.columns(), self.about
+        return "grid release", self.columns(), self.facts.to_json()
 
     def __repr__(self) -> str:
-        stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
-        shown = "" if self.unbiased is self else f"{self.about['inferred']}, "
+        stamp = self.facts.stamp
+        shown = "" if self.unbiased is self else f"{self.facts.inferred}, "
         sizes = " × ".join(f"{axis.size:,}" for axis in self.axes)
         return (
             f"<GridRelease{stamp}: {sizes} cells of {self._named()}, {shown}"
-            f"total {self.total()}, epsilon={self.about.get('epsilon')}>"
+            f"total {self.total()}, epsilon={self.facts.epsilon}>"
         )
 
     def plot(self, kind: str | None = None) -> Figure:
@@ -230,7 +227,7 @@ class GridRelease:
         names = " × ".join(axis.name for axis in flat.axes)
         title = f"{names}: {self.total().value:,.0f} in all{', ± of each box' * of_errors}"
         whose = "standard errors" + " of the unbiased counts" * (self.unbiased is not self)
-        return heat_map(self.about, title, flat._boxes_shown(), of_errors, whose)
+        return heat_map(self.facts, title, flat._boxes_shown(), of_errors, whose)
 
     def save_plot(self, path: str | Path, kind: str | None = None) -> None:
         """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
@@ -259,7 +256,7 @@ class GridRelease:
     def _repr_html_(self) -> str:
         flat = self._first_two
         title = f"{flat.axes[0].name} × {flat.axes[1].name}, total {self.total()}"
-        return map_drawing(title, flat._boxes_shown(), note(self.about))
+        return map_drawing(title, flat._boxes_shown(), note(self.facts))
 
 
 def grid_columns(

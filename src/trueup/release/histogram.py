@@ -13,10 +13,11 @@ import numpy.typing as npt
 from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup.axis import Axis, levels
 from trueup.errors import InputError
+from trueup.facts import LEAST_SQUARES, Facts
 from trueup.files import arrow_table, write
 from trueup.pictures.page import Picture
 from trueup.release.drawing import Drawn, check_kind
-from trueup.release.estimate import Estimate, check_level, measured_in
+from trueup.release.estimate import Estimate, check_level
 from trueup.release.intervals import quantile_cells, range_intervals, share_interval
 from trueup.release.uhi import PlottableAxis
 from trueup.uncertainty import RangeErrors
@@ -36,14 +37,14 @@ class Release:
     in axis units: range(18, 65) counts ages 18 to 64.
 
     A release made to be shown (non-negative, whole) keeps the unbiased counts beside the shown
-    ones: `unbiased` is the release of those, with their errors. `about["inferred"]` says which
+    ones: `unbiased` is the release of those, with their errors. `facts.inferred` says which
     this one gives.
     """
 
     axis: Axis
     prefix: npt.NDArray[Any]
     errors: RangeErrors
-    about: dict[str, Any]
+    facts: Facts
     unbiased_prefix: Floats | None = None
 
     def __post_init__(self) -> None:
@@ -54,11 +55,9 @@ class Release:
             self.unbiased_prefix.setflags(write=False)
 
     @staticmethod
-    def of(
-        axis: Axis, counts: npt.ArrayLike, errors: RangeErrors, about: dict[str, Any]
-    ) -> Release:
+    def of(axis: Axis, counts: npt.ArrayLike, errors: RangeErrors, facts: Facts) -> Release:
         """The release with these counts, put on the grid."""
-        return Release(axis, prefix_on_grid(counts), errors, about)
+        return Release(axis, prefix_on_grid(counts), errors, facts)
 
     def showing(self, counts: npt.NDArray[Any], inferred: str) -> Release:
         """A release that shows these counts and keeps its own as the unbiased ones."""
@@ -66,21 +65,21 @@ class Release:
             prefix = np.concatenate([[0], np.cumsum(counts)])
         else:
             prefix = prefix_on_grid(counts)
-        about = {**self.about, "inferred": inferred}
-        return Release(self.axis, prefix, self.errors, about, self.prefix)
+        facts = self.facts.made(inferred)
+        return Release(self.axis, prefix, self.errors, facts, self.prefix)
 
     @cached_property
     def unbiased(self) -> Release:
         """The least-squares release of the same measurement: itself, unless made to be shown."""
         if self.unbiased_prefix is None:
             return self
-        about = {**self.about, "inferred": "least squares"}
-        return Release(self.axis, self.unbiased_prefix, self.errors, about)
+        facts = self.facts.made(LEAST_SQUARES)
+        return Release(self.axis, self.unbiased_prefix, self.errors, facts)
 
     def _check_unbiased(self) -> None:
         if self.unbiased_prefix is not None:
             raise InputError(
-                f"These counts are {self.about['inferred']}; the errors of least squares are not "
+                f"These counts are {self.facts.inferred}; the errors of least squares are not "
                 f"theirs. Ask the same of release.unbiased."
             )
 
@@ -156,8 +155,7 @@ class Release:
         """The count of the cells start … stop − 1, by number."""
         value = (self.prefix[stop] - self.prefix[start]).item()
         shown_for = None if self.unbiased is self else self.unbiased.between(start, stop)
-        ids = measured_in(self.about)
-        return Estimate(value, (((start, stop), 1.0),), self.errors, shown_for, ids)
+        return Estimate(value, (((start, stop), 1.0),), self.errors, shown_for, self.facts)
 
     @cached_property
     def _rising(self) -> Floats:
@@ -281,14 +279,14 @@ class Release:
 
     def contents(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
         """What a file of it holds: the kind, the columns and the facts."""
-        return "release", self.columns(), self.about
+        return "release", self.columns(), self.facts.to_json()
 
     def __repr__(self) -> str:
-        stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
-        shown = "" if self.unbiased is self else f"{self.about['inferred']}, "
+        stamp = self.facts.stamp
+        shown = "" if self.unbiased is self else f"{self.facts.inferred}, "
         return (
             f"<Release{stamp}: {self.axis.size:,} cells of '{self.axis.name}', {shown}"
-            f"total {self.total()}, epsilon={self.about.get('epsilon')}>"
+            f"total {self.total()}, epsilon={self.facts.epsilon}>"
         )
 
     def plot(self, kind: str | None = None) -> Figure:
@@ -307,7 +305,7 @@ class Release:
 
     @property
     def _drawn(self) -> Drawn:
-        return Drawn(self.axis, self.prefix, self.unbiased.prefix, self.errors, self.about)
+        return Drawn(self.axis, self.prefix, self.unbiased.prefix, self.errors, self.facts)
 
     def _repr_html_(self) -> str:
         return self._drawn.drawing(str(self.total()))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import InputError
+from trueup.facts import Facts
 from trueup.files import write
 from trueup.release.estimate import Estimate
 from trueup.release.grid import GridRelease
@@ -24,9 +25,9 @@ class MarginalRelease:
     marginals: tuple[tuple[str, ...], ...]
 
     @property
-    def about(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """The public facts: what was asked, what it cost, whom it protects."""
-        return self.table.about
+        return self.table.facts
 
     def margin(self, *names: str) -> Any:
         """The counts over these axes: a Release, or a grid; refused unless they were asked."""
@@ -54,7 +55,7 @@ class MarginalRelease:
 
     def contents(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
         """What a file of it holds: the kind, the columns and the facts."""
-        return "marginal release", self.table.columns(errors=False), self.about
+        return "marginal release", self.table.columns(errors=False), self.facts.to_json()
 
     def save_plot(self, path: str | Path, kind: str | None = None) -> None:
         """Refused: each of its margins can be drawn."""
@@ -62,6 +63,6 @@ class MarginalRelease:
         raise InputError(f"Draw one of its margins: release.margin(…), of {listed}.")
 
     def __repr__(self) -> str:
-        stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
+        stamp = self.facts.stamp
         listed = "; ".join(", ".join(each) for each in self.marginals)
-        return f"<MarginalRelease{stamp}: {listed}, epsilon={self.about.get('epsilon')}>"
+        return f"<MarginalRelease{stamp}: {listed}, epsilon={self.facts.epsilon}>"

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.errors import InputError
+from trueup.facts import LEAST_SQUARES, Facts
 from trueup.files import write
 from trueup.pictures import charts
 from trueup.pictures.page import Picture
 from trueup.pictures.svg import between
 from trueup.release.drawing import bars_drawing, check_kind, intervals_of, note
-from trueup.release.estimate import Estimate, measured_in
+from trueup.release.estimate import Estimate
 from trueup.release.histogram import to_frame
 from trueup.uncertainty import QueryErrors
 
@@ -30,7 +31,7 @@ class QueryRelease:
 
     answers: npt.NDArray[Any]
     errors: QueryErrors
-    about: dict[str, Any]
+    facts: Facts
     unbiased_answers: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
@@ -43,8 +44,8 @@ class QueryRelease:
         """The least-squares answers: itself, unless made non-negative or whole to be shown."""
         if self.unbiased_answers is None:
             return self
-        about = {**self.about, "inferred": "least squares"}
-        return QueryRelease(self.unbiased_answers, self.errors, about)
+        facts = self.facts.made(LEAST_SQUARES)
+        return QueryRelease(self.unbiased_answers, self.errors, facts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,8 +61,7 @@ class QueryRelease:
             raise InputError(f"There is no query {name!r}. Queries: {', '.join(self.names)}.")
         value = self.answers[self.names.index(name)].item()
         shown_for = None if self.unbiased is self else self.unbiased[name]
-        ids = measured_in(self.about)
-        return Estimate(value, ((name, 1.0),), self.errors, shown_for, ids)
+        return Estimate(value, ((name, 1.0),), self.errors, shown_for, self.facts)
 
     def columns(self) -> dict[str, Any]:
         """The answers as a table: query, count, standard error.
@@ -88,11 +88,11 @@ class QueryRelease:
 
     def contents(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
         """What a file of it holds: the kind, the columns and the facts."""
-        about = {**self.about, "covariance": self.errors.covariance.tolist()}
+        about = {**self.facts.to_json(), "covariance": self.errors.covariance.tolist()}
         return "query release", self.columns(), about
 
     def __repr__(self) -> str:
-        stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
+        stamp = self.facts.stamp
         listed = ", ".join(f"{name} {self[name]}" for name in self.names[:6])
         return f"<QueryRelease{stamp}: {listed}{', …' if len(self.names) > 6 else ''}>"
 
@@ -102,7 +102,7 @@ class QueryRelease:
         own = self.unbiased
         low, high = np.array([own[name].interval(0.95) for name in self.names]).T
         counts = charts.Interval(self.answers.astype(np.float64), low, high)
-        return charts.named_bars(self.about, self.names, counts, intervals_of(own is self))
+        return charts.named_bars(self.facts, self.names, counts, intervals_of(own is self))
 
     def save_plot(self, path: str | Path, kind: str | None = None) -> None:
         """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
@@ -112,4 +112,4 @@ class QueryRelease:
         spread = self.unbiased.columns()["std_error"]
         title = f"{len(self.names)} counts"
         heights = self.answers.astype(np.float64)
-        return bars_drawing(title, heights, spread, between(self.names), note(self.about))
+        return bars_drawing(title, heights, spread, between(self.names), note(self.facts))

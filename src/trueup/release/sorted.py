@@ -16,12 +16,12 @@ import numpy.typing as npt
 from trueup._kernels.sorted.sorted_band import sorted_band
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
+from trueup.facts import LEAST_SQUARES, Facts
 from trueup.files import write
 from trueup.pictures import charts
 from trueup.pictures.page import Picture
-from trueup.pictures.theme import paid
 from trueup.release.drawing import bars_drawing, check_kind, note
-from trueup.release.estimate import Estimate, check_level, measured_in, written
+from trueup.release.estimate import Estimate, check_level, written
 from trueup.release.histogram import to_frame
 from trueup.uncertainty import SumErrors
 
@@ -75,7 +75,7 @@ class SortedRelease:
 
     fitted: npt.NDArray[Any]
     scale: Fraction
-    about: dict[str, Any]
+    facts: Facts
     isotonic_fit: npt.NDArray[Any] | None = None
     transcript: Transcript | None = None
 
@@ -89,13 +89,13 @@ class SortedRelease:
         """The plain isotonic fit, whose total is unbiased: itself, unless made to be shown."""
         if self.isotonic_fit is None:
             return self
-        about = {**self.about, "inferred": "least squares"}
-        return SortedRelease(self.isotonic_fit, self.scale, about, None, self.transcript)
+        facts = self.facts.made(LEAST_SQUARES)
+        return SortedRelease(self.isotonic_fit, self.scale, facts, None, self.transcript)
 
     @property
     def law(self) -> str:
         """The law of the noise."""
-        return str(self.about.get("law", "discrete"))
+        return self.facts.law
 
     def counts(self) -> npt.NDArray[Any]:
         """The counts, rising."""
@@ -112,9 +112,8 @@ class SortedRelease:
             from trueup._kernels.sorted.transcript import measured_total
 
             total = measured_total(self.transcript)
-            shown_for = Estimate(total, whole, self._errors, None, measured_in(self.about))
-        ids = measured_in(self.about)
-        return Estimate(self.fitted.sum().item(), whole, self._errors, shown_for, ids)
+            shown_for = Estimate(total, whole, self._errors, None, self.facts)
+        return Estimate(self.fitted.sum().item(), whole, self._errors, shown_for, self.facts)
 
     @cached_property
     def _errors(self) -> SumErrors:
@@ -144,7 +143,8 @@ class SortedRelease:
         """How many groups have this count, or at least this count.
 
         >>> from trueup import Measurement, SortedCounts, infer
-        >>> frequencies = infer(Measurement(SortedCounts(4), [1, 1, 1, 11], epsilon=40))
+        >>> question = SortedCounts(4, adaptive=False)
+        >>> frequencies = infer(Measurement(question, [1, 1, 1, 11], epsilon=40))
         >>> frequencies.how_many(1).value, frequencies.how_many(at_least=2).value
         (3, 1)
         """
@@ -198,16 +198,16 @@ class SortedRelease:
 
     def contents(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
         """What a file of it holds: the kind, the columns and the facts."""
-        about = self.about
+        about = self.facts.to_json()
         if self.transcript is not None:  # the band of any level comes from the answers
             about = {**about, "answers": self.transcript.noisy.tolist()}
         return "sorted release", self.columns(), about
 
     def __repr__(self) -> str:
-        stamp = "" if self.about.get("private", True) else " NOT PRIVATE"
+        stamp = self.facts.stamp
         return (
             f"<SortedRelease{stamp}: {len(self.fitted):,} groups, total {self.total()}, "
-            f"epsilon={paid(self.about)}>"
+            f"epsilon={self.facts.paid}>"
         )
 
     def plot(self, kind: str | None = None, level: float = 0.95) -> Figure:
@@ -215,8 +215,8 @@ class SortedRelease:
         sides = (np.asarray(side, np.float64) for side in (self.fitted, *self.band(level)))
         counts = charts.Interval(*sides)
         if check_kind(kind, "sorted", "tail") == "tail":
-            return charts.tail(self.about, counts, level)
-        return charts.sequence(self.about, counts, level)
+            return charts.tail(self.facts, counts, level)
+        return charts.sequence(self.facts, counts, level)
 
     def save_plot(self, path: str | Path, kind: str | None = None) -> None:
         """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
@@ -229,5 +229,5 @@ class SortedRelease:
         ticks = [(i + 0.5, f"{place + 1:,}") for i, place in enumerate(places.tolist())]
         title = f"{n:,} counts in rising order, total {self.total()}"
         heights, spread = self.fitted[places].astype(np.float64), (high - low)[places] / 2
-        said = note(self.about, "marks show the 95 % band, ± one standard error")
+        said = note(self.facts, "marks show the 95 % band, ± one standard error")
         return bars_drawing(title, heights, spread, ticks, said)

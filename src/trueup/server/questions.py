@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from trueup._kernels.noise.laplace_tables import checked_scale
-from trueup.ask import Question, YoungCounts
+from trueup.ask import Question, SortedCounts
 from trueup.axis import Axis
 from trueup.config import Dataset
 from trueup.errors import InputError
-from trueup.measurement import block_scales
+from trueup.noise import Noise
 from trueup.plan.offers import Offer, offers, question, sorted_error, ways
 from trueup.plan.workload import Workload, as_workload, default_workload
 
@@ -124,17 +123,15 @@ def _sorted(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
             raise InputError("A graph's groups are its nodes: leave column out.")
         ends = 2 if dataset.graph == "undirected" else 1
         assert dataset.nodes is not None
-        counts = YoungCounts(dataset.nodes, ends=ends)
+        counts = SortedCounts(dataset.nodes, ends=ends)
     else:
         axis = dataset.axis(asked.column)
-        counts = YoungCounts(axis.size, by=axis.name)
+        counts = SortedCounts(axis.size, by=axis.name)
     if counts.size > most_cells:
         raise InputError(f"{counts.size:,} groups are more than this server answers.")
-    for scale in block_scales(counts, asked.epsilon, dataset.neighbours, dataset.rows_per_unit):
-        checked_scale(scale)
-    mean, typical = sorted_error(
-        counts.plain, asked.epsilon, dataset.neighbours, dataset.rows_per_unit
-    )
+    noise = Noise(counts, asked.epsilon, dataset.neighbours, dataset.rows_per_unit)
+    noise.check_drawable()
+    mean, typical = sorted_error(noise)
     return Asking(counts, None, (), "sorted", mean, typical)
 
 

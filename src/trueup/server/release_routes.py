@@ -152,7 +152,11 @@ def view(
     found = opened.version(version)
     if isinstance(found, SortedRelease):
         shown = {"kind": "sorted", **answers.sorted_view(found, points, level)}
-        if raw and isinstance(opened.measurement.question, SortedCounts):  # one answer a rank
+        if (
+            raw
+            and isinstance(opened.measurement.question, SortedCounts)
+            and not opened.measurement.question.adaptive
+        ):  # one answer a rank
             order = opened.measurement.noisy[::-1]
             shown["raw"] = order[answers.ranks(len(order), points) - 1].tolist()
         return reply(shown)

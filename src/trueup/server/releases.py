@@ -18,6 +18,7 @@ import numpy.typing as npt
 from trueup.ask import HatCounts, TreeCounts, WaveletCounts, WeightedCounts
 from trueup.axis import Axis
 from trueup.errors import InputError
+from trueup.facts import Facts
 from trueup.files import arrow_table, encode
 from trueup.infer import AnyRelease, infer
 from trueup.measurement import Measurement
@@ -89,28 +90,27 @@ class Opened:
 
     def describe(self) -> dict[str, Any]:
         """What is said of it beside the list."""
-        release, about = self._unbiased, self.measurement.about()
-        scales = about.pop("scales")
+        release, facts = self._unbiased, self.measurement.facts
         axis = release.axis if isinstance(release, Release) else None
         return {
             "axis": None if axis is None else axis.to_json(),
             "describes": None if axis is None else axis.describe(),
-            "caption": caption(about),
+            "caption": caption(facts),
             "versions": ["unbiased", "whole"],
-            "noise_scales": scales,
-            "neighbours": about["neighbours"],
-            "unit": about["unit"],
-            "rows_per_unit": about["rows_per_unit"],
+            "noise_scales": [str(scale) for scale in facts.noise.scales],
+            "neighbours": facts.neighbours,
+            "unit": facts.unit,
+            "rows_per_unit": facts.rows_per_unit,
             "answers": len(self.measurement.noisy),
         }
 
 
-def caption(about: Mapping[str, Any]) -> str:
+def caption(facts: Facts) -> str:
     """Whom a release protects, and how much, in words."""
-    rows = about["rows_per_unit"]
+    rows = facts.rows_per_unit or 1
     many = "" if rows == 1 else f", {rows} rows of which count"
-    price = f"epsilon = {about['epsilon']}, {about['neighbours']}"
-    return f"Protects one {about['unit']}{many}: {price}."
+    price = f"epsilon = {facts.epsilon}, {facts.neighbours}"
+    return f"Protects one {facts.unit}{many}: {price}."
 
 
 class Releases:
@@ -228,8 +228,8 @@ def measurement_file(opened: Opened, kind: Format) -> bytes:
     if kind == "parquet":
         return opened.stored
     if kind == "json":
-        return encode("measurement", measured.columns(), measured.about(), ".json")
-    return _table(measured.columns(), measured.about(), kind)
+        return encode("measurement", measured.columns(), measured.facts.to_json(), ".json")
+    return _table(measured.columns(), measured.facts.to_json(), kind)
 
 
 def release_file(opened: Opened, version: Version, kind: Format) -> bytes:

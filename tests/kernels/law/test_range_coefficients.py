@@ -10,7 +10,7 @@ import pytest
 import trueup as tu
 from trueup._kernels.law.range_coefficients import range_classes
 from trueup.infer import errors_of
-from trueup.measurement import block_scales
+from trueup.noise import Noise
 from trueup.uncertainty import TreeErrors, half_widths
 
 QUESTIONS = {
@@ -24,7 +24,7 @@ QUESTIONS = {
 
 def errors(name: str, size: int, epsilon: Fraction = Fraction(1)) -> TreeErrors:
     question = QUESTIONS[name](size)
-    found = errors_of(question, block_scales(question, epsilon, "add-remove", 1), "discrete")
+    found = errors_of(Noise(question, epsilon))
     assert isinstance(found, TreeErrors)
     return found
 
@@ -78,7 +78,7 @@ def test_a_row_too_short_says_so() -> None:
 def test_an_irregular_tree_is_answered_all_the_same() -> None:
     place = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa", "Yolo"], "NV": ["Clark"]})
     question = tu.TreeCounts(place, levels=list(place.levels()))
-    model = errors_of(question, block_scales(question, Fraction(1), "add-remove", 1), "discrete")
+    model = errors_of(Noise(question, Fraction(1)))
     assert isinstance(model, TreeErrors)
     found = model.half_widths(np.array([0, 1]), np.array([3, 4]), 0.9)
     exact = half_widths([model.noise_law((((a, b), 1.0),)) for a, b in ((0, 3), (1, 4))], 0.9)

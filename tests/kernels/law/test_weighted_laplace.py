@@ -13,7 +13,7 @@ import trueup as tu
 from trueup._kernels.law import laplace_sum
 from trueup._kernels.law.weighted_laplace import half_width
 from trueup.infer import errors_of
-from trueup.measurement import block_scales
+from trueup.noise import Noise
 
 LEVELS = (0.5, 0.9, 0.95, 0.99, 0.999)
 
@@ -138,8 +138,7 @@ def held_by(whole, scales, counts):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_at_any_epsilon_levels_are_held_and_one_percent_less_would_not_hold_them(name, epsilon):
     question = QUESTIONS[name]
-    scales = block_scales(question, Fraction(epsilon), "add-remove", 1)
-    errors, size = errors_of(question, scales, "discrete"), question.size
+    errors, size = errors_of(Noise(question, Fraction(epsilon))), question.size
     generator = np.random.default_rng(len(name))
     start = int(generator.integers(1, size // 2))
     for ends in ((start, start + 1), (1, size), (start, start + size // 3)):

@@ -1,0 +1,257 @@
+"""Facts: what was asked, what it cost, whom it protects and where it comes from.
+
+A frozen record that everything published carries. Files keep it as plain values (`to_json`); what
+is read back is checked, and noise scales in a file must follow from the question and its cost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from trueup.ask import question_from_json
+from trueup.ask.question import Neighbours, Question, check_neighbours
+from trueup.axis.labels import text
+from trueup.axis.numbers import finite_number, whole_number
+from trueup.epsilon import positive
+from trueup.errors import FileError, InputError
+from trueup.noise import Law, Noise, check_law, check_rows_per_unit
+
+LEAST_SQUARES = "least squares"
+_ID = re.compile(r"[0-9a-f]{32}")
+Span = tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class NumberOfGroups:
+    """How many groups were estimated where that is not public, and the ε that went to it."""
+
+    estimated: int
+    epsilon: Fraction
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The public facts about a measurement, a release, or several put together.
+
+    `question`, `epsilon`, `neighbours`, `unit` and `rows_per_unit` are those of one measurement;
+    of several `combined` over an axis, or `sources` of named counts, the cost is the sum, and there
+    is no question. Of counts typed in by hand nothing is known. `inferred` says in words how the
+    answers were made; None for the noisy answers themselves. `private` is False for experiments.
+
+    >>> from trueup.ask import CellCounts
+    >>> facts = Facts.of(CellCounts(3), Fraction(1, 2))
+    >>> facts.noise.scales, facts.paid, facts.stamp
+    ((Fraction(2, 1),), '1/2', '')
+    """
+
+    question: Question | None = None
+    epsilon: Fraction | None = None
+    neighbours: str | None = None
+    unit: str | None = None
+    rows_per_unit: int | None = None
+    law: Law = "discrete"
+    private: bool = True
+    id: str | None = None
+    inferred: str | None = None
+    combined: tuple[Facts, ...] = ()
+    sources: tuple[Facts, ...] = ()
+    known_total: float | None = None
+    constraints: tuple[str, ...] | None = None
+    slice: tuple[Span, ...] | None = None
+    number_of_groups: NumberOfGroups | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.private, bool):
+            raise InputError(f"private must be True or False, got {self.private!r}.")
+        if check_law(self.law) == "continuous" and self.private:
+            raise InputError("Continuous noise is for experiments: it is never private.")
+        if self.id is not None and not (isinstance(self.id, str) and _ID.fullmatch(self.id)):
+            raise InputError(f"The id of a measurement is 32 hexadecimal digits, got {self.id!r}.")
+        if self.unit is not None:
+            check_unit(self.unit)
+
+    @staticmethod
+    def of(
+        question: Question,
+        epsilon: object,
+        neighbours: Neighbours = "add-remove",
+        unit: str = "row",
+        rows_per_unit: int = 1,
+        **others: Any,
+    ) -> Facts:
+        """The facts of one measurement, each checked."""
+        return Facts(
+            question,
+            positive(epsilon),
+            check_neighbours(neighbours),
+            check_unit(unit),
+            check_rows_per_unit(rows_per_unit),
+            **others,
+        )
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise of the answers that were measured; refused where there are none."""
+        if self.question is None or self.epsilon is None:
+            raise InputError(
+                "These counts come from no single measurement: their noise has no law."
+            )
+        rows = self.rows_per_unit or 1
+        neighbours = check_neighbours(str(self.neighbours))
+        return Noise(self.question, self.epsilon, neighbours, rows, self.law)
+
+    def made(self, inferred: str) -> Facts:
+        """The same facts about answers that were made in this way."""
+        return replace(self, inferred=inferred)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The ids of the measurements whose noise is in the answers, as far as they have one."""
+        if self.id is not None:
+            return (self.id,)
+        return tuple(name for part in self.combined or self.sources for name in part.measured)
+
+    @property
+    def paid(self) -> str:
+        """The ε of the answers, and what it cost besides to learn how many groups there are."""
+        extra = self.number_of_groups
+        more = f" + {extra.epsilon} for the number of groups" if extra else ""
+        return f"{self.epsilon}{more}"
+
+    @property
+    def stamp(self) -> str:
+        """NOT PRIVATE for experiments, with a space before it; else nothing."""
+        return "" if self.private else " NOT PRIVATE"
+
+    @staticmethod
+    def together(parts: Sequence[Facts], **others: Any) -> Facts:
+        """What several things cost in all, whom they protect, and whether they do.
+
+        Of counts typed in by hand only the stamp is known.
+        """
+        private = all(part.private for part in parts)
+        costs = [part.epsilon for part in parts]
+        if not parts or any(cost is None for cost in costs):
+            return Facts(private=private, **others)
+        return Facts(
+            epsilon=sum((cost for cost in costs if cost is not None), Fraction(0)),
+            neighbours=" and ".join(dict.fromkeys(str(part.neighbours) for part in parts)),
+            unit=" and ".join(dict.fromkeys(str(part.unit) for part in parts)),
+            private=private,
+            **others,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts as plain values, for a file's metadata."""
+        said: dict[str, Any] = {}
+        if self.question is not None:
+            said |= {
+                "question": self.question.to_json(),
+                "rows_per_unit": self.rows_per_unit,
+                "scales": [str(scale) for scale in self.noise.scales],
+                "law": self.law,
+            }
+        if self.epsilon is not None:
+            said |= {
+                "epsilon": str(self.epsilon),
+                "neighbours": self.neighbours,
+                "unit": self.unit,
+            }
+        if self.combined:
+            said |= {
+                "combined": [part.to_json() for part in self.combined],
+                "known_total": self.known_total,
+            }
+        if self.sources:
+            said["sources"] = [part.to_json() for part in self.sources]
+        if self.question is not None or self.combined or self.sources or not self.private:
+            said["private"] = self.private
+        if self.constraints is not None:
+            said["constraints"] = list(self.constraints)
+        if self.slice is not None:
+            said["slice"] = [None if span is None else list(span) for span in self.slice]
+        if self.number_of_groups is not None:
+            number = self.number_of_groups
+            said["number_of_groups"] = {
+                "estimated": number.estimated,
+                "epsilon": str(number.epsilon),
+            }
+        for name in ("id", "inferred"):
+            if getattr(self, name) is not None:
+                said[name] = getattr(self, name)
+        return said
+
+    @staticmethod
+    def from_json(said: Any) -> Facts:
+        """The facts that `to_json` wrote, checked; a file whose facts disagree is refused."""
+        try:
+            return _read(said)
+        except FileError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as wrong:
+            raise FileError(f"The file's facts make no sense: {wrong}") from None
+
+
+def _read(said: Any) -> Facts:
+    others = _others(said)
+    if "question" in said:
+        facts = Facts.of(
+            question_from_json(said["question"]),
+            said["epsilon"],
+            said["neighbours"],
+            said["unit"],
+            said["rows_per_unit"],
+            law=said["law"],
+            private=said["private"],
+            **others,
+        )
+        if said["scales"] != [str(scale) for scale in facts.noise.scales]:
+            raise FileError("The file's noise scales do not follow from its question and epsilon.")
+        return facts
+    parts = [_read(part) for part in said.get("combined") or said.get("sources") or ()]
+    if "combined" in said:
+        if not parts:
+            raise FileError("The file's release is combined of no parts.")
+        total = said["known_total"]
+        others["combined"] = tuple(parts)
+        others["known_total"] = None if total is None else finite_number(total, "The known total")
+    else:
+        others["sources"] = tuple(parts)
+    facts = Facts.together(parts, **others)
+    if not parts:
+        # Typed in by hand: only an experiment says what it is.
+        return replace(facts, private=bool(said.get("private", True)))
+    again = facts.to_json()
+    for name in ("epsilon", "unit", "neighbours", "private"):
+        # Named counts of before have no stamp of their own.
+        if (name in said or "combined" in said) and again.get(name) != said.get(name):
+            raise FileError("The file's facts, or its stamp, do not follow from its parts.")
+    return facts
+
+
+def _others(said: Any) -> dict[str, Any]:
+    """What may be said beside a question: how answers were made, of which part, under which id."""
+    found: dict[str, Any] = {"id": said.get("id"), "inferred": said.get("inferred")}
+    if found["inferred"] is not None and not isinstance(found["inferred"], str):
+        raise FileError("The file does not say how its answers were inferred.")
+    if "constraints" in said:
+        found["constraints"] = tuple(str(words) for words in said["constraints"])
+    if "slice" in said:
+        found["slice"] = tuple(
+            None if span is None else (int(span[0]), int(span[1])) for span in said["slice"]
+        )
+    if "number_of_groups" in said:
+        number = said["number_of_groups"]
+        estimated = whole_number(number["estimated"], "The number of groups")
+        found["number_of_groups"] = NumberOfGroups(estimated, positive(number["epsilon"]))
+    return found
+
+
+def check_unit(unit: object) -> str:
+    """What is protected, as text."""
+    return text(unit, "unit, what one noise protects,")
