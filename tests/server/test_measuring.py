@@ -232,6 +232,36 @@ def test_a_run_that_fails_after_its_charge_says_so_and_is_completed(
     assert server.spent("trips") == Fraction(1, 10)
 
 
+def test_looking_at_a_failed_job_begins_no_other_scan(
+    serving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serving(deadline=1.0)
+    scans = []
+
+    def measured(*given: Any, **more: Any) -> Any:
+        scans.append(time.monotonic())
+        time.sleep(1.1)  # past its first deadline: nothing is told before the next
+        raise tu.SourceError("the table is gone")
+
+    monkeypatch.setattr("trueup.owner.owner.measure_all", measured)
+    sent = {
+        "json": {"column": "fare", "epsilon": "1/10"},
+        "headers": {"Idempotency-Key": "fails-late"},
+    }
+    said = server().post("/api/v1/datasets/trips/measure", **sent)
+    assert said.status_code == 202
+    states = []
+    for _ in range(60):
+        states.append(server().get(said.json()["url"]).json()["state"])
+        time.sleep(0.05)
+    assert states[-1] == "failed"
+    assert states == sorted(states, reverse=True)  # running, then failed, and failed it stays
+    assert len(scans) == 1
+    # Asked for again, it is tried again.
+    server().post("/api/v1/datasets/trips/measure", **sent)
+    assert len(scans) == 2
+
+
 def test_a_key_is_of_one_request_also_while_that_is_at_work(
     serving: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

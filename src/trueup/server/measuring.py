@@ -151,8 +151,13 @@ class Runs:
         return (_began(run_file(table, charge.key)) or 0.0) + self.first_deadline
 
     def resume(self, table: Table, charge: Charge) -> None:
-        """Take up a charge whose process died; leave alone one that is being worked on."""
-        if charge.answer is None and not _held(run_file(table, charge.key)):
+        """Take up a charge whose process died; leave alone one that is being worked on.
+
+        One that failed stays so until it is asked for again, under its key: looking at it must not
+        begin another scan each time.
+        """
+        file = run_file(table, charge.key)
+        if charge.answer is None and _failure(file) is None and not _held(file):
             with contextlib.suppress(errors.BusyError):
                 self.begin(Wanted.again(table, charge))
 
