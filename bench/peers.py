@@ -24,6 +24,8 @@ import numpy.typing as npt
 
 import trueup as tu
 from _timing import seconds
+from trueup.facts import Facts
+from trueup.onepass import release_in_one_pass
 from trueup.paper import datasets
 from trueup.paper.claims import Table
 
@@ -76,7 +78,7 @@ def trees(quick: bool) -> Table:
             measurement = tu.Measurement(tree, np.asarray(noisy), Fraction(1))
             ours = tu.infer(measurement).counts()
             apart = float(np.abs(np.asarray(peer.consistent(noisy)) - ours).max())
-            tu.release(counts, tree, 1)
+            release_in_one_pass(counts, Facts.of(tree, 1))
             times = [
                 seconds(work)
                 for work in (
@@ -84,7 +86,7 @@ def trees(quick: bool) -> Table:
                     partial(tu.measure, counts, tree, 1),
                     partial(peer.consistent, noisy),
                     partial(tu.infer, measurement),
-                    partial(tu.release, counts, tree, 1),
+                    partial(release_in_one_pass, counts, Facts.of(tree, 1)),
                 )
             ]
             each = [1e9 * t / n for t in times]

@@ -17,7 +17,9 @@ import trueup as tu
 from _timing import seconds
 from trueup._kernels.sorted.isotonic import isotonic
 from trueup._kernels.tree.blocks import Blocks, fit_leaves
+from trueup.facts import Facts
 from trueup.intervaltree import IntervalTree
+from trueup.onepass import release_in_one_pass
 
 
 def line(name: str, value: str, target: str, good: bool) -> bool:
@@ -29,12 +31,14 @@ def extra_memory(bits: int) -> float:
     """Peak memory of a release beyond its input and output, over the output's size."""
     code = f"""
 import re, numpy as np, trueup as tu
+from trueup.facts import Facts
+from trueup.onepass import release_in_one_pass
 status = lambda: open("/proc/self/status").read()
 peak = lambda: int(re.search(r"VmHWM:\\s*(\\d+)", status()).group(1)) * 1024
 counts = np.ones(1 << {bits}, np.int64)
-tu.release(counts[: 1 << 16], tu.TreeCounts(1 << 16, branching=2), 1)
+release_in_one_pass(counts[: 1 << 16], Facts.of(tu.TreeCounts(1 << 16, branching=2), 1))
 before = peak()
-found = tu.release(counts, tu.TreeCounts(1 << {bits}, branching=2), 1)
+found = release_in_one_pass(counts, Facts.of(tu.TreeCounts(1 << {bits}, branching=2), 1))
 print((peak() - before) / found.prefix.nbytes - 1)
 """
     run = [sys.executable, "-c", code]
@@ -45,13 +49,15 @@ def two_processes(bits: int) -> float:
     """How much more two processes release than one in the same time: no thread can do better."""
     code = f"""
 import sys, time, numpy as np, trueup as tu
+from trueup.facts import Facts
+from trueup.onepass import release_in_one_pass
 counts, question = np.ones(1 << {bits}, np.int64), tu.TreeCounts(1 << {bits}, branching=2)
-tu.release(counts, question, 1)
+release_in_one_pass(counts, Facts.of(question, 1))
 while time.time() < float(sys.argv[1]):
     pass
 begin = time.time()
 for _ in range(4):
-    tu.release(counts, question, 1)
+    release_in_one_pass(counts, Facts.of(question, 1))
 print(time.time() - begin)
 """
 
@@ -75,11 +81,11 @@ def main() -> int:
     question = tu.TreeCounts(size, branching=2)
     good = True
 
-    whole = seconds(lambda: tu.release(counts, question, 1), 5) / size * 1e9
+    whole = seconds(lambda: release_in_one_pass(counts, Facts.of(question, 1)), 5) / size * 1e9
     good &= line("whole release, binary", f"{whole:.1f} ns/leaf", "<= 20", whole <= 20)
 
     wide = tu.TreeCounts(size, branching=16)
-    sixteen = seconds(lambda: tu.release(counts, wide, 1), 5) / size * 1e9
+    sixteen = seconds(lambda: release_in_one_pass(counts, Facts.of(wide, 1)), 5) / size * 1e9
     line("whole release, 16-ary", f"{sixteen:.1f} ns/leaf", "-", True)
 
     memory = extra_memory(bits)
@@ -105,8 +111,13 @@ def main() -> int:
     # Interleaved, by the clock on the wall: a busy machine slows both.
     one = two = float("inf")
     for _ in range(5):
-        one = min(one, seconds(lambda: tu.release(counts, question, 1), 1, time.perf_counter))
-        run = lambda: tu.release(counts, question, 1, threads=2)  # noqa: E731
+        one = min(
+            one,
+            seconds(
+                lambda: release_in_one_pass(counts, Facts.of(question, 1)), 1, time.perf_counter
+            ),
+        )
+        run = lambda: release_in_one_pass(counts, Facts.of(question, 1), 2)  # noqa: E731
         two = min(two, seconds(run, 1, time.perf_counter))
     limit = two_processes(bits)
     enough = one / two >= min(1.7, 0.9 * limit) or (os.cpu_count() or 1) < 2

@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 
 import trueup as tu
+from trueup.facts import Facts
+from trueup.onepass import release_in_one_pass
 from trueup.paper.claims import Table
 
 Release = Callable[[Any, int], object]
@@ -53,7 +55,7 @@ def in_one_pass(ask: Callable[[int], Any]) -> Callable[[int], Release]:
 
     def make(n: int) -> Release:
         question = ask(n)
-        return lambda counts, threads: tu.release(counts, question, 1, threads=threads)
+        return lambda counts, threads: release_in_one_pass(counts, Facts.of(question, 1), threads)
 
     return make
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.facts import Facts
+from trueup.onepass import release_in_one_pass
 from trueup.paper.noise import measure_for_experiment as measured
 
 
@@ -26,9 +28,10 @@ def test_one_noise_is_not_taken_for_two(tmp_path):
             for parts in (pair, pair[::-1], [two, *pair]):
                 with pytest.raises(tu.InputError, match="noise would be counted twice"):
                     tu.reconcile(list(parts))
-    streamed = tu.release(range(8), tu.CellCounts(axis), 1)
+    facts = Facts.of(tu.CellCounts(axis), 1)
+    streamed = release_in_one_pass(range(8), facts)
     with pytest.raises(tu.InputError, match="come from one measurement"):
-        tu.reconcile([streamed, streamed.unbiased, tu.release(range(8), tu.CellCounts(axis), 1)])
+        tu.reconcile([streamed, streamed.unbiased, release_in_one_pass(range(8), facts)])
 
 
 def test_one_noise_of_named_counts_is_not_taken_for_two():

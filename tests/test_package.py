@@ -124,7 +124,7 @@ def test_no_axis_is_read_from_data():
 
 
 def test_epsilon_has_no_default_anywhere():
-    for thing in (tu.measure, tu.histogram, tu.degree_sequence, tu.release, tu.Measurement):
+    for thing in (tu.measure, tu.histogram, tu.degree_sequence, tu.publish, tu.Measurement):
         parameter = inspect.signature(thing).parameters["epsilon"]
         assert parameter.default is inspect.Parameter.empty
 

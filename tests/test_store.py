@@ -83,17 +83,19 @@ def test_an_experiment_keeps_its_stamp_in_the_file(tmp_path):
                 assert b'"private": false' in path.read_bytes() or ending == "parquet"
 
 
-def test_what_was_released_in_one_pass_can_be_saved_and_loaded(tmp_path):
+def test_what_was_published_can_be_saved_and_loaded(tmp_path):
     counts = np.arange(100)
     for question in (tu.TreeCounts(100), tu.CellCounts(100), tu.SortedCounts(100, adaptive=False)):
-        release = tu.release(counts, question, "1/7", "replace", unit="person", rows_per_unit=3)
+        release = tu.publish(
+            counts, question, "1/7", "replace", unit="person", rows_per_unit=3, nonnegative=False
+        )
         release.save(tmp_path / "r.parquet")
         again = tu.load(tmp_path / "r.parquet")
         assert np.array_equal(again.counts(), release.counts())
         assert again.facts == release.facts
     for wrong in ({"unit": 5}, {"unit": ""}, {"rows_per_unit": 0}, {"rows_per_unit": 10**12}):
         with pytest.raises(tu.InputError):
-            tu.release(counts, tu.TreeCounts(100), 1, **wrong)
+            tu.publish(counts, tu.TreeCounts(100), 1, **wrong)
 
 
 def test_epsilon_survives_exactly(tmp_path):

@@ -40,11 +40,11 @@ from trueup.release import (
 )
 from trueup.shortcuts import degree_sequence, frequency_list, histogram
 from trueup.store import load
-from trueup.streaming import release
 
 if TYPE_CHECKING:
     from trueup.client import connect
     from trueup.owner import Ledger, Owner
+    from trueup.publishing import publish
 
 __version__ = "0.1.0"
 
@@ -92,8 +92,8 @@ __all__ = [
     "measure",
     "optimize",
     "plan",
+    "publish",
     "reconcile",
-    "release",
 ]
 
 
@@ -103,6 +103,10 @@ def __getattr__(name: str) -> Any:
         from trueup.client import connect
 
         return connect
+    if name == "publish":
+        from trueup.publishing import publish
+
+        return publish
     if name in ("Ledger", "Owner"):
         from trueup import owner
 

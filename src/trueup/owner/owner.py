@@ -17,6 +17,7 @@ from trueup.ask import (
 from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import InputError, NoiseError
+from trueup.infer import AnyRelease, infer
 from trueup.measure import measure_all
 from trueup.measurement import Measurement
 from trueup.noise import Noise, check_rows_per_unit
@@ -26,6 +27,7 @@ from trueup.owner.graph import Graph
 from trueup.owner.ledger import Ledger
 from trueup.owner.request import Count, Request
 from trueup.owner.source import open_source, quietly, retried
+from trueup.plan.default import Over, question_for
 
 _HEAVIEST = 1 << 28  # weight of a cell in an answer: so many times 2^34 records fit 64 bits
 
@@ -107,6 +109,29 @@ class Owner:
                 f"measure needs a question such as TreeCounts(axis), got {question!r}."
             )
         return self._spend(question, {}, epsilon, key, where, neighbours, by)
+
+    def publish(
+        self,
+        over: Over,
+        epsilon: object,
+        key: str | None = None,
+        *,
+        where: str | None = None,
+        neighbours: Neighbours = "add-remove",
+        by: str | None = None,
+        nonnegative: bool = True,
+        integers: bool | None = None,
+    ) -> AnyRelease:
+        """The release of the table over an axis, several, or a question: measured and inferred.
+
+        As `tu.publish`, through the ledger: an axis is asked by the plan's best question; counts
+        are non-negative and whole unless told otherwise. The rest is as for `measure`.
+        """
+        whole = nonnegative if integers is None else integers
+        shown = nonnegative or whole
+        question = question_for(over, epsilon, shown, neighbours, self.rows_per_unit)
+        measured = self.measure(question, epsilon, key, where=where, neighbours=neighbours, by=by)
+        return infer(measured, nonnegative=nonnegative, integers=whole)
 
     def count_groups(
         self,

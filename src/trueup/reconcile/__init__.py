@@ -36,7 +36,7 @@ from trueup.reconcile.statements import Statement, independent, statements
 from trueup.release import Estimate, QueryRelease, Release
 from trueup.uncertainty import QueryErrors
 
-__all__ = ["reconcile"]
+__all__ = ["reconcile", "show"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def reconcile(
                 "Counts over an axis already add up; constraints are for named counts. For a known "
                 "total give known={'total': …}."
             )
-        return _shown_axis(combine(parts, known_total_of(known)), nonnegative, integers)
+        return show(combine(parts, known_total_of(known)), nonnegative, integers)
     check_apart(parts, [part.facts for part in parts])
     names, pull, precision, obeyed, sources = _read(parts or estimates)
     found = [*obeyed, *statements(constraints, known, names)]
@@ -123,7 +123,8 @@ def _empty(constraints: Any) -> bool:
     return constraints is None or (hasattr(constraints, "__len__") and len(constraints) == 0)
 
 
-def _shown_axis(release: Release, nonnegative: bool, integers: bool) -> Release:
+def show(release: Release, nonnegative: bool, integers: bool) -> Release:
+    """A least-squares release with counts for people to read: non-negative, whole, or both."""
     if not nonnegative and not integers:
         return release
     from trueup._kernels.display.nonnegative import node_sums

@@ -1,73 +1,59 @@
-"""Release: truth, noise and inference in one pass, for domains too large for keeping it all."""
+"""One pass: truth, noise and inference together, for domains too large for keeping it all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import (
     CellCounts,
-    Neighbours,
     Question,
     TreeCounts,
     cell_counts,
-    check_question,
 )
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
-from trueup.infer import errors_of, infer
-from trueup.measure import measure, new_id
+from trueup.infer import errors_of
+from trueup.measure import new_id
 from trueup.noise import Noise
 from trueup.release import Release
 
 
-def release(
-    counts: npt.ArrayLike,
-    question: Question,
-    epsilon: object,
-    neighbours: Neighbours = "add-remove",
-    *,
-    unit: str = "row",
-    rows_per_unit: int = 1,
-    threads: int = 1,
-) -> Any:
+def can_be_released(question: Question) -> bool:
+    """Whether a question can be answered in one pass: cells, and trees of equal fan-outs."""
+    return bool(_radices(question))
+
+
+def release_in_one_pass(counts: npt.ArrayLike, facts: Facts, threads: int = 1) -> Release:
     """The release of `infer(measure(…))`, by the same law, in less time and memory.
 
-    Trees of equal fan-outs and cell counts are counted, noised and fitted block by block in the
-    cache; no noisy answer is kept, so there is no measurement to infer from again. Other
-    questions are measured and inferred as usual. Every call draws fresh noise and costs ε.
+    Cells and trees of equal fan-outs are counted, noised and fitted block by block in the cache; no
+    noisy answer is kept, so there is no measurement to infer from again. `facts` say what is asked,
+    at which cost. Every call draws fresh noise.
 
     >>> from trueup.ask import TreeCounts
-    >>> found = release([2, 0, 10, 2], TreeCounts(4, branching=2), epsilon=1)
+    >>> found = release_in_one_pass([2, 0, 10, 2], Facts.of(TreeCounts(4, branching=2), 1))
     >>> found.range(0, 2).value + found.range(2, 4).value == found.total().value
     True
     """
-    check_question(question)
     threads = whole_number(threads, "threads")
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}.")
-    if isinstance(question, CellCounts):
-        radices: tuple[int, ...] = (question.size,)
-    elif isinstance(question, TreeCounts):
-        radices = question.radices
-    else:
-        radices = ()
-    if not radices:
-        measured = measure(
-            counts, question, epsilon, neighbours, unit=unit, rows_per_unit=rows_per_unit
-        )
-        return infer(measured)
-    assert isinstance(question, (CellCounts, TreeCounts))
-    facts = Facts.of(
-        question, epsilon, neighbours, unit, rows_per_unit, id=new_id(), inferred=LEAST_SQUARES
-    )
+    question = facts.noise.question
     asked = question.asked if isinstance(question, TreeCounts) else (1,)
-    prefix = _prefix(counts, facts.noise, radices, asked, threads)
-    return Release(question.answer_axis, prefix, errors_of(facts.noise), facts)
+    prefix = _prefix(counts, facts.noise, _radices(question), asked, threads)
+    facts = replace(facts, id=new_id(), inferred=LEAST_SQUARES)
+    return Release(question.space.check_one_axis(), prefix, errors_of(facts.noise), facts)
+
+
+def _radices(question: Question) -> tuple[int, ...]:
+    if isinstance(question, CellCounts):
+        return (question.size,)
+    return question.radices if isinstance(question, TreeCounts) else ()
 
 
 def _prefix(

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,18 @@ from trueup._kernels.tree.tree import fit
 from trueup.ask import Question
 from trueup.audit import audit, replay
 from trueup.errors import InputError
+from trueup.facts import Facts
 from trueup.infer import node_values
+from trueup.onepass import can_be_released, release_in_one_pass
 from trueup.paper.noise import measure_for_experiment
+
+
+def one_pass(
+    counts: Any, question: Question, epsilon: object, *others: Any, threads: int = 1, **named: Any
+) -> tu.Release:
+    """The release in one pass of what `measure` would measure."""
+    return release_in_one_pass(counts, Facts.of(question, epsilon, *others, **named), threads)
+
 
 QUESTIONS: list[Question] = [
     tu.CellCounts(300),
@@ -31,7 +42,7 @@ def test_the_release_has_the_moments_of_measure_then_infer(question: Question) -
     """Mean and variance of some ranges, against the exact variance of least squares."""
     counts = np.arange(question.size) % 7
     low, high = np.array([0, 3, 17, 100]), np.array([question.size, 4, 99, 217])
-    drawn = [tu.release(counts, question, 1) for _ in range(1500)]
+    drawn = [one_pass(counts, question, 1) for _ in range(1500)]
     values = np.array([release.ranges(low, high) for release in drawn])
     truth = np.array([counts[a:b].sum() for a, b in zip(low, high, strict=True)])
     exact = tu.infer(tu.measure(counts, question, 1)).range_errors(low, high)
@@ -44,7 +55,7 @@ def test_the_release_has_the_moments_of_measure_then_infer(question: Question) -
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_release_says_what_infer_says(question: Question) -> None:
     counts = np.ones(question.size, int)
-    one = tu.release(counts, question, "1/2", "replace", unit="person", rows_per_unit=3)
+    one = one_pass(counts, question, "1/2", "replace", unit="person", rows_per_unit=3)
     measured = tu.measure(counts, question, "1/2", "replace", unit="person", rows_per_unit=3)
     assert one.facts == replace(tu.infer(measured).facts, id=one.facts.id)
     assert one.axis == question.answer_axis
@@ -62,7 +73,7 @@ def test_without_noise_the_counts_come_back() -> None:
     """At scale 1/1000 noise is zero, but for a chance of e^-1000."""
     counts = np.random.default_rng(1).integers(0, 1000, 40_000)
     for question in (tu.CellCounts(40_000), tu.TreeCounts(40_000, radices=(40, 1000))):
-        found = tu.release(counts, question, 1000 * question.price(), threads=2)
+        found = one_pass(counts, question, 1000 * question.price(), threads=2)
         assert np.abs(found.counts() - counts).max() < 1e-6
 
 
@@ -71,23 +82,20 @@ def test_a_negative_count_is_found_by_any_thread() -> None:
         counts = np.ones(10_000, np.int64)
         counts[at] = -1
         with pytest.raises(InputError, match="negative"):
-            tu.release(counts, tu.CellCounts(10_000), 1, threads=2)
+            one_pass(counts, tu.CellCounts(10_000), 1, threads=2)
 
 
 @pytest.mark.parametrize(
     "question",
     [tu.SortedCounts(4, adaptive=False), tu.NamedCounts(4, {"all": slice(None), "last": [3]})],
 )
-def test_other_questions_go_the_ordinary_way(question: Question) -> None:
-    facts = tu.infer(tu.measure([1, 2, 3, 4], question, 1)).facts
-    found = tu.release([1, 2, 3, 4], question, 1).facts
-    assert found.id != facts.id
-    assert replace(found, id=facts.id) == facts
+def test_other_questions_cannot_be_released_in_one_pass(question: Question) -> None:
+    assert not can_be_released(question)
 
 
-def test_a_hierarchy_goes_the_ordinary_way() -> None:
+def test_a_hierarchy_cannot_be_released_in_one_pass() -> None:
     axis = tu.Axis.hierarchy("place", {"north": ["a", "b"], "south": ["c", "d", "e"]})
-    assert tu.release([1, 2, 3, 4, 5], tu.TreeCounts(axis), 1).total().value > -1e6
+    assert not can_be_released(tu.TreeCounts(axis))
 
 
 def test_neighbours_move_the_release_by_what_is_claimed() -> None:
@@ -95,7 +103,7 @@ def test_neighbours_move_the_release_by_what_is_claimed() -> None:
     question = tu.TreeCounts(1000, branching=2)
     a = np.arange(1000) % 5
     b = a + (np.arange(1000) == 417)
-    found = replay(lambda x: tu.release(x, question, 1).prefix, a, b, sensitivity=1000)
+    found = replay(lambda x: one_pass(x, question, 1).prefix, a, b, sensitivity=1000)
     assert found.passed
     assert abs(found.move - (1000 - 417)) < Fraction(1, 10**6)
 
@@ -103,7 +111,7 @@ def test_neighbours_move_the_release_by_what_is_claimed() -> None:
 def test_an_audit_finds_no_more_than_is_claimed() -> None:
     question = tu.TreeCounts(4, branching=2)
     a, b = [2, 0, 10, 2], [2, 0, 11, 2]
-    found = audit(lambda x: tu.release(x, question, 1).counts(), a, b, 1, 400, 1 - 1e-9)
+    found = audit(lambda x: one_pass(x, question, 1).counts(), a, b, 1, 400, 1 - 1e-9)
     assert found.passed
 
 
@@ -115,7 +123,6 @@ def test_an_audit_finds_no_more_than_is_claimed() -> None:
         {"counts": [1, 2]},
         {"counts": [1, 2, 3, -4]},
         {"counts": [1.5, 2, 3, 4]},
-        {"question": "tree"},
         {"neighbours": "both"},
         {"rows_per_unit": 0},
         {"threads": 0},
@@ -124,12 +131,17 @@ def test_an_audit_finds_no_more_than_is_claimed() -> None:
 def test_a_bad_request_is_refused(wrong: dict[str, object]) -> None:
     given = {"counts": [1, 2, 3, 4], "question": tu.TreeCounts(4, branching=2), "epsilon": 1}
     with pytest.raises(InputError):
-        tu.release(**{**given, **wrong})  # type: ignore[arg-type]
+        one_pass(**{**given, **wrong})  # type: ignore[arg-type]
 
 
 MEMORY = """
 import numpy as np
 import trueup as tu
+from trueup.facts import Facts
+from trueup.onepass import release_in_one_pass
+
+def asked(size):
+    return Facts.of(tu.TreeCounts(size, branching=2), 1)
 
 def peak():
     lines = open("/proc/self/status").read().splitlines()
@@ -137,9 +149,9 @@ def peak():
 
 size = 1 << 22
 counts = np.ones(size, np.int64)
-tu.release(counts[: 1 << 16], tu.TreeCounts(1 << 16, branching=2), 1)  # code, tables, work space
+release_in_one_pass(counts[: 1 << 16], asked(1 << 16))  # code, tables, work space
 before = peak()
-found = tu.release(counts, tu.TreeCounts(size, branching=2), 1)
+found = release_in_one_pass(counts, asked(size))
 print((peak() - before) / found.prefix.nbytes)
 """
 

@@ -1,0 +1,40 @@
+"""The one default: what is asked of an axis when nobody says what to ask.
+
+`tu.publish`, `Owner.publish`, command line, server and demo all ask this question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trueup.ask import Neighbours, Question
+from trueup.axis import Axis
+from trueup.errors import InputError
+from trueup.plan import plan
+
+Over = Axis | Question | Sequence[Axis]
+"""What counts are published over: an axis, several, or a question of one's own."""
+
+
+def question_for(
+    over: Over, epsilon: object, shown: bool, neighbours: Neighbours, rows_per_unit: int
+) -> Question:
+    """The question itself; for an axis or several, the best one of the plan.
+
+    The best for counts that are `shown` non-negative is another than the best for unbiased ones.
+    """
+    if isinstance(over, Question):
+        return over
+    if not isinstance(over, Axis) and not (
+        isinstance(over, (list, tuple)) and over and all(isinstance(each, Axis) for each in over)
+    ):
+        raise InputError(f"publish needs an Axis, a list of axes, or a question; got {over!r}.")
+    axes = over if isinstance(over, Axis) else over[0] if len(over) == 1 else list(over)
+    found = plan(
+        axes,
+        epsilon,
+        nonnegative=shown,
+        neighbours=neighbours,
+        rows_per_unit=rows_per_unit,
+    )
+    return found.best

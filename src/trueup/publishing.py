@@ -1,0 +1,126 @@
+"""Publish: from records, or counts, to a release in one call."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Any
+
+import numpy as np
+
+from trueup.ask import Neighbours, Question, SortedCounts
+from trueup.axis.numbers import Ints
+from trueup.epsilon import positive
+from trueup.errors import InputError
+from trueup.facts import Facts
+from trueup.infer import AnyRelease, infer
+from trueup.measure import measure
+from trueup.onepass import can_be_released, release_in_one_pass
+from trueup.owner.columns import Columns, Wanted
+from trueup.owner.request import Request
+from trueup.owner.source import open_source, quietly
+from trueup.plan.default import Over, question_for
+from trueup.reconcile import show
+
+LARGE = 1 << 20
+"""From so many cells on a tree is counted, noised and fitted in one pass, on all cores."""
+
+_FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark", "ibis")
+
+
+def publish(
+    data: Any,
+    over: Over,
+    epsilon: object,
+    neighbours: Neighbours = "add-remove",
+    *,
+    unit: str = "row",
+    rows_per_unit: int = 1,
+    nonnegative: bool = True,
+    integers: bool | None = None,
+) -> AnyRelease:
+    """The release of some data, in one call: counted, measured and inferred.
+
+    `over` is an axis, a list of axes, or a question. An axis is asked by the plan's best question.
+    `data` is a table of pandas, Polars, Arrow or DuckDB, whose columns are named as the axes are;
+    or, beside one axis, a column or an array of values. Beside a question a plain array is the
+    counts, as `measure` takes them. Counts come back non-negative and whole unless told otherwise.
+
+    A row is protected; with `unit="user_id"`, a column of the table, all rows of a user are, and at
+    most `rows_per_unit` of them count. Every call draws fresh noise and costs ε; no ledger keeps
+    account: that is what `Owner.publish` does.
+
+    >>> from trueup.axis import Axis
+    >>> age = Axis.integers("age", 0, 9)
+    >>> release = publish([3, 3, 4, 8, 99], age, epsilon=1000)
+    >>> release.counts().tolist(), release.range(0, 5).value
+    ([0, 0, 0, 2, 1, 0, 0, 0, 1, 0], 3)
+    """
+    cost = positive(epsilon)
+    whole = nonnegative if integers is None else integers
+    question = question_for(over, cost, nonnegative or whole, neighbours, rows_per_unit)
+    facts = Facts.of(question, cost, neighbours, unit, rows_per_unit)
+    facts.noise.check_drawable()
+    counts = _counts(data, question, isinstance(over, Question), unit, rows_per_unit)
+    if can_be_released(question) and question.size >= LARGE:
+        found = release_in_one_pass(counts, facts, threads=os.cpu_count() or 1)
+        return show(found, nonnegative, whole)
+    measured = measure(counts, question, cost, neighbours, unit=unit, rows_per_unit=rows_per_unit)
+    return infer(measured, nonnegative=nonnegative, integers=whole)
+
+
+def _counts(data: Any, question: Question, asked: bool, unit: str, rows_per_unit: int) -> Any:
+    """The counts of the question: of a table, of an array of values, or as they were given."""
+    if _is_table(data):
+        return _count_table(data, question, unit, rows_per_unit)
+    if rows_per_unit != 1 and not asked:
+        raise InputError("rows_per_unit goes with a table that has a column for the unit.")
+    space = question.space
+    if asked and not _is_column(data):
+        return data
+    if space.kind == "ranks":
+        values = np.asarray(data)
+        return np.unique(values, return_counts=True)[1].astype(np.int64)
+    if len(space.axes) != 1:
+        names = ", ".join(axis.name for axis in space.axes)
+        raise InputError(f"Counts over {names} need a table with these columns.")
+    return space.axes[0].count(data)
+
+
+def _is_table(data: object) -> bool:
+    kind = type(data).__module__.partition(".")[0].lstrip("_")
+    return kind in _FRAMES and not _is_column(data)
+
+
+def _is_column(data: object) -> bool:
+    """Whether it is one column of a library of tables."""
+    kind = type(data).__module__.partition(".")[0].lstrip("_")
+    return kind in _FRAMES and not hasattr(data, "columns") and not hasattr(data, "schema")
+
+
+def _count_table(data: object, question: Question, unit: str, rows_per_unit: int) -> Ints:
+    """The counts of a table, its values placed as an owner's are."""
+    source = open_source(data)
+    columns = Columns(source.schema, None)
+    space = question.space
+    if isinstance(question, SortedCounts) and space.by is None:
+        raise InputError('Name the column that has the groups: SortedCounts(n, by="…").')
+    values: tuple[Wanted, ...]
+    if space.kind == "ranks":
+        values = (columns.naming(str(space.by), "value"),)
+    else:
+        values = tuple(
+            columns.counted(axis, f"value{place or ''}") for place, axis in enumerate(space.axes)
+        )
+    protected = None if unit == "row" else columns.naming(unit, "unit")
+    if protected is None and rows_per_unit != 1:
+        raise InputError('rows_per_unit goes with a unit, such as unit="user_id".')
+    request = Request(
+        question.size,
+        values,
+        space.axes,
+        unit=protected,
+        rows_per_unit=rows_per_unit,
+        key=secrets.token_hex(32),
+    )
+    return quietly(lambda: source.prepare(request)(), "The table could not be read.")

@@ -1,0 +1,130 @@
+"""Publishing in one call: what is counted, what is asked, and what comes back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import trueup as tu
+from trueup import publishing
+
+AGE = tu.Axis.integers("age", 0, 99)
+SEX = tu.Axis.categories("sex", ["f", "m"])
+HARDLY_NOISY = 500  # noise is 0, but for a chance of e^-25
+VALUES = np.random.default_rng(3).integers(-5, 110, 3_000)
+TRUTH = np.bincount(VALUES[(VALUES >= 0) & (VALUES < 100)], minlength=100)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        VALUES,
+        VALUES.tolist(),
+        pd.Series(VALUES),
+        pl.Series(VALUES),
+        pd.DataFrame({"x": 0, "age": VALUES}),
+        pl.DataFrame({"age": VALUES}),
+        pa.table({"age": VALUES}),
+    ],
+    ids=lambda data: type(data).__module__.partition(".")[0] + " " + type(data).__name__,
+)
+def test_values_are_counted_wherever_they_are(data):
+    release = tu.publish(data, AGE, epsilon=HARDLY_NOISY)
+    assert release.counts().dtype == np.int64
+    assert release.counts().tolist() == TRUTH.tolist()
+
+
+def test_beside_a_question_an_array_is_the_counts():
+    release = tu.publish(TRUTH, tu.CellCounts(AGE), epsilon=HARDLY_NOISY)
+    assert release.counts().tolist() == TRUTH.tolist()
+    frame = pd.DataFrame({"age": VALUES})
+    assert tu.publish(frame, tu.TreeCounts(AGE), HARDLY_NOISY).counts().tolist() == TRUTH.tolist()
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 3])
+def test_the_question_is_the_best_of_the_plan(epsilon):
+    shown = tu.publish(VALUES, AGE, epsilon=epsilon)
+    assert shown.facts.question == tu.plan(AGE, epsilon, nonnegative=True).best
+    assert shown.facts.inferred.startswith("non-negative whole numbers")
+    plain = tu.publish(VALUES, AGE, epsilon=epsilon, nonnegative=False)
+    assert plain.facts.question == tu.plan(AGE, epsilon).best
+    assert plain.facts.inferred == "least squares"
+    assert plain.counts().dtype == np.float64
+
+
+def test_several_axes_make_a_grid():
+    sex = np.where(VALUES % 3 == 0, "f", "m")
+    frame = pd.DataFrame({"age": VALUES, "sex": sex})
+    release = tu.publish(frame, [AGE, SEX], epsilon=HARDLY_NOISY)
+    women = VALUES[(sex == "f") & (VALUES >= 0) & (VALUES < 100)]
+    assert release.counts()[:, 0].tolist() == np.bincount(women, minlength=100).tolist()
+
+
+def test_sorted_counts_of_a_column():
+    frame = pd.DataFrame({"user": ["a", "b", "a", "c", "a"]})
+    release = tu.publish(frame, tu.SortedCounts(4, by="user"), epsilon=HARDLY_NOISY)
+    assert release.counts().tolist() == [0, 1, 1, 3]
+
+
+def test_a_units_rows_are_bounded():
+    frame = pd.DataFrame({"user": ["a"] * 1_000 + ["b"], "age": [3] * 1_000 + [4]})
+    release = tu.publish(frame, AGE, HARDLY_NOISY, unit="user", rows_per_unit=2)
+    assert release.counts()[[3, 4]].tolist() == [2, 1]
+    assert release.facts.unit == "user"
+    assert (
+        release.facts.noise.scales == tu.publish(VALUES, AGE, HARDLY_NOISY / 2).facts.noise.scales
+    )
+
+
+def test_both_sides_of_the_large_threshold_obey_one_law(monkeypatch):
+    """The same counts by the ordinary way and in one pass: no noise to speak of, same answers."""
+    counts = np.random.default_rng(1).integers(0, 9, 4_096)
+    question = tu.TreeCounts(4_096)
+    for nonnegative in (True, False):
+        found = []
+        for large in (4_096, 4_097):
+            monkeypatch.setattr(publishing, "LARGE", large)
+            found.append(tu.publish(counts, question, HARDLY_NOISY, nonnegative=nonnegative))
+        one, other = found
+        assert one.facts.inferred == other.facts.inferred
+        assert one.facts.noise == other.facts.noise
+        np.testing.assert_allclose(one.counts(), other.counts(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("data", "over", "told"),
+    [
+        (VALUES, "age", "needs an Axis"),
+        (VALUES, [], "needs an Axis"),
+        (VALUES, [AGE, SEX], "need a table with these columns"),
+        (pd.DataFrame({"Age": [1]}), AGE, "no column 'age'"),
+        (pd.DataFrame({"a": [1]}), tu.SortedCounts(4), "Name the column that has the groups"),
+    ],
+)
+def test_a_bad_request_is_refused(data, over, told):
+    with pytest.raises(tu.TrueupError, match=told):
+        tu.publish(data, over, epsilon=1)
+
+
+def test_publish_stays_a_function_once_it_was_used():
+    assert callable(tu.publish)
+    tu.publish([1], AGE, epsilon=1)
+    assert callable(tu.publish)
+
+
+def test_an_owner_publishes_through_the_ledger(tmp_path):
+    ledger = tu.Ledger(tmp_path / "ages.ledger", limit=1000)
+    owner = tu.Owner(pd.DataFrame({"age": VALUES}), ledger)
+    release = owner.publish(AGE, HARDLY_NOISY, key="ages")
+    assert release.counts().tolist() == TRUTH.tolist()
+    assert release.facts.question == tu.plan(AGE, HARDLY_NOISY, nonnegative=True).best
+    assert owner.publish(AGE, HARDLY_NOISY, key="ages").facts.id == release.facts.id
+    assert ledger.spent == HARDLY_NOISY
+    young = owner.publish(AGE, 100, where="age < 20", nonnegative=False)
+    assert young.facts.inferred == "least squares"
+    assert abs(young.total().value - TRUTH[:20].sum()) < 5
