@@ -14,6 +14,7 @@ import trueup as tu
 from trueup.ask import SortedCounts, question_from_json
 from trueup.ask.diagram import Columns, Rows
 from trueup.audit import audit, forced, replay
+from trueup.errors import InputError
 from trueup.paper.noise import measure_for_experiment
 
 GROUPS = 150  # so many that columns are asked at scale 1
@@ -320,3 +321,14 @@ def test_what_was_not_asked_cannot_be_inferred_from():
         SortedCounts(3).matrix()
     with pytest.raises(tu.InputError, match="discrete"):
         measure_for_experiment([1, 2], SortedCounts(3), 1, seed=1, law="continuous")
+
+
+def test_no_set_lies_where_no_count_can() -> None:
+    # At 2^63 the answers would not fit, which used to be found after the charge.
+    for far in (2**62 + 1, 2**63 - 1, 2**63, 2**64):
+        with pytest.raises(InputError, match=r"past 2\^62"):
+            Columns(0, (0, far))
+        with pytest.raises(InputError, match=r"past 2\^62"):
+            Rows(0, 0, 2, far)
+    asked = (Rows(0, 0, 0, 0), Columns(0, (0, 2**62)), Rows(0, 0, 2, 2**62))
+    assert SortedCounts(2, asked=asked).answers([3, 5]).tolist() == [8, 0, 0]

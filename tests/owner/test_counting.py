@@ -1,40 +1,37 @@
-"""Counting in an engine puts every float into the bin that numpy puts it into."""
+"""Counting in this process: every value in the cell that numpy puts it into, in any batches."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
-from trueup.owner.engines.bins import _arithmetic
+from trueup.owner import counting
 
 EXAMPLES = [
-    (0, 128, 1024, "multiply"),
-    (0, 10, 64, "multiply and divide"),
-    (0, 1, 10, "multiply and step back"),
-    (-5, 5, 77, "compare"),
-    (0, 24, 1440, "compare"),
-    (0, 100, 1000, "multiply and step back"),
-    (1e15, 1e15 + 64, 64, "multiply"),
+    (0, 128, 1024),
+    (0, 10, 64),
+    (0, 1, 10),
+    (-5, 5, 77),
+    (0, 24, 1440),
+    (1e15, 1e15 + 64, 64),
+    (0, 1, 100_000),
 ]
 
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> tu.Ledger:
     folder: Path = tmp_path_factory.mktemp("ledger")
-    return tu.Ledger(folder / "ledger", limit=1)
-
-
-@pytest.mark.parametrize(("low", "high", "bins", "way"), EXAMPLES)
-def test_the_least_arithmetic_that_is_exact_is_chosen(
-    low: float, high: float, bins: int, way: str
-) -> None:
-    assert _arithmetic(tu.Axis.regular("x", low, high, bins).cells)[0] == way
+    return tu.Ledger(folder / "ledger", limit=1000)
 
 
 def check_beside_edges(axis: tu.Axis, polars: bool, ledger: tu.Ledger) -> None:
@@ -52,9 +49,9 @@ def check_beside_edges(axis: tu.Axis, polars: bool, ledger: tu.Ledger) -> None:
 
 
 @pytest.mark.parametrize("polars", [False, True])
-@pytest.mark.parametrize(("low", "high", "bins", "way"), EXAMPLES)
-def test_each_way_is_exact_beside_every_edge(
-    low: float, high: float, bins: int, way: str, polars: bool, ledger: tu.Ledger
+@pytest.mark.parametrize(("low", "high", "bins"), EXAMPLES)
+def test_counts_are_exact_beside_every_edge(
+    low: float, high: float, bins: int, polars: bool, ledger: tu.Ledger
 ) -> None:
     check_beside_edges(tu.Axis.regular("x", low, high, bins), polars, ledger)
 
@@ -69,3 +66,63 @@ def test_values_beside_an_edge_fall_as_numpy_has_them(
     low: float, width: float, bins: int, polars: bool, ledger: tu.Ledger
 ) -> None:
     check_beside_edges(tu.Axis.regular("x", low, low + width, bins), polars, ledger)
+
+
+def test_any_batches_in_any_number_of_threads_give_the_same_counts(
+    ledger: tu.Ledger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(3)
+    fares = rng.uniform(-2, 102, 100_000)
+    table = pa.table(
+        {"fare": fares, "user": rng.integers(0, 900, 100_000), "to": rng.integers(0, 90, 100_000)}
+    )
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=30_000)
+    axis = tu.Axis.regular("fare", 0, 100, bins=50)
+    expected = np.histogram(fares[fares < 100], axis.cells.edges_at(np.arange(51)))[0].tolist()
+    monkeypatch.setattr("trueup.owner.owner.secrets.token_hex", lambda size: "ab" * size)
+    asked = [
+        (tu.CellCounts(axis), {}),
+        (tu.CellCounts(axis), {"unit": "user", "rows_per_unit": 7}),
+        (tu.SortedCounts(1000, by="user"), {}),
+        (tu.SortedCounts(1000, by="user"), {"unit": "to", "rows_per_unit": 50}),
+        (tu.SortedCounts(1000, ends=2), {"edges": ("user", "to")}),
+    ]
+    seen: list[list[list[int]]] = []
+    for batch in (1 << 12, 1 << 14, (1 << 14) - 1, 1 << 16):
+        monkeypatch.setattr(counting, "BATCH", batch)
+        monkeypatch.setattr("trueup.owner.readers.parquet.BATCH", batch)
+        for threads in (1, 5):
+            monkeypatch.setattr("os.cpu_count", lambda threads=threads: threads)
+            found = []
+            for question, options in asked:
+                owner = tu.Owner(tmp_path / "t.parquet", ledger, **options)
+                found.append(np.sort(owner._prepare(question, None, False)()).tolist())
+            seen.append(found)
+    assert seen == [seen[0]] * len(seen)
+    assert seen[0][0] == sorted(expected)
+    assert sum(seen[0][1]) == np.minimum(np.bincount(table["user"], fares_on(fares)), 7).sum()
+
+
+def fares_on(fares: np.ndarray) -> np.ndarray:
+    return ((fares >= 0) & (fares < 100)).astype(np.int64)
+
+
+def test_a_count_that_fails_is_tried_again_under_its_charge(
+    ledger: tu.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"x": [1, 2, 2]})
+    owner = tu.Owner(table, ledger)
+    failures, read = [OSError("disk"), OSError("disk")], counting.arrow_batches
+    monkeypatch.setattr("trueup.owner.source._PAUSES", (0.0, 0.0))
+
+    def shaky(batches: Iterable[Any]) -> Iterator[counting.Batch]:
+        if failures:
+            raise failures.pop()
+        return read(batches)
+
+    monkeypatch.setattr("trueup.owner.readers.arrow.arrow_batches", shaky)
+    before = ledger.spent
+    answer = owner.measure(tu.CellCounts(tu.Axis.integers("x", 1, 2)), "1/2")
+    assert len(answer.noisy) == 2
+    assert ledger.spent - before == Fraction(1, 2)
+    assert not failures

@@ -44,7 +44,7 @@ def counts(owner: tu.Owner, axis: tu.Axis = HOUR, where: str | None = None) -> l
         ("headed.csv", b"hour\n", [0, 0, 0, 0]),
         ("utf8.csv", b"hour,name\n1,a\n\xff,b\n2,\xff\xfe\n3,d\n", [0, 1, 1, 1]),
         ("ragged.csv", b"hour,name\n1,a\n2\n3,x,y\n1,c\n", [0, 2, 0, 1]),
-        ("long.csv", b"hour,name\n1,a\n2," + b"x" * 3_000_000 + b"\n3,c\n", [0, 1, 0, 1]),
+        ("long.csv", b"hour,name\n1,a\n2," + b"x" * 3_000_000 + b"\n3,c\n", [0, 1, 1, 1]),
         ("zero.csv", b"hour,name\n1,\x00\n2,b\n", [0, 1, 1, 0]),
         (
             "text.csv",
@@ -123,7 +123,7 @@ def test_what_cannot_be_opened_is_refused_by_its_public_facts(
         ("bad.parquet", {}, "cannot be read as parquet"),
         ("bad.arrow", {}, "cannot be read as arrow"),
         ("bad.duckdb", {"table": "t"}, "There is no table 't'"),
-        ("empty.csv", {}, "cannot be read as csv"),
+        ("empty.csv", {}, "must name its columns"),
         ("twice.csv", {}, "each one once"),
     ]:
         with pytest.raises(SourceError, match=words) as refusal:

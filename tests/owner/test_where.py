@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,3 +167,27 @@ def test_a_filter_may_not_be_endless() -> None:
             with pytest.raises(InputError, match="a number of more than 300 digits"):
                 parse(f"{column} < {number}")
     assert checked(parse("fare < " + "9" * 300), KINDS) == Comparison("fare", "<", (1e300,))
+
+
+@pytest.mark.parametrize("deep", [1, 20, 21, 39, 40, 41, 79])
+def test_a_filter_that_is_taken_can_be_read_again_from_the_ledger(deep: int) -> None:
+    for text in (
+        "not " * deep + "age = 1",
+        "(" * deep + "age = 1" + ")" * deep,
+        "not (age = 1 and " * (deep // 2) + "age not in (2)" + ")" * (deep // 2),
+        "(age = 2 or age = 1 and " * deep + "age = 3" + ")" * deep,
+    ):
+        try:
+            part = parse(text)
+        except InputError as refusal:
+            assert re.search("nested|comparisons", str(refusal))  # noqa: PT017
+            assert deep > 20
+            continue
+        assert parse(written(part)) == part
+
+
+def test_a_filter_must_be_short_enough_as_it_is_written_out() -> None:
+    short = "age in (" + ",".join(["11"] * 3000) + ")"
+    assert len(short) < 10_000 < len(short.replace(",", ", "))
+    with pytest.raises(InputError, match="written out"):
+        parse(short)

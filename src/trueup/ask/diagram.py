@@ -19,6 +19,7 @@ from trueup.errors import InputError
 Ints = npt.NDArray[np.int64]
 
 _MOST_STRIPS = 1 << 24
+_HIGHEST = 1 << 62  # no count is larger, and sums of counts up to here fit 64 bits
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Rows:
             object.__setattr__(self, name, whole_number(getattr(self, name), name))
         if not 0 <= self.start <= self.turn <= self.stop or self.base < 0:
             raise InputError("Rows need 0 <= start <= turn <= stop and a base of at least 0.")
+        if max(self.stop, self.base) > _HIGHEST:
+            raise InputError("Rows reach past 2^62, where there is no count.")
 
     @property
     def length(self) -> int:
@@ -70,6 +73,8 @@ class Columns:
         rising = all(a < b for a, b in pairwise(self.edges))
         if self.start < 0 or len(self.edges) < 2 or self.edges[0] < 0 or not rising:
             raise InputError("Columns need a start of at least 0 and two or more rising edges.")
+        if max(self.start, self.edges[-1]) > _HIGHEST:
+            raise InputError("Columns reach past 2^62, where there is no count.")
 
     @property
     def length(self) -> int:

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis.numbers import (
+    COMPILED,
     Floats,
     Ints,
-    as_real,
     check_size,
     each,
     finite_number,
@@ -24,14 +24,13 @@ from trueup.axis.numbers import (
     real_numbers,
     typed_number,
     whole_number,
+    whole_numbers,
 )
 from trueup.axis.traits import CellTraits
 from trueup.errors import InputError
 
 _LARGEST = 1 << 62
 _EXACT = 1 << 53  # up to here every whole number is a float
-_BLOCK = 1 << 15  # values located while they are in the cache
-_MOST_EDGES = 1 << 16  # looked up rather than computed, from a table that stays in the cache
 
 
 @dataclass(frozen=True)
@@ -61,33 +60,32 @@ class IntegerCells:
     def locate(self, values: npt.ArrayLike) -> Ints:
         """The cell of each value; -1 for what is outside, missing or not whole."""
         array = np.asarray(values)
-        if array.dtype.kind == "i":
-            inside = (array >= self.first) & (array <= self.last)
-        elif array.dtype.kind == "u":
-            inside = array <= np.uint64(max(self.last, 0))
-            inside &= array >= np.uint64(max(self.first, 0))
-            inside &= self.last >= 0
-        elif array.dtype.kind == "O":
-            return np.array([self._cell(value) for value in array.ravel()], np.int64).reshape(
-                array.shape
+        if array.dtype.kind == "O":
+            found = [self._cell(value) for value in array.ravel().tolist()]
+            return np.array(found, np.int64).reshape(array.shape)
+        if array.dtype.kind not in "iuf":
+            raise InputError(
+                f"Axis '{self.name}' takes numbers, got an array of type {array.dtype}."
             )
-        else:
-            array = real_numbers(array, self.name)
-            with np.errstate(invalid="ignore"):
-                inside = (array >= self.first) & (array <= self.last) & (array == np.floor(array))
-        cells = np.full(array.shape, -1, np.int64)
-        cells[inside] = array[inside].astype(np.int64) - self.first
-        cells[(cells < 0) | (cells >= self.size)] = -1  # a float beside an end larger than 2^53
-        return cells
+        whole, known = whole_numbers(array)
+        return np.where(known, self.place(whole), -1)
+
+    def place(self, whole: Ints) -> Ints:
+        """The cell of each 64-bit whole number; -1 for what is outside."""
+        # In arithmetic modulo 2^64 the difference is a cell's number only for what is inside.
+        cells = (whole.view(np.uint64) - np.uint64(self.first % (1 << 64))).view(np.int64)
+        return np.where((cells >= 0) & (cells < self.size), cells, -1)
 
     def _cell(self, value: object) -> int:
-        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-            return int(value) - self.first if self.first <= int(value) <= self.last else -1
-        number = as_real(value)
-        return int(number) - self.first if self._holds(number) else -1
-
-    def _holds(self, number: float) -> bool:
-        return self.first <= number <= self.last and number == math.floor(number)
+        if isinstance(value, (bool, np.bool_, str, bytes)):
+            return -1
+        try:  # compared before it is made whole: a decimal may have a million digits
+            if self.first <= value <= self.last:  # type: ignore[operator]
+                whole = int(value)  # type: ignore[call-overload]
+                return whole - self.first if whole == value else -1
+        except (TypeError, ValueError, ArithmeticError):
+            pass
+        return -1
 
     def boundary(self, value: object) -> int:
         """The number of cells left of an edge given in axis units."""
@@ -220,34 +218,29 @@ class RegularCells:
         _check_divides(self.name, stop - start, bins)
         return RegularCells(self.name, self.edge(start), self.edge(stop), bins)
 
-    @cached_property
-    def _edges(self) -> Floats | None:
-        """All edges, of an axis that is not too long to keep them."""
-        return self.edges_at(np.arange(self.bins + 1)) if self.bins <= _MOST_EDGES else None
-
     def locate(self, values: npt.ArrayLike) -> Ints:
         """The cell of each value; -1 for what is outside or missing."""
         x = real_numbers(values, self.name)
-        cells = np.empty(x.size, np.int64)
-        flat = x.reshape(-1)
-        for start in range(0, x.size, _BLOCK):
-            cells[start : start + _BLOCK] = self._locate(flat[start : start + _BLOCK])
-        return cells.reshape(x.shape)
+        return self.place(x.reshape(-1)).reshape(x.shape)
 
-    def _locate(self, x: Floats) -> Ints:
+    def place(self, x: Floats) -> Ints:
+        """The cell of each float64; -1 for what is outside, and for NaN."""
+        cells = np.empty(x.size, np.int64)
+        if x.size >= COMPILED:
+            from trueup._kernels.cells.place import regular
+
+            x = np.ascontiguousarray(x).view()
+            x.flags.writeable = False  # whatever it was: one form, compiled once
+            regular(x, self.low, self.high, self.bins, cells)
+            return cells
         with np.errstate(invalid="ignore"):
             inside = (x >= self.low) & (x < self.high)
-        missed = not inside.all()
-        if missed:
-            x = np.where(inside, x, self.low)
+        x = np.where(inside, x, self.low)
         guess = ((x - self.low) * self.bins / (self.high - self.low)).astype(np.int64)
         np.minimum(guess, self.bins - 1, out=guess)
-        edges = self._edges
-        guess -= x < (self.edges_at(guess) if edges is None else edges[guess])
-        guess += x >= (self.edges_at(guess + 1) if edges is None else edges[guess + 1])
-        if missed:
-            guess[~inside] = -1
-        return guess
+        guess -= x < self.edges_at(guess)
+        guess += x >= self.edges_at(guess + 1)
+        return np.where(inside, guess, -1)
 
     def boundary(self, value: object) -> int:
         """The number of cells left of an edge given in axis units."""
@@ -319,6 +312,10 @@ class EdgeCells:
     def locate(self, values: npt.ArrayLike) -> Ints:
         """The cell of each value; -1 for what is outside or missing."""
         x = real_numbers(values, self.name)
+        return self.place(x.reshape(-1)).reshape(x.shape)
+
+    def place(self, x: Floats) -> Ints:
+        """The cell of each float64; -1 for what is outside, and for NaN."""
         with np.errstate(invalid="ignore"):
             inside = (x >= self.edges[0]) & (x < self.edges[-1])
         cells = np.searchsorted(self._array, np.where(inside, x, self.edges[0]), side="right") - 1

@@ -21,6 +21,7 @@ _MICROSECONDS = {"minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_
 _MICROSECONDS["week"] = 7 * _MICROSECONDS["day"]
 _CODES = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h", "minute": "m"}
 _NONE = np.iinfo(np.int64).min  # numpy's NaT
+_STEPS = {"D": 86_400_000_000, "s": 1_000_000, "ms": 1000, "us": 1, "ns": 0}  # in microseconds
 _FINER = ("ns", "ps", "fs", "as")
 _TO_MICROSECOND = len("2013-01-31T12:00:00.000000")
 _WRITTEN = re.compile(
@@ -79,13 +80,30 @@ def microsecond(moment: np.datetime64) -> int:
     return int(exact.astype(np.int64))
 
 
+def ticks(count: Ints, unit: str) -> Ints:
+    """Times counted in D, s, ms, us or ns since 1970 as microseconds, rounded down.
+
+    The least int64, which is no time, where there are too many for microseconds; so are the two
+    numbers next to the ends, with which engines write infinity.
+    """
+    top, least = np.iinfo(np.int64).max, _NONE
+    if unit == "ns":
+        return np.where((count > least + 1) & (count < top), count // 1000, _NONE)
+    most = (top - 1) // _STEPS[unit]
+    near = (count >= -most) & (count <= most)
+    return np.where(near, np.where(near, count, 0) * _STEPS[unit], _NONE)
+
+
 def microseconds(values: npt.ArrayLike, name: str) -> Ints:
     """Each value as microseconds since 1970 in UTC; the least int64 where there is none."""
     array = np.asarray(values)
     if array.dtype.kind == "M":
+        unit, times = np.datetime_data(array.dtype)
+        if (unit, times) in [(known, 1) for known in _STEPS]:
+            return ticks(array.astype(np.int64), unit)
         exact = array.astype("datetime64[us]")
         lost = exact.astype(array.dtype) != array  # a year too far off for microseconds
-        if np.datetime_data(array.dtype)[0] in _FINER:
+        if unit in _FINER:
             lost = np.isnat(array)
         return np.where(lost | np.isnat(array), _NONE, exact.astype(np.int64))
     if array.dtype.kind in "OU":
@@ -93,6 +111,12 @@ def microseconds(values: npt.ArrayLike, name: str) -> Ints:
             array.shape
         )
     raise InputError(f"Axis '{name}' takes dates and times, got an array of type {array.dtype}.")
+
+
+def read_microsecond(text: str) -> int | None:
+    """A written moment as microseconds since 1970; None if it is none or too far off."""
+    found = _microsecond(text)
+    return None if found == _NONE else found
 
 
 def _microsecond(value: object) -> int:
@@ -165,9 +189,19 @@ class DateCells:
     def locate(self, values: npt.ArrayLike) -> Ints:
         """The cell of each moment; -1 for what is outside or missing."""
         t = microseconds(values, self.name)
-        inside = (t >= self.edges[0]) & (t < self.edges[-1])
-        cells = np.searchsorted(self.edges, np.where(inside, t, self.edges[0]), side="right") - 1
-        return np.where(inside, cells, -1).astype(np.int64)
+        return self.place(t.reshape(-1)).reshape(t.shape)
+
+    def place(self, t: Ints) -> Ints:
+        """The cell of each moment in microseconds since 1970; -1 for what is outside."""
+        start, stop = int(self.edges[0]), int(self.edges[-1])
+        inside = (t >= start) & (t < stop)
+        t = np.where(inside, t, start)
+        if self.unit in _MICROSECONDS:
+            width = _MICROSECONDS[self.unit]
+            cells = (t - (start if self.unit == "week" else start - start % width)) // width
+        else:
+            cells = np.searchsorted(self.edges, t, side="right") - 1
+        return np.where(inside, cells, -1)
 
     def boundary(self, value: object) -> int:
         """The number of cells left of a moment that begins a cell (or ends the last)."""

@@ -102,7 +102,10 @@ class Ipv4Cells:
 
     def locate(self, values: npt.ArrayLike) -> Ints:
         """The cell of each address; -1 for what is outside or no address."""
-        found = addresses(values, self.name)
+        return self.place(addresses(values, self.name))
+
+    def place(self, found: Ints) -> Ints:
+        """The cell of each 32-bit number of an address; -1 for what is outside."""
         cells = (found - self.base) >> self.shift
         return np.where((found >= self.base) & (cells < self.size), cells, -1)
 

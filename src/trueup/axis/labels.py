@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -66,7 +67,13 @@ def _key(value: object) -> Any:
         return tuple(plain_label(label) for label in value)
     if isinstance(value, float) and value.is_integer():
         return int(value)  # whole numbers that came with missing ones beside them
+    if isinstance(value, Decimal):
+        return int(value) if value.is_finite() and _whole(value) else None
     return plain_label(value)
+
+
+def _whole(value: Decimal) -> bool:
+    return abs(value) < 1 << 64 and value == int(value)  # not if it has a million digits
 
 
 def located(values: npt.ArrayLike, cells: Mapping[Any, int]) -> Ints:

@@ -17,6 +17,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 MOST_CELLS = 1 << 32  # more than fits in memory anywhere; a typing error rather than a domain
+COMPILED = 1 << 14  # so many values at once are worth a compiled kernel
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.I)
 _LONGEST = 4000  # digits of a number that somebody might mean
@@ -43,6 +44,19 @@ def as_real(value: object) -> float:
         return math.nan
     except OverflowError:
         return math.inf
+
+
+def whole_numbers(array: npt.NDArray[Any]) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Numbers of any width as 64-bit whole numbers, and which of them are."""
+    if array.dtype.kind == "i":
+        return array.astype(np.int64, copy=False), np.ones(array.shape, np.bool_)
+    if array.dtype.kind == "u":
+        known = array <= np.uint64((1 << 63) - 1)
+        return array.astype(np.int64), known
+    x = array.astype(np.float64, copy=False)
+    with np.errstate(invalid="ignore"):
+        known = (x >= -(2.0**63)) & (x < 2.0**63) & (x == np.floor(x))
+    return np.where(known, x, 0.0).astype(np.int64), known
 
 
 def whole_number(value: object, what: str) -> int:

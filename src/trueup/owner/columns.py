@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from trueup.axis import Axis
 from trueup.errors import InputError, SourceError
@@ -140,24 +140,3 @@ def _plural(kind: str) -> str:
         "address": "addresses",
         "boolean": "true or false",
     }.get(kind, kind)
-
-
-class Engine(Protocol):
-    """What an engine must know that narwhals does not: a few native lines each."""
-
-    divides: bool  # whether a float divided by a constant is rounded once, as IEEE 754 has it
-
-    def typed(self, native: Any, wanted: list[Wanted]) -> Any:
-        """The native frame with the wanted columns only, each in the plain form of its kind."""
-
-    def hashed(self, native: Any, columns: list[str], key: str) -> Any:
-        """The native frame with one more column `hash`, of the given columns and a key."""
-
-    def between(self, native: Any, column: str, edges: list[float]) -> Any:
-        """A native frame of `cell` and `rows`: how many values lie in each [edge, next edge)."""
-
-    def placed(self, native: Any, column: str, edges: list[float], name: str) -> Any:
-        """The native frame with one more column: which [edge, next edge) each value lies in."""
-
-    def run(self, native: Any) -> Any:
-        """The result as an Arrow table. It holds counts and what they are counts of, no more."""

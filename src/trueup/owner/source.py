@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import glob
 import os
 import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from trueup.axis.numbers import Ints
 from trueup.errors import InputError, SourceError, TrueupError
-from trueup.owner.columns import Engine, Schema, Storage, Wanted
-from trueup.owner.engines import duckdb as duck
-from trueup.owner.engines.duckdb import DuckDb
-from trueup.owner.engines.inside import prepared
-from trueup.owner.engines.polars import Polars
+from trueup.owner import counting
+from trueup.owner.columns import Schema
+from trueup.owner.readers import arrow, duckdb, frames, lines, parquet
+from trueup.owner.readers.reader import Reader
 from trueup.owner.request import Count, Request
 
 T = TypeVar("T")
@@ -59,15 +56,14 @@ class Source:
     shared: bool = True
 
 
-def _inside(
-    engine: Engine,
-    schema: Schema,
-    frame: Callable[[list[Wanted]], Any],
-    about: Mapping[str, str],
-    shared: bool = True,
-) -> Source:
-    """A source that counts in its own engine; `frame` gives its frame with the wanted columns."""
-    return Source(schema, lambda asked: prepared(engine, frame(asked.wanted), asked), about, shared)
+def _read_here(reader: Reader, about: Mapping[str, str], shared: bool = False) -> Source:
+    """A source whose columns are read into this process and counted in it."""
+
+    def prepare(asked: Request) -> Count:
+        columns = list(dict.fromkeys(one.column for one in asked.wanted))
+        return counting.prepared(reader.pieces(columns), asked)
+
+    return Source(reader.schema, prepare, about, shared)
 
 
 def quietly(action: Callable[[], T], words: str) -> T:
@@ -133,16 +129,27 @@ def open_source(source: object, table: str | None = None) -> Source:
 def _relation(relation: Any) -> Source:
     if not hasattr(relation, "project"):
         raise InputError("Give a DuckDB relation, such as connection.table('trips').")
-    return _inside(DuckDb(), duck.schema(relation), lambda _: relation, {"kind": "duckdb"})
+    return _read_here(duckdb.of_relation(relation), {"kind": "duckdb"}, shared=True)
 
 
 def _polars(frame: Any) -> Source:
-    from trueup.owner.engines import polars
-
     if not hasattr(frame, "lazy"):
         raise InputError("Give a Polars DataFrame or LazyFrame.")
-    lazy = frame.lazy()
-    return _inside(Polars(), polars.schema(lazy), lambda _: lazy, {"kind": "polars"}, shared=False)
+    return _read_here(frames.of_polars(frame), {"kind": "polars"})
+
+
+def _pandas(frame: Any) -> Source:
+    if not hasattr(frame, "columns"):
+        raise InputError("Give a pandas DataFrame.")
+    return _read_here(frames.of_pandas(frame), {"kind": "pandas"})
+
+
+def _arrow(table: Any) -> Source:
+    if hasattr(table, "get_fragments"):
+        return _read_here(arrow.of_dataset(table), {"kind": "arrow"})
+    if not hasattr(table, "select") or not hasattr(table, "schema"):
+        raise InputError("Give an Arrow table or dataset.")
+    return _read_here(arrow.of_table(table), {"kind": "arrow"})
 
 
 def _spark(frame: Any) -> Source:
@@ -170,85 +177,7 @@ def _postgres(address: str, table: str | None) -> Source:
     return Source(opened.schema, opened.prepare, about, shared=False)
 
 
-def _arrow(table: Any) -> Source:
-    if not hasattr(table, "schema"):
-        raise InputError("Give an Arrow table or dataset.")
-    return _inside(
-        DuckDb(),
-        duck.schema(_connection().from_arrow(table)),
-        lambda _: _connection().from_arrow(table),
-        {"kind": "arrow"},
-        shared=False,
-    )
-
-
-def _pandas(frame: Any) -> Source:
-    """pandas by way of Arrow. A column of Python objects is read value by value, as asked for."""
-    import pyarrow as pa
-
-    if not hasattr(frame, "columns"):
-        raise InputError("Give a pandas DataFrame.")
-    names = [name for name in frame.columns if isinstance(name, str)]
-    if len(set(names)) < len(names):
-        raise InputError("Two columns of the DataFrame have one name: rename one.")
-    objects = [name for name in names if frame[name].dtype == object]
-    schema: dict[str, Storage] = dict.fromkeys(objects, "raw")
-    if plain := [name for name in names if name not in objects]:
-        empty = pa.Table.from_pandas(frame[plain].head(0), preserve_index=False)
-        schema |= duck.schema(_connection().from_arrow(empty))
-
-    def opened(wanted: list[Wanted]) -> Any:
-        columns = {}
-        for one in {one.column: one for one in wanted}.values():
-            values = frame[one.column]
-            if one.column not in objects:
-                columns[one.column] = pa.array(values, from_pandas=True)
-            else:
-                texts = map(_text, values, values.isna())
-                columns[one.column] = pa.array(texts, pa.string())
-        return _connection().from_arrow(pa.table(columns))
-
-    return _inside(DuckDb(), schema, opened, {"kind": "pandas"}, shared=False)
-
-
-def _text(value: object, missing: bool) -> str | None:
-    """A Python object as the text of a file would have it; what has no such text is null."""
-    try:
-        return None if missing else str(value)
-    except Exception:  # a stranger's __str__ may raise what it likes
-        return None
-
-
-# Files, all opened by DuckDB.
-
-
-def _connection() -> Any:
-    """A connection of our own to DuckDB in memory, of which a process has one."""
-    return _quiet(_memory(os.getpid()).cursor())
-
-
-@cache
-def _memory(process: int) -> Any:
-    return _connect(":memory:")
-
-
-def _connect(path: str, **settings: Any) -> Any:
-    """DuckDB as we want it: it fetches no extensions, and thinks in UTC."""
-    import duckdb
-
-    connection = duckdb.connect(
-        path,
-        config={"autoinstall_known_extensions": False, "autoload_known_extensions": False},
-        **settings,
-    )
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    connection.execute("SET GLOBAL preserve_insertion_order = false")
-    return _quiet(connection)
-
-
-def _quiet(connection: Any) -> Any:
-    connection.execute("SET enable_progress_bar = false")
-    return connection
+# Files.
 
 
 def _files(place: str, table: str | None) -> Source:
@@ -261,7 +190,8 @@ def _files(place: str, table: str | None) -> Source:
             f"{place!r} has no ending that says what it is. Known endings: {', '.join(_FORMATS)}, "
             f"and .gz or .zst after .csv, .tsv and .jsonl."
         )
-    found = sorted(glob.glob(place, recursive=True)) if not Path(place).exists() else [place]
+    # A path that is there is taken as it stands, whatever signs it holds.
+    found = [place] if Path(place).exists() else sorted(glob.glob(place, recursive=True))
     if not found:
         raise SourceError(f"There is no file {place!r}.")
     if (kind == "database") != (table is not None):
@@ -271,104 +201,17 @@ def _files(place: str, table: str | None) -> Source:
             else f'{place!r} is a database; name the table as well: table="trips".'
         )
     about = {"kind": kind, "name": bare.name} | ({"table": table} if table else {})
-    opened: dict[str, Callable[[], tuple[Schema, Callable[[list[Wanted]], Any]]]] = {
-        "parquet": lambda: _parquet(found),
-        "csv": lambda: _csv(found, "\t" if bare.suffix.lower() == ".tsv" else ","),
-        "json": lambda: _json(found),
-        "arrow": lambda: _arrow_files(found),
-        "database": lambda: _database(place, str(table)),
+    opened: dict[str, Callable[[], Reader]] = {
+        "parquet": lambda: parquet.opened(found),
+        "csv": lambda: lines.of_csv(found, "\t" if bare.suffix.lower() == ".tsv" else ","),
+        "json": lambda: lines.of_json(found),
+        "arrow": lambda: arrow.opened(found),
+        "database": lambda: duckdb.of_database(place, str(table)),
     }
-    schema, frame = quietly(
+    reader = quietly(
         opened[kind],
         f"There is no table {table!r} in {place!r} that can be read."
         if table
         else f"{place!r} cannot be read as {kind}.",
     )
-    return _inside(DuckDb(), schema, frame, about, shared=False)
-
-
-def _parquet(found: list[str]) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
-    def frame(_: list[Wanted]) -> Any:
-        return _connection().read_parquet(
-            found, union_by_name=len(found) > 1, hive_partitioning=False
-        )
-
-    return duck.schema(frame([])), frame
-
-
-def _csv(found: list[str], comma: str) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
-    """Every value is text; the names are the first line of the file, the same in all files."""
-    headers = {tuple(_header(path, comma)) for path in found}
-    if len(headers) > 1:
-        raise SourceError("The CSV files have different first lines; they must name one table.")
-    (names,) = headers
-    if len(set(names)) < len(names) or not all(names):
-        raise SourceError("The first line of a CSV file must name each column, and each one once.")
-
-    def frame(_: list[Wanted]) -> Any:
-        return _connection().read_csv(
-            found,
-            header=True,
-            delimiter=comma,
-            quotechar='"',
-            escapechar='"',
-            columns=dict.fromkeys(names, "VARCHAR"),
-            auto_detect=False,
-            allow_quoted_nulls=False,
-            ignore_errors=True,
-            strict_mode=False,
-        )
-
-    frame([])
-    return dict.fromkeys(names, "raw"), frame
-
-
-def _header(path: str, comma: str) -> list[str]:
-    import pyarrow as pa
-
-    with pa.input_stream(path, compression="detect") as stream:
-        line = b""
-        while b"\n" not in line and (more := stream.read(65536)):
-            line += more
-    text = line.partition(b"\n")[0].decode("utf-8-sig").rstrip("\r")
-    return next(csv.reader([text], delimiter=comma), [])
-
-
-def _json(found: list[str]) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
-    """One object a line; which columns a line has is data, so the schema names none.
-
-    Lines are parsed one by one: read as a table, one bad line would spoil the lines around it.
-    """
-
-    def field(one: Wanted) -> str:
-        pointer = "/" + one.column.replace("~", "~0").replace("/", "~1")
-        return f"json ->> '{_apostrophes(pointer)}' AS {duck.quoted(one.column)}"
-
-    def frame(wanted: list[Wanted]) -> Any:
-        paths = ", ".join(f"'{_apostrophes(path)}'" for path in found)
-        fields = ", ".join(dict.fromkeys(map(field, wanted)))
-        return _connection().sql(
-            f"SELECT {fields} FROM read_ndjson_objects([{paths}], ignore_errors = true)"
-        )
-
-    return None, frame
-
-
-def _apostrophes(text: str) -> str:
-    return text.replace("'", "''")
-
-
-def _arrow_files(found: list[str]) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
-    import pyarrow.dataset as dataset
-
-    def frame(_: list[Wanted]) -> Any:
-        return _connection().from_arrow(dataset.dataset(found, format="ipc"))
-
-    return duck.schema(frame([])), frame
-
-
-def _database(place: str, table: str) -> tuple[Schema, Callable[[list[Wanted]], Any]]:
-    def frame(_: list[Wanted]) -> Any:
-        return _connect(place, read_only=True).table(table)
-
-    return duck.schema(frame([])), frame
+    return _read_here(reader, about)

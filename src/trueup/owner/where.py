@@ -22,7 +22,7 @@ from trueup.owner.columns import Kind
 
 Literal = bool | int | float | str
 _LONGEST = 10_000
-_DEEPEST = 40
+_DEEPEST = 80
 _MOST_TESTS = 100  # engines take ever longer over a chain of them; a list goes with `in`
 _MOST_DIGITS = 300  # of a number: its float is finite
 _TOKEN = re.compile(
@@ -74,7 +74,24 @@ def parse(text: object) -> Part:
     part = reader.either(0)
     if reader.kind != "end":
         raise reader.unexpected("and, or, or the end")
+    # It goes into the ledger and is read again from there, in more signs than it came in.
+    if _depth(part) > _DEEPEST:
+        raise _too_deep()
+    if len(written(part)) > _LONGEST:
+        raise InputError(f"where is longer than {_LONGEST:,} characters, written out.")
     return part
+
+
+def _depth(part: Part) -> int:
+    """How deep a part is nested where it is written out, parentheses and `not` counted alike."""
+    if isinstance(part, Comparison):
+        return 0
+    inner = max(_depth(one) + isinstance(one, Combined) for one in part.parts)
+    return inner + (part.word == "not")
+
+
+def _too_deep() -> InputError:
+    return InputError(f"The filter is nested more than {_DEEPEST} deep.")
 
 
 class _Reader:
@@ -139,7 +156,7 @@ class _Reader:
     def single(self, depth: int) -> Part:
         """A test, `not` of a part, or a part in parentheses."""
         if depth > _DEEPEST:
-            raise InputError(f"The filter is nested more than {_DEEPEST} deep.")
+            raise _too_deep()
         if self.has("not"):
             self.step()
             return Combined("not", (self.single(depth + 1),))

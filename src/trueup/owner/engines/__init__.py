@@ -1,1 +1,1 @@
-"""One module an engine: the few lines that narwhals has no words for."""
+"""Engines that count where the rows are: PostgreSQL and Spark, in SQL of our own."""

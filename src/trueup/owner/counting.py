@@ -1,0 +1,217 @@
+"""Counting in this process: whatever reads a table hands over raw columns, and this counts them.
+
+Rows come in batches of raw Arrow columns. Each column takes the plain form of its kind, the filter
+keeps its rows, each row gets a cell or none, and the cells are counted: functions of a value alone,
+the same for every source. No step of it can fail for what a value is.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.axis.numbers import Ints
+from trueup.owner.graph import Graph
+from trueup.owner.placing import combined, fold, placer
+from trueup.owner.plain import Bools, Plain, plain
+from trueup.owner.request import Count, Request
+from trueup.owner.tally import Tally, bounded, sizes, summed, whole
+from trueup.owner.truth import kept
+
+BATCH = 1 << 16  # rows that go through all steps together, and stay in the cache
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a table: raw Arrow arrays by the names of their columns, as many as asked for.
+
+    A column that these rows do not have is left out.
+    """
+
+    rows: int
+    columns: Mapping[str, Any]
+
+
+# A part of a table, which can be read by itself, from its beginning each time.
+Piece = Callable[[], Iterator[Batch]]
+
+
+def prepared(pieces: Sequence[Piece], request: Request) -> Count:
+    """The count of a request over all pieces of a table."""
+    if request.graph is not None:
+        return lambda: _degrees(pieces, request, request.graph)  # type: ignore[arg-type]
+    if not request.axes:
+        return lambda: _groups(pieces, request)
+    size = math.prod(axis.size for axis in request.axes)
+    np.zeros(size, np.int64)  # refused here, if there is no room for it
+    placers = [placer(axis, one) for axis, one in zip(request.axes, request.values, strict=True)]
+
+    def cells_of(batch: Batch) -> Ints:
+        columns = _plain_columns(batch, request)
+        cells = [
+            place(columns[one.name]) for place, one in zip(placers, request.values, strict=True)
+        ]
+        return combined(cells, request.axes, _kept(request, columns))
+
+    if request.unit is not None:
+        return lambda: _cells_of_units(pieces, request, cells_of, size)
+    return lambda: _cells(pieces, cells_of, size)
+
+
+def _plain_columns(batch: Batch, request: Request) -> dict[str, Plain]:
+    return {
+        one.name: plain(batch.columns.get(one.column), batch.rows, one) for one in request.wanted
+    }
+
+
+def _kept(request: Request, columns: Mapping[str, Plain]) -> Bools | None:
+    if request.where is None:
+        return None
+    return kept(request.where, {one.column: (one, columns[one.name]) for one in request.compared})
+
+
+def _each(pieces: Sequence[Piece], work: Callable[[Batch], None]) -> None:
+    """Does the work for every batch, in as many threads as there are processors."""
+
+    def through(piece: Piece) -> None:
+        for batch in piece():
+            if batch.rows:
+                work(batch)
+
+    threads = min(len(pieces), os.cpu_count() or 1)
+    if threads <= 1:
+        for piece in pieces:
+            through(piece)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(through, piece) for piece in pieces]:
+            done.result()
+
+
+def _cells(pieces: Sequence[Piece], cells_of: Callable[[Batch], Ints], size: int) -> Ints:
+    """How many rows are in each cell."""
+    counts, turn = np.zeros(size, np.int64), threading.Lock()
+
+    def count(batch: Batch) -> None:
+        cells = cells_of(batch)
+        with turn:
+            fold(cells, counts)
+
+    _each(pieces, count)
+    return counts
+
+
+def _tallied(pieces: Sequence[Piece], names_of: Callable[[Batch], dict[str, Any]]) -> Any:
+    """A table of all names and how many rows have them; None if no row has any."""
+    tally, turn = Tally(), threading.Lock()
+
+    def count(batch: Batch) -> None:
+        names = names_of(batch)
+        with turn:
+            tally.add(names)
+
+    _each(pieces, count)
+    return tally.table
+
+
+def _named(column: Plain, keep: Bools) -> Any:
+    """The names of some rows, none of them unknown, as an Arrow array."""
+    import pyarrow as pa
+
+    if isinstance(column.values, np.ndarray):
+        return pa.array(column.values[keep])
+    return column.values.filter(pa.array(keep))
+
+
+def _cells_of_units(
+    pieces: Sequence[Piece], request: Request, cells_of: Callable[[Batch], Ints], size: int
+) -> Ints:
+    """How many rows are in each cell, of each unit no more than its bound."""
+    import pyarrow as pa
+
+    unit = request.unit
+    assert unit is not None
+
+    def names_of(batch: Batch) -> dict[str, Any]:
+        cells = cells_of(batch)
+        units = plain(batch.columns.get(unit.column), batch.rows, unit)
+        keep = units.known & (cells >= 0) & (cells < size)
+        return {"unit": _named(units, keep), "value": pa.array(cells[keep])}
+
+    counts = np.zeros(size, np.int64)
+    table = _tallied(pieces, names_of)
+    if table is not None:
+        few = bounded(table, request.rows_per_unit, request.key)
+        np.add.at(counts, whole(few["value"]), whole(few["rows"]))
+    return counts
+
+
+def _groups(pieces: Sequence[Piece], request: Request) -> Ints:
+    """The sizes of the groups that the values of a column make, or their number."""
+    (value,) = request.values
+
+    def names_of(batch: Batch) -> dict[str, Any]:
+        columns = _plain_columns(batch, request)
+        keep, among = columns[value.name].known, _kept(request, columns)
+        keep = keep if among is None else keep & among
+        if request.unit is None:
+            return {"value": _named(columns[value.name], keep)}
+        keep = keep & columns["unit"].known
+        return {
+            "unit": _named(columns["unit"], keep),
+            "value": _named(columns[value.name], keep),
+        }
+
+    table = _tallied(pieces, names_of)
+    if table is not None and request.unit is not None:
+        few = bounded(table, request.rows_per_unit, request.key)
+        table = summed(few.select(["value", "rows"]))
+    return _sized(table, request)
+
+
+def _degrees(pieces: Sequence[Piece], request: Request, graph: Graph) -> Ints:
+    """The degrees of a graph's nodes, or the number of nodes that have an edge."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    source, target = request.values
+
+    def names_of(batch: Batch) -> dict[str, Any]:
+        columns = _plain_columns(batch, request)
+        keep, among = columns["source"].known & columns["target"].known, _kept(request, columns)
+        keep = keep if among is None else keep & among
+        first, second = (_named(columns[one.name], keep) for one in (source, target))
+        if graph.kind != "bipartite" and first.type == second.type:
+            edges = pc.not_equal(first, second)
+            first, second = first.filter(edges), second.filter(edges)
+        if graph.kind == "undirected":
+            first, second = pa.concat_arrays([first, second]), pa.concat_arrays([second, first])
+        return {"value": first, "other": second}
+
+    table = _tallied(pieces, names_of)
+    if table is not None:
+        once = table.set_column(2, "rows", pa.array(np.ones(len(table), np.int64)))
+        table = summed(once.select(["value", "rows"]))
+    return _sized(table, request)
+
+
+def _sized(table: Any, request: Request) -> Ints:
+    groups = 0 if table is None else len(table)
+    if request.number:
+        return np.array([groups], np.int64)
+    return sizes(table, request.size) if groups else np.zeros(0, np.int64)
+
+
+def arrow_batches(batches: Iterable[Any]) -> Iterator[Batch]:
+    """Arrow record batches as batches of their columns, none of them too long."""
+    for whole_batch in batches:
+        for begin in range(0, whole_batch.num_rows, BATCH):
+            some = whole_batch.slice(begin, BATCH)
+            yield Batch(some.num_rows, dict(zip(some.schema.names, some.columns, strict=True)))

@@ -1,0 +1,81 @@
+"""Placing: the cell of every row, by the axis's own function of a plain value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueup.axis import Axis
+from trueup.axis.bins import EdgeCells, IntegerCells, RegularCells
+from trueup.axis.dates import DateCells
+from trueup.axis.hierarchy import HierarchyCells
+from trueup.axis.ipv4 import Ipv4Cells
+from trueup.axis.labels import CategoryCells
+from trueup.axis.numbers import COMPILED, Ints
+from trueup.owner.columns import Wanted
+from trueup.owner.plain import Bools, Plain, known_bits
+
+Placer = Callable[[Plain], Ints]
+
+
+def placer(axis: Axis, wanted: Wanted) -> Placer:
+    """The function from a column in its plain form to cells; -1 for what is in none."""
+    cells = axis.cells
+    match cells:
+        case RegularCells() | EdgeCells() | DateCells() | Ipv4Cells():
+            return lambda column: cells.place(column.values)  # the unknown lies outside
+        case IntegerCells():
+            return lambda column: np.where(column.known, cells.place(column.values), -1)
+        case CategoryCells() | HierarchyCells():
+            return _labels(cells, wanted)
+
+
+def _labels(cells: CategoryCells | HierarchyCells, wanted: Wanted) -> Placer:
+    """Labels are looked up as the bytes or whole numbers that they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = wanted.kind == "text"
+    by_label: dict[Any, int] = cells.by_label
+    fits = {label: cell for label, cell in by_label.items() if _fits(label, text)}
+    at = np.array([*fits.values(), -1], np.int64)
+    known = (
+        pa.array([label.encode() for label in fits], pa.large_binary())
+        if text
+        else pa.array(list(fits), pa.int64())
+    )
+
+    def place(column: Plain) -> Ints:
+        values = column.values if text else pa.array(column.values, mask=~column.known)
+        found = pc.index_in(values, value_set=known)
+        places = np.frombuffer(found.buffers()[1], np.int32, len(found), 4 * found.offset)
+        return at[np.where(known_bits(found), places, len(fits))]
+
+    return place
+
+
+def _fits(label: object, text: bool) -> bool:
+    """Whether a column of text, or of whole numbers, can hold a label."""
+    if text:
+        return isinstance(label, str)
+    return isinstance(label, int) and -(1 << 63) <= label < 1 << 63
+
+
+def combined(cells: Sequence[Ints], axes: Sequence[Axis], keep: Bools | None) -> Ints:
+    """The cell of each row in the grid of all axes, the last running fastest; -1 if in none."""
+    whole = cells[0]
+    for more, axis in zip(cells[1:], axes[1:], strict=True):
+        whole = np.where((whole < 0) | (more < 0), -1, whole * axis.size + more)
+    return whole if keep is None else np.where(keep, whole, -1)
+
+
+def fold(cells: Ints, counts: Ints) -> None:
+    """Adds one to the count of each cell; a number that is no cell is dropped."""
+    if len(cells) >= COMPILED:
+        from trueup._kernels.cells import place
+
+        place.fold(cells, counts)
+    else:
+        np.add.at(counts, cells[(cells >= 0) & (cells < len(counts))], 1)

@@ -1,0 +1,142 @@
+"""pandas and Polars: frames in memory, converted column by column, some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import InputError
+from trueup.owner.columns import Storage
+from trueup.owner.counting import BATCH, Batch, Piece
+from trueup.owner.plain import storage_of
+from trueup.owner.readers.reader import Reader, check_unchanged, spans
+
+
+def of_pandas(frame: Any) -> Reader:
+    """A reader of a pandas frame; a column of Python objects is read value by value, as text."""
+    names = [name for name in frame.columns if isinstance(name, str)]
+    if len(set(names)) < len(names):
+        raise InputError("Two columns of the DataFrame have one name: rename one.")
+
+    def schema() -> dict[str, Storage]:
+        return {name: _storage(frame[name]) for name in names}
+
+    then = schema()
+
+    def read(rows: range, columns: Sequence[str]) -> Iterator[Batch]:
+        for begin in range(rows.start, rows.stop, BATCH):
+            stop = min(begin + BATCH, rows.stop)
+            some = {name: _converted(frame[name].iloc[begin:stop]) for name in columns}
+            yield Batch(stop - begin, some)
+
+    def pieces(columns: Sequence[str]) -> list[Piece]:
+        check_unchanged(schema(), then, columns)
+        # Objects are read under Python's lock: threads would only wait for each other.
+        most = 1 if any(then[name] == "raw" for name in columns) else None
+        return [_rows(read, rows, columns) for rows in spans(len(frame), most)]
+
+    return Reader(then, pieces)
+
+
+def _rows(read: Any, rows: range, columns: Sequence[str]) -> Piece:
+    return lambda: read(rows, columns)
+
+
+def _storage(column: Any) -> Storage:
+    import pandas as pd  # type: ignore[import-untyped]
+    import pyarrow as pa
+
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        return _storage(kind.categories.to_series())
+    if kind == np.dtype(object):
+        return "raw"
+    if isinstance(kind, pd.StringDtype):
+        return "text"
+    try:
+        return storage_of(pa.array(column.iloc[:0], from_pandas=True).type)
+    except (pa.ArrowException, TypeError, ValueError):
+        return "something else"
+
+
+def _converted(column: Any) -> Any:
+    """Some rows of a column as an Arrow array. No value makes it fail."""
+    import pandas as pd
+    import pyarrow as pa
+
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        codes = column.cat.codes.to_numpy()
+        named = _converted(kind.categories.to_series())
+        return named.take(pa.array(codes, pa.int64(), mask=codes < 0))
+    # Text that pandas keeps as Arrow stays as it is: it may be no UTF-8, which Python cannot hold.
+    if kind == np.dtype(object) or getattr(kind, "storage", "") == "python":
+        missing = column.isna().to_numpy(dtype=np.bool_)
+        texts = map(_text, column.to_numpy(dtype=object), missing)
+        return pa.array(texts, pa.large_binary())
+    made = pa.array(column, from_pandas=True)
+    return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
+
+
+def _text(value: object, missing: bool) -> bytes | None:
+    """A Python object as the text of a file would have it; what has no such text is null."""
+    try:
+        # Half a character stays what it is, and is like no other text.
+        return None if missing else str(value).encode("utf-8", "surrogatepass")
+    except Exception:  # a stranger's __str__ may raise what it likes
+        return None
+
+
+def of_polars(frame: Any) -> Reader:
+    """A reader of a Polars frame; a lazy one is collected some rows at a time."""
+    import polars as pl
+
+    lazy = isinstance(frame, pl.LazyFrame)
+
+    def schema() -> dict[str, Storage]:
+        kinds = frame.collect_schema() if lazy else frame.schema
+        return {name: _polars_storage(kind) for name, kind in kinds.items()}
+
+    then = schema()
+
+    def some(rows: Any) -> Batch:
+        return Batch(rows.height, {name: _array(rows[name]) for name in rows.columns})
+
+    def collected(columns: Sequence[str]) -> Iterator[Batch]:
+        batches = frame.select(list(columns)).collect_batches(
+            chunk_size=BATCH, maintain_order=False, engine="streaming"
+        )
+        for batch in batches:
+            yield from map(some, batch.iter_slices(BATCH))
+
+    def pieces(columns: Sequence[str]) -> list[Piece]:
+        check_unchanged(schema(), then, columns)
+        if lazy:
+            return [lambda: collected(columns)]
+        chosen = frame.select(list(columns))
+        return [_slices(chosen.slice(rows.start, len(rows)), some) for rows in spans(chosen.height)]
+
+    return Reader(then, pieces)
+
+
+def _slices(rows: Any, some: Any) -> Piece:
+    return lambda: map(some, rows.iter_slices(BATCH))
+
+
+def _polars_storage(kind: Any) -> Storage:
+    import polars as pl
+    import pyarrow as pa
+
+    try:
+        return storage_of(pl.Series("x", [], dtype=kind).to_arrow().type)
+    except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
+        return "something else"
+
+
+def _array(series: Any) -> Any:
+    import pyarrow as pa
+
+    made = series.to_arrow()
+    return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made

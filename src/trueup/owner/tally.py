@@ -1,0 +1,183 @@
+"""Tallies of names: how many rows have which names, exact to the byte.
+
+Names are whole numbers or bytes. Memory grows with how many different names there are together,
+not with the number of rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.axis.numbers import Ints
+
+_AT_ONCE = 1 << 20  # rows counted together
+
+Words = npt.NDArray[np.uint64]
+
+
+class Tally:
+    """How many rows have each combination of names; rows come in parts of any size."""
+
+    def __init__(self) -> None:
+        self._counted: Any = None
+        self._fresh: list[Any] = []
+        self._rows = 0
+
+    def add(self, names: dict[str, Any]) -> None:
+        """More rows: an Arrow array a column, of one length, without nulls."""
+        import pyarrow as pa
+
+        table = pa.table(names)
+        self._fresh.append(table.append_column("rows", pa.array(np.ones(len(table), np.int64))))
+        self._rows += len(table)
+        # The more there is already, the rarer it is gone through again.
+        if self._rows >= max(_AT_ONCE, 0 if self._counted is None else len(self._counted)):
+            self._count()
+
+    def _count(self) -> None:
+        import pyarrow as pa
+
+        parts = self._fresh if self._counted is None else [self._counted, *self._fresh]
+        self._fresh, self._rows = [], 0
+        if parts:
+            self._counted = summed(pa.concat_tables(parts))
+
+    @property
+    def table(self) -> Any:
+        """Each combination once, and its number of `rows`; None if there was never a row."""
+        if self._fresh:
+            self._count()
+        return self._counted
+
+
+def summed(table: Any) -> Any:
+    """The table with equal names put together, their `rows` added up."""
+    names = [name for name in table.column_names if name != "rows"]
+    found = table.group_by(names, use_threads=False).aggregate([("rows", "sum")])
+    return found.select([*names, "rows_sum"]).rename_columns([*names, "rows"])
+
+
+def whole(column: Any) -> Ints:
+    """A column of 64-bit whole numbers without nulls, as an array."""
+    import pyarrow as pa
+
+    one = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return np.frombuffer(one.buffers()[1], np.int64, len(one), 8 * one.offset)
+
+
+def sizes(table: Any, most: int) -> Ints:
+    """The rows of each group, the largest ones only if there are more than were declared.
+
+    A record moves one size by one, and so at most one of the largest by one.
+    """
+    rows = whole(table["rows"])
+    return rows if len(rows) <= most else np.partition(rows, len(rows) - most)[len(rows) - most :]
+
+
+def bounded(table: Any, most: int, key: str) -> Any:
+    """The table of `unit`, `value` and `rows`, with at most so many rows of each unit left.
+
+    A row is known by its unit, its value and its number among equal ones. The rows of a unit are
+    put in the order of a hash of these three under the key, and the first few are kept: every row
+    of a unit has the same chance, whatever its value, and another unit's rows have no part in it.
+    """
+    import pyarrow as pa
+
+    units = _coded(table["unit"])
+    codes = np.frombuffer(units.indices.buffers()[1], np.int32, len(units)).astype(np.int64)
+    rows = whole(table["rows"])
+    total = np.zeros(len(units.dictionary), np.int64)
+    np.add.at(total, codes, rows)
+    over = total[codes] > most
+    if not over.any():
+        return table
+    some = table.filter(pa.array(over))
+    greedy = np.flatnonzero(total > most)
+    place = np.zeros(len(total), np.int64)
+    place[greedy] = np.arange(len(greedy))
+    seeds = _hashed(units.dictionary.take(pa.array(greedy)), key)
+    kept = _first(place[codes[over]], seeds, _words(some["value"], key), rows[over], most)
+    chosen = some.set_column(some.column_names.index("rows"), "rows", pa.array(kept))
+    return pa.concat_tables([table.filter(pa.array(~over)), chosen.filter(pa.array(kept > 0))])
+
+
+def _coded(column: Any) -> Any:
+    import pyarrow as pa
+
+    one = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return one.dictionary_encode()
+
+
+def _words(values: Any, key: str) -> Words:
+    """A word of 64 bits a value, different for different ones; of text, a hash."""
+    import pyarrow as pa
+
+    if pa.types.is_int64(values.type):
+        return whole(values).view(np.uint64)
+    coded = _coded(values)
+    codes = np.frombuffer(coded.indices.buffers()[1], np.int32, len(coded))
+    return _hashed(coded.dictionary, key)[codes, 0]
+
+
+def _hashed(names: Any, key: str) -> Words:
+    """Two words of 64 bits a name, which follow from its bytes and the key alone."""
+    secret = hashlib.sha256(key.encode()).digest()
+    digests = [
+        hashlib.blake2b(
+            name if isinstance(name, bytes) else name.to_bytes(8, "little", signed=True),
+            digest_size=16,
+            key=secret,
+        ).digest()
+        for name in names.to_pylist()
+    ]
+    return np.frombuffer(b"".join(digests), np.uint64).reshape(len(digests), 2)
+
+
+def _first(units: Ints, seeds: Words, values: Words, rows: Ints, most: int) -> Ints:
+    """How many rows of each entry are among the first of its unit, in the order of their hashes.
+
+    `seeds` are two words of each unit, `values` a word of each entry's value.
+    """
+    by_unit = np.argsort(units, kind="stable")
+    units, values, rows = units[by_unit], values[by_unit], rows[by_unit]
+    found = np.zeros(len(rows), np.int64)
+    kept, order = np.zeros(0, np.int64), np.zeros(0, np.uint64)  # of a unit that may go on
+    for entries, numbers in _numbered(rows):
+        seed = seeds[units[entries]]
+        fresh = _mixed(_mixed(seed[:, 0] ^ values[entries]) + seed[:, 1] + numbers)
+        kept, order = np.concatenate([kept, entries]), np.concatenate([order, fresh])
+        sorting = np.lexsort((order, units[kept]))
+        kept, order = kept[sorting], order[sorting]
+        unit = units[kept]
+        begins = np.flatnonzero(np.r_[True, unit[1:] != unit[:-1]])
+        rank = np.arange(len(unit)) - np.repeat(begins, np.diff(np.r_[begins, len(unit)]))
+        few = rank < most
+        kept, order, unit = kept[few], order[few], unit[few]
+        goes_on = unit == unit[-1]
+        np.add.at(found, kept[~goes_on], 1)
+        kept, order = kept[goes_on], order[goes_on]
+    np.add.at(found, kept, 1)
+    result = np.empty_like(found)
+    result[by_unit] = found
+    return result
+
+
+def _numbered(rows: Ints) -> Iterator[tuple[Ints, Words]]:
+    """Every row as its entry and its number among equal ones, some at a time."""
+    stops = np.cumsum(rows)
+    for begin in range(0, int(stops[-1]) if len(stops) else 0, _AT_ONCE):
+        row = np.arange(begin, min(begin + _AT_ONCE, int(stops[-1])))
+        entries = np.searchsorted(stops, row, side="right")
+        yield entries, (row - (stops[entries] - rows[entries])).astype(np.uint64)
+
+
+def _mixed(words: Words) -> Words:
+    """Each word with its bits mixed through and through (the finaliser of MurmurHash3)."""
+    words = (words ^ (words >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    words = (words ^ (words >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return words ^ (words >> np.uint64(33))

@@ -1,0 +1,92 @@
+"""The filter over columns is that of three-valued logic, row by row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup.owner.columns import Kind, Wanted
+from trueup.owner.plain import plain, storage_of
+from trueup.owner.truth import kept
+from trueup.owner.where import Combined, Comparison, Part
+
+KINDS: dict[str, tuple[Kind, pa.DataType]] = {
+    "whole": ("integer", pa.int64()),
+    "real": ("number", pa.float64()),
+    "text": ("text", pa.string()),
+    "flag": ("boolean", pa.bool_()),
+}
+VALUES: dict[str, Any] = {
+    "whole": st.sampled_from([0, 1, 2, 2**63 - 1, -(2**63)]),
+    "real": st.sampled_from([0.0, -0.0, 1.5, math.inf, -math.inf]),
+    "text": st.sampled_from(["", "a", "A", "b"]),
+    "flag": st.booleans(),
+}
+SIGNS = ["=", "!=", "in"]
+
+
+@st.composite
+def comparisons(draw: st.DrawFn) -> Comparison:
+    column = draw(st.sampled_from(list(KINDS)))
+    ranged = ["<", "<=", ">", ">=", "between"] if column in ("whole", "real") else []
+    sign = draw(st.sampled_from(SIGNS + ranged))
+    value = VALUES[column].filter(lambda v: v not in (math.inf, -math.inf))
+    length = 2 if sign == "between" else 3 if sign == "in" else 1
+    return Comparison(column, sign, tuple(draw(value) for _ in range(length)))
+
+
+parts = st.recursive(
+    comparisons(),
+    lambda inner: st.one_of(
+        st.builds(Combined, st.just("not"), st.tuples(inner)),
+        st.builds(Combined, st.sampled_from(["and", "or"]), st.tuples(inner, inner)),
+    ),
+    max_leaves=8,
+)
+rows = st.fixed_dictionaries(
+    {
+        name: st.none() | values | (st.just(math.nan) if name == "real" else st.nothing())
+        for name, values in VALUES.items()
+    }
+)
+
+
+def truth(part: Part, row: dict[str, Any]) -> bool | None:
+    """What a filter says of a row: true, false, or neither."""
+    if isinstance(part, Comparison):
+        x, values = row[part.column], part.values
+        if x is None or x != x:
+            return None
+        return {
+            "=": lambda: x == values[0],
+            "!=": lambda: x != values[0],
+            "<": lambda: x < values[0],
+            "<=": lambda: x <= values[0],
+            ">": lambda: x > values[0],
+            ">=": lambda: x >= values[0],
+            "in": lambda: x in values,
+            "between": lambda: values[0] <= x <= values[1],
+        }[part.sign]()
+    inner = [truth(one, row) for one in part.parts]
+    if part.word == "not":
+        return None if inner[0] is None else not inner[0]
+    decisive = part.word == "or"
+    if decisive in inner:
+        return decisive
+    return None if None in inner else not decisive
+
+
+@given(parts, st.lists(rows, min_size=1, max_size=10))
+def test_a_row_is_kept_where_the_whole_filter_is_true(
+    part: Part, table: list[dict[str, Any]]
+) -> None:
+    columns = {}
+    for name, (kind, stored) in KINDS.items():
+        column = pa.array([row[name] for row in table], stored)
+        wanted = Wanted(name, storage_of(stored), kind, name)
+        columns[name] = (wanted, plain(column, len(table), wanted))
+    assert kept(part, columns).tolist() == [truth(part, row) is True for row in table]
