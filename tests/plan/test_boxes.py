@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup.ask.grid import grid_axis
+from trueup.ask.several import grid_axis
 from trueup.lattice_errors import LatticeErrors
 from trueup.plan.boxes import best_boxes, mean_energies
 

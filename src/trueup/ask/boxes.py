@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.cells import CellCounts
-from trueup.ask.grid import block_labels, check_grid, grid_axis, grid_counts, hierarchy
 from trueup.ask.question import Block, Ints, Neighbours, Question, Space, check_neighbours, listed
+from trueup.ask.several import block_labels, check_grid, grid_axis, grid_counts, nested_boxes
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
@@ -169,7 +168,7 @@ class BoxCounts(Question):
         return [
             IntervalTree.regular(axis.size, radices)
             if len(radices) > 1 and max(radices) <= _WIDEST
-            else hierarchy(CellCounts(axis), len(self.axes))
+            else nested_boxes(axis.size, len(self.axes))
             for axis, radices in zip(self.axes, self.radices, strict=True)
         ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.ask.boxes import BoxCounts
 from trueup.ask.cells import CellCounts
 from trueup.ask.hats import HatCounts
 from trueup.ask.kinds import question_from_json
@@ -22,11 +23,9 @@ from trueup.ask.question import (
     Neighbours,
     Question,
     Space,
-    as_axis,
-    cell_counts,
     check_neighbours,
-    even_radices,
 )
+from trueup.ask.several import block_labels, check_grid, grid_axis, grid_counts, nested_boxes
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
 from trueup.errors import InputError
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 Factor = CellCounts | TreeCounts | HatCounts
 
-MOST_CELLS = 1 << 28
-_MOST = 1 << 62
 _HEAVIEST = 1 << 40
 
 
@@ -69,8 +66,6 @@ class GridCounts(Question):
         # Margins alone are no product: another question, for which this is the name to ask by.
         if marginals is None:
             return super().__new__(cls)
-        from trueup.ask.boxes import BoxCounts
-
         for axis in axes:
             if not isinstance(axis, (Axis, int, np.integer)):
                 raise InputError(
@@ -132,7 +127,13 @@ class GridCounts(Question):
     @property
     def shapes(self) -> list[IntervalTree]:
         """A tree over each axis: what counts for people are handed down by, box by box."""
-        return [hierarchy(factor, len(self.factors)) for factor in self.factors]
+        axes = len(self.factors)
+        return [
+            factor.shape
+            if isinstance(factor, TreeCounts) and factor.levels
+            else nested_boxes(factor.size, axes)
+            for factor in self.factors
+        ]
 
     @property
     def complete(self) -> bool:
@@ -259,22 +260,6 @@ class GridCounts(Question):
 _ONE = Fraction(1)
 
 
-def hierarchy(factor: Factor, axes: int) -> IntervalTree:
-    """The axis's own levels if it has some; else cut so that a box has about 16 children."""
-    if isinstance(factor, TreeCounts) and factor.levels:
-        return factor.shape
-    return IntervalTree.regular(
-        factor.size, even_radices(factor.size, max(2, round(16 ** (1 / axes))))
-    )
-
-
-def block_labels(sizes: Sequence[int], lengths: Sequence[int]) -> dict[str, Any]:
-    """The block of each answer over several axes, and its number there."""
-    block = np.repeat(np.arange(len(lengths)), lengths)
-    number = np.concatenate([np.arange(length) for length in lengths])
-    return {f"block of {'×'.join(map(str, sizes))}": block, "number": number}
-
-
 def _factor(axis: Axis | int | Factor, number: int) -> Factor:
     if isinstance(axis, (CellCounts, TreeCounts, HatCounts)):
         if axis.answer_axis.size != axis.size:
@@ -287,36 +272,3 @@ def _factor(axis: Axis | int | Factor, number: int) -> Factor:
     if axis.traits.nested:
         return TreeCounts(axis)
     return CellCounts(axis) if axis.traits.labelled else HatCounts(axis)
-
-
-def grid_axis(axis: Axis | int, number: int) -> Axis:
-    """The axis itself; for a number, that many cells, named by their place."""
-    if isinstance(axis, Axis):
-        return axis
-    return Axis.integers(f"axis {number}", 0, as_axis(axis).size - 1)
-
-
-def grid_counts(counts: npt.ArrayLike, sizes: tuple[int, ...]) -> Ints:
-    """The counts as an array with one dimension an axis, refused if they do not fit."""
-    array = np.asarray(counts)
-    if array.ndim != 1 and array.shape != sizes:
-        raise InputError(f"The grid has {sizes} cells, but {array.shape} were given.")
-    return cell_counts(array.ravel(), math.prod(sizes)).reshape(sizes)
-
-
-def check_grid(axes: list[Axis], answers: int) -> None:
-    """Refuses axes of one name, and grids that no memory holds."""
-    names = [axis.name for axis in axes]
-    if len(set(names)) < len(names):
-        raise InputError(f"Each axis of a grid needs a name of its own, got {', '.join(names)}.")
-    cells = math.prod(axis.size for axis in axes)
-    if cells >= _MOST or answers >= _MOST:
-        raise InputError(f"The grid has {cells:,} cells, past what 64 bits can number.{_ADVICE}")
-    if answers > MOST_CELLS:
-        raise InputError(
-            f"The grid has {cells:,} cells and {answers:,} answers: {answers * 8 / 2**30:,.1f} GiB "
-            f"for one copy of them, and several are needed.{_ADVICE}"
-        )
-
-
-_ADVICE = " Use wider bins, or fewer axes."

@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from trueup.ask import BoxCounts, CellCounts, GridCounts, HatCounts, Neighbours, TreeCounts
 from trueup.ask.boxes import equal_parts
-from trueup.ask.grid import Factor, check_grid, grid_axis
+from trueup.ask.grid import Factor
+from trueup.ask.several import check_grid, grid_axis
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.grid_errors import GridErrors

@@ -1,0 +1,236 @@
+"""The state of the house: figures that a change must not make worse, and the picture of its rooms.
+
+python scripts/house.py             prints the figures
+python scripts/house.py --picture   draws docs/images/rooms.svg from the imports
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "trueup"
+QUESTIONS = (
+    r"(Cell|Tree|Sorted|Hat|Wavelet|Weighted|Named|Grid|Box)Counts|Histogram|Factor|Adaptive\w*"
+)
+CELLS = r"(Integer|Regular|Edge|Date|Ipv4|Category|Hierarchy)Cells"
+LONG, WIDE = 60, 8
+
+Graph = dict[str, set[str]]
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def lines() -> int:
+    """The lines of Python under src."""
+    return sum(len(path.read_text().splitlines()) for path in modules().values())
+
+
+def switches(classes: str, but: tuple[str, ...]) -> list[str]:
+    """Where isinstance asks for one of these classes outside some rooms."""
+    asked = re.compile(rf"isinstance\((?:[^()]|\([^()]*\))*\b({classes})\b")
+    cases = re.compile(rf"^\s*case \(?({classes})\(", re.MULTILINE)
+    found = []
+    for name, path in modules().items():
+        if name.split(".")[1:2] and name.split(".")[1] in but:
+            continue
+        text = path.read_text()
+        for match in (*asked.finditer(text), *cases.finditer(text)):
+            found.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}")
+    return found
+
+
+def fact_dictionaries() -> list[str]:
+    """Where facts are passed as a dictionary of anything."""
+    said = re.compile(r"\b(about|facts)\b\s*:\s*(dict|Mapping)\[str, Any\]")
+    return [
+        f"{name}:{number}"
+        for name, path in modules().items()
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if said.search(line) and not name.startswith(("trueup.files", "trueup.store"))
+    ]
+
+
+def functions() -> Iterator[tuple[str, int, int]]:
+    """Every function: where it is, how many lines it has, how many parameters."""
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                given = node.args
+                names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+                number = len([each for each in names if each not in ("self", "cls")])
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                yield f"{name}.{node.name}", length, number
+
+
+def imports() -> Graph:
+    """Which module imports which, lazily or not; what only type checkers see is left out."""
+    known = modules()
+    graph: Graph = {name: set() for name in known}
+    for name, path in known.items():
+        tree = ast.parse(path.read_text())
+        unseen = {
+            id(inner)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            for inner in ast.walk(node)
+        }
+        for node in ast.walk(tree):
+            if id(node) in unseen:
+                continue
+            if isinstance(node, ast.Import):
+                wanted = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                wanted = [f"{node.module}.{alias.name}" for alias in node.names]
+            else:
+                continue
+            for each in wanted:
+                while each and each not in known:
+                    each = each.rpartition(".")[0]
+                if each and each not in (name, "trueup"):
+                    graph[name].add(each)
+    return graph
+
+
+def cycles(graph: Graph) -> list[list[str]]:
+    """Sets of modules that import each other in a circle (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            part = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    for node in graph:
+        if node not in index:
+            visit(node)
+    return found
+
+
+def figures() -> dict[str, int]:
+    """The figures by name."""
+    sizes = list(functions())
+    return {
+        "lines of Python under src": lines(),
+        "isinstance on questions outside ask and infer": len(switches(QUESTIONS, ("ask", "infer"))),
+        "isinstance on axis cells outside axis": len(switches(CELLS, ("axis",))),
+        "facts passed as dict[str, Any]": len(fact_dictionaries()),
+        f"functions above {LONG} lines": sum(length > LONG for _, length, _ in sizes),
+        f"functions above {WIDE} parameters": sum(number > WIDE for _, _, number in sizes),
+        "import cycles, lazy ones included": len(cycles(imports())),
+    }
+
+
+def rooms(graph: Graph) -> Graph:
+    """Which room imports which: the modules and packages directly under the root."""
+    found: Graph = {}
+    for name, others in graph.items():
+        room = name.split(".")[1] if "." in name else ""
+        if not room or room == "__main__":
+            continue
+        mine = found.setdefault(room, set())
+        mine |= {other.split(".")[1] for other in others if "." in other} - {room}
+    return found
+
+
+def picture() -> str:
+    """The rooms, each above all it imports, with arrows to the nearest of those."""
+    graph = rooms(imports())
+    height: dict[str, int] = {}
+
+    def level(room: str) -> int:
+        if room not in height:
+            height[room] = 0
+            height[room] = 1 + max((level(other) for other in graph.get(room, ())), default=-1)
+        return height[room]
+
+    def reached(room: str) -> set[str]:
+        return {far for near in graph.get(room, ()) for far in (near, *reached(near))}
+
+    for room in graph:
+        level(room)
+    floors = [
+        sorted(room for room in graph if height[room] == each)
+        for each in range(max(height.values()) + 1)
+    ]
+    wide, apart, box = 920, 62, 30
+    place = {}
+    for number, floor in enumerate(floors):
+        for at, room in enumerate(floor):
+            x = wide * (at + 0.5) / len(floor)
+            place[room] = (x, apart * (len(floors) - number) - 16)
+    tall = apart * len(floors) + 20
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" role="img" '
+        f'font-family="sans-serif" font-size="13">',
+        "<title>The rooms of trueup: each calls only rooms below it</title>",
+        f'<rect width="{wide}" height="{tall}" fill="white"/>',
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
+        'markerHeight="6" orient="auto"><path d="M0,0L8,4L0,8Z" fill="#808080"/></marker></defs>',
+    ]
+    for room, others in sorted(graph.items()):
+        far = {each for other in others for each in reached(other)}
+        for other in sorted(others - far):
+            (x, y), (a, b) = place[room], place[other]
+            parts.append(
+                f'<line x1="{x:.0f}" y1="{y + box / 2:.0f}" x2="{a:.0f}" y2="{b - box / 2:.0f}" '
+                f'stroke="#b0b0b0" marker-end="url(#tip)"/>'
+            )
+    for room, (x, y) in place.items():
+        size = 8.2 * len(room) + 18
+        parts.append(
+            f'<rect x="{x - size / 2:.0f}" y="{y - box / 2:.0f}" width="{size:.0f}" '
+            f'height="{box}" rx="6" fill="#eaf3fa" stroke="#0072b2"/>'
+            f'<text x="{x:.0f}" y="{y + 5:.0f}" text-anchor="middle">{escape(room)}</text>'
+        )
+    return "".join([*parts, "</svg>\n"])
+
+
+def main() -> None:
+    """Prints the figures, or draws the rooms."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--picture", action="store_true", help="draw docs/images/rooms.svg")
+    arguments.add_argument("--where", action="store_true", help="say where each one stands")
+    given = arguments.parse_args()
+    if given.picture:
+        (ROOT / "docs" / "images" / "rooms.svg").write_text(picture())
+        return
+    for name, number in figures().items():
+        print(f"{number:>7,}  {name}")
+    if given.where:
+        print("\nquestions:", *switches(QUESTIONS, ("ask", "infer")), sep="\n  ")
+        print("cells:", *switches(CELLS, ("axis",)), sep="\n  ")
+        print("facts:", *fact_dictionaries(), sep="\n  ")
+        long = [f"{n} {m}" for n, m, _ in functions() if m > LONG]
+        many = [f"{n} {p}" for n, _, p in functions() if p > WIDE]
+        print("long:", *long, "wide:", *many, sep="\n  ")
+        print("cycles:", *cycles(imports()), sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()

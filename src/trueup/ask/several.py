@@ -1,0 +1,61 @@
+"""What questions over several axes share: their axes, their counts, and labels of their answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask.question import Ints, as_axis, cell_counts, even_radices
+from trueup.axis import Axis
+from trueup.errors import InputError
+from trueup.intervaltree import IntervalTree
+
+MOST_CELLS = 1 << 28
+_MOST = 1 << 62
+_ADVICE = " Use wider bins, or fewer axes."
+
+
+def nested_boxes(size: int, axes: int) -> IntervalTree:
+    """An axis cut so that a box over so many axes has about 16 boxes in it."""
+    return IntervalTree.regular(size, even_radices(size, max(2, round(16 ** (1 / axes)))))
+
+
+def grid_axis(axis: Axis | int, number: int) -> Axis:
+    """The axis itself; for a number, that many cells, named by their place."""
+    if isinstance(axis, Axis):
+        return axis
+    return Axis.integers(f"axis {number}", 0, as_axis(axis).size - 1)
+
+
+def grid_counts(counts: npt.ArrayLike, sizes: tuple[int, ...]) -> Ints:
+    """The counts as an array with one dimension an axis, refused if they do not fit."""
+    array = np.asarray(counts)
+    if array.ndim != 1 and array.shape != sizes:
+        raise InputError(f"The grid has {sizes} cells, but {array.shape} were given.")
+    return cell_counts(array.ravel(), math.prod(sizes)).reshape(sizes)
+
+
+def check_grid(axes: list[Axis], answers: int) -> None:
+    """Refuses axes of one name, and grids that no memory holds."""
+    names = [axis.name for axis in axes]
+    if len(set(names)) < len(names):
+        raise InputError(f"Each axis of a grid needs a name of its own, got {', '.join(names)}.")
+    cells = math.prod(axis.size for axis in axes)
+    if cells >= _MOST or answers >= _MOST:
+        raise InputError(f"The grid has {cells:,} cells, past what 64 bits can number.{_ADVICE}")
+    if answers > MOST_CELLS:
+        raise InputError(
+            f"The grid has {cells:,} cells and {answers:,} answers: {answers * 8 / 2**30:,.1f} GiB "
+            f"for one copy of them, and several are needed.{_ADVICE}"
+        )
+
+
+def block_labels(sizes: Sequence[int], lengths: Sequence[int]) -> dict[str, Any]:
+    """The block of each answer over several axes, and its number there."""
+    block = np.repeat(np.arange(len(lengths)), lengths)
+    number = np.concatenate([np.arange(length) for length in lengths])
+    return {f"block of {'×'.join(map(str, sizes))}": block, "number": number}
