@@ -1,6 +1,9 @@
 """One core: the whole fused release, least squares alone, isotonic regression; then two threads.
 
-Run: python bench/release.py [--bits 24]
+Run: python bench/release.py [--bits 24] [--infer]
+
+`--infer` times `infer` of a measured tree alone, on one core and on two, beside plain numpy
+level by level, which stops at the leaves: `infer` also makes prefix sums that add up exactly.
 """
 
 from __future__ import annotations
@@ -10,15 +13,15 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
 import trueup as tu
 from _timing import seconds
 from trueup._kernels.sorted.isotonic import isotonic
-from trueup._kernels.tree.blocks import Blocks, fit_leaves
+from trueup._kernels.tree.regular import Floats, Numbers, RegularTree, fit_leaves
 from trueup.facts import Facts
-from trueup.intervaltree import IntervalTree
 from trueup.onepass import release_in_one_pass
 
 
@@ -71,10 +74,71 @@ print(time.time() - begin)
     return 2 * alone / min(slowest(2) for _ in range(2))
 
 
+def level_by_level(
+    noisy: Numbers, size: int, radices: Sequence[int], weights: Sequence[float]
+) -> Floats:
+    """The leaves of least squares on a regular tree, as one writes it down in numpy."""
+    lengths = [-(-size // int(np.prod(radices[k:]))) for k in range(len(radices) + 1)]
+    levels = np.split(noisy, np.cumsum(lengths)[:-1])
+    fitted, variance, steps = levels[-1].astype(np.float64), 1 / weights[-1], []
+    for k in reversed(range(len(radices))):
+        total = np.add.reduceat(fitted, np.arange(0, len(fitted), radices[k]))
+        gain = weights[k] * variance * radices[k]
+        variance = variance * radices[k] / (1 + gain)
+        steps.append(gain / (1 + gain) * (levels[k] - total))
+        fitted = total + steps[-1]
+    step = steps.pop()
+    for k, radix in enumerate(radices):
+        gained = np.repeat(step / radix, radix)[: lengths[k + 1]]
+        step = gained + (steps.pop() if steps else levels[-1])
+    return np.asarray(step, np.float64)
+
+
+def inference() -> int:
+    """Times `infer` on one core and on two, and plain numpy level by level."""
+    good, cores = True, sorted(os.sched_getaffinity(0))[:2]
+    for bits in (20, 24):
+        size = 1 << bits
+        counts = np.random.default_rng(0).poisson(3, size)
+        for branching in (None, 16, 2):
+            question = tu.TreeCounts(size, branching=branching)
+            measured = tu.measure(counts, question, 1)
+            unasked = np.zeros(question.asked[0], np.int64)  # of the default tree, its root
+            noisy = np.concatenate([unasked, measured.noisy])
+            weights = [0.0] * len(unasked) + [1.0] * len(question.asked)
+            times = [float("inf")] * 3
+            for _ in range(200 if bits == 20 else 12):  # in turn: a busy machine slows all alike
+                for which in range(3):
+                    os.sched_setaffinity(0, cores[: 1 + (which == 1)])
+                    begin = time.perf_counter()
+                    if which < 2:
+                        tu.infer(measured)
+                    elif branching != 2 or times[2] == float("inf"):
+                        level_by_level(noisy, size, question.radices, weights)
+                    else:
+                        continue
+                    times[which] = min(times[which], (time.perf_counter() - begin) / size * 1e9)
+            os.sched_setaffinity(0, cores)
+            one, two, plain = times
+            name = f"2^{bits}, " + (f"branching {branching}" if branching else "default tree")
+            shown = f"{one:.1f} ns/leaf"
+            good &= line(name, shown, f"<= numpy {plain:.1f}", one <= plain)
+            enough = one / two >= 1.5 or len(cores) < 2
+            good &= line(
+                "  on two cores", f"{two:.1f} ns/leaf", f">= 1.5x: {one / two:.2f}", enough
+            )
+    print("PASS" if good else "FAIL")
+    return 0 if good else 1
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--bits", type=int, default=24, help="log2 of the number of leaves")
-    bits = arguments.parse_args().bits
+    arguments.add_argument("--infer", action="store_true", help="only infer, at 2^20 and 2^24")
+    asked = arguments.parse_args()
+    if asked.infer:
+        return inference()
+    bits = asked.bits
     size = 1 << bits
     generator = np.random.default_rng(0)
     counts = generator.poisson(3, size)
@@ -91,11 +155,10 @@ def main() -> int:
     memory = extra_memory(bits)
     good &= line("extra memory / output", f"{memory:.3f}", "<= 0.5", memory <= 0.5)
 
-    shape = IntervalTree.regular(size, (2,) * bits)
-    noisy = generator.integers(-50, 100, int(shape.level_starts[-1]))
-    blocks = Blocks(size, (2,) * bits, (1.0,) * (bits + 1))
-    starts = shape.level_starts[:-1]
-    alone = seconds(lambda: fit_leaves(blocks, noisy, starts), 7) / size * 1e9
+    tree = RegularTree(size, (2,) * bits, (1.0,) * (bits + 1))
+    noisy = generator.integers(-50, 100, sum(tree.lengths))
+    starts = np.cumsum([0, *tree.lengths[:-1]])
+    alone = seconds(lambda: fit_leaves(tree, noisy, starts, threads=1), 7) / size * 1e9
     good &= line("least squares alone, binary", f"{alone:.1f} ns/leaf", "<= 6", alone <= 6)
 
     from scipy.optimize import isotonic_regression

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import on_grid
+from trueup._kernels.tree.regular import RegularTree, fit_leaves, fit_prefix
 from trueup.ask import (
     BoxCounts,
     CellCounts,
@@ -47,7 +48,6 @@ METHODS = ("large-first", "top-down", "exact")
 
 _MOST_QUERIES = 4_000
 _BOXES = 8
-_MANY_CELLS = 1 << 15  # from here on blocks in the cache are worth the time to compile them
 
 
 def infer(
@@ -86,6 +86,9 @@ def infer(
     facts = measurement.facts.made(LEAST_SQUARES)
     if isinstance(question, Histogram):
         errors = errors_of(measurement.noise)
+        if isinstance(question, TreeCounts) and question.radices and not wish.shown:
+            prefix = fit_prefix(*_regular(measurement, question))
+            return Release(question.answer_axis, prefix, errors, facts)
         cells = _cells(measurement, errors)
         release = Release.of(question.answer_axis, cells, errors, facts)
         if not wish.shown:
@@ -181,8 +184,8 @@ def _cells(measurement: Measurement, errors: RangeErrors) -> Floats:
         return errors.fit(measurement.noisy)
     if not isinstance(question, TreeCounts):
         return np.asarray(measurement.noisy, np.float64)
-    if question.radices and question.size >= _MANY_CELLS:
-        return _regular_cells(measurement, question)
+    if question.radices:
+        return fit_leaves(*_regular(measurement, question))
     from trueup._kernels.tree.levels import fit_by_levels
 
     noisy, weights = node_values(measurement)
@@ -340,18 +343,17 @@ def _young(
     return SortedRelease(shown, scale, facts.made(words), nearest, transcript)
 
 
-def _regular_cells(measurement: Measurement, question: TreeCounts) -> Floats:
-    """The least-squares cells of a tree of equal fan-outs, block by block."""
-    from trueup._kernels.tree.blocks import Blocks, fit_leaves
-
+def _regular(
+    measurement: Measurement, question: TreeCounts
+) -> tuple[RegularTree, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """A tree of equal fan-outs, its noisy answers, and where those of each level begin."""
     weights, starts = [0.0] * question.height, np.zeros(question.height, np.int64)
     each = measurement.noise.relative_weights
     taken = 0
     for level, weight in zip(question.asked, each, strict=True):
         weights[level], starts[level] = weight, taken
         taken += question.shape.length(level)
-    blocks = Blocks(question.size, question.radices, tuple(weights))
-    return fit_leaves(blocks, measurement.noisy, starts)
+    return RegularTree(question.size, question.radices, tuple(weights)), measurement.noisy, starts
 
 
 def node_values(measurement: Measurement) -> tuple[Floats, Floats]:

@@ -67,8 +67,8 @@ def _prefix(
     from trueup._kernels.noise.bits import keystream
     from trueup._kernels.noise.laplace import sample_into
     from trueup._kernels.noise.laplace_tables import Tables, checked_scale, tables
-    from trueup._kernels.tree.blocks import Blocks
     from trueup._kernels.tree.fused import Run, refined, release_prefix
+    from trueup._kernels.tree.regular import RegularTree
 
     size = noise.question.size
     cells = np.ascontiguousarray(cell_counts(counts, size, threads=threads))
@@ -92,4 +92,4 @@ def _prefix(
         for begin, end, law in met:
             sample_into(values[begin:end], law, keystream().fill)
 
-    return release_prefix(Blocks(size, finer, weights), cells, drawn, threads)
+    return release_prefix(RegularTree(size, finer, weights), cells, drawn, threads)

@@ -1,23 +1,25 @@
 """Truth, noise and least squares of a regular tree in one go, keeping no noisy answer.
 
-Blocks of `blocks.py` are counted, noised and solved while they are in the cache. What remains
-is the output, written in place: first the leaves, then their prefix sums.
+Blocks of `blocks.py` are counted, noised and solved, each as if its root were final, while they
+are in the cache. Then the small tree above them is solved, and what a block's root gains, each
+leaf of the block gains alike. What remains is the output, written in place: first the leaves,
+then their prefix sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled, inlined
-from trueup._kernels.tree import blocks as in_cache
-from trueup._kernels.tree.blocks import Blocks, LastBlock, final_roots, solve
+from trueup._kernels.threads import in_threads
+from trueup._kernels.tree import blocks
+from trueup._kernels.tree.blocks import block_level, fall, rise
 from trueup._kernels.tree.prefix import grid_for
-from trueup.intervaltree import IntervalTree
+from trueup._kernels.tree.regular import RegularTree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -44,42 +46,36 @@ Noise = Callable[[Ints, Sequence[Run], int], None]
 @inlined
 def _add_by(radix: int, below: Ints, own: Ints) -> None:
     for i in range(own.size):
-        total = below[i * radix]
-        for child in range(1, radix):
+        total = 0
+        for child in range(radix):
             total += below[i * radix + child]
         own[i] = total
 
 
 @compiled
-def _add(below: Ints, radix: int, own: Ints, scratch: Ints) -> None:
+def _add(below: Ints, radix: int, own: Ints) -> None:
     """Each of `own` becomes the sum of its children below."""
     if radix == 2:  # constants make vector code
         _add_by(2, below, own)
     elif radix == 4:
         _add_by(4, below, own)
-    elif radix == 16:
-        _add_by(4, below, scratch[: 4 * own.size])
-        _add_by(4, scratch, own)
-    else:  # differences of prefix sums beat short loops
-        total = 0
-        for i in range(below.size):
-            scratch[i] = total
-            total += below[i]
-        scratch[below.size] = total
-        for i in range(own.size):
-            own[i] = scratch[(i + 1) * radix] - scratch[i * radix]
+    else:
+        _add_by(radix, below, own)
 
 
 @compiled
-def _add_up(cells: Ints, starts: Ints, radices: Ints, y: Ints, scratch: Ints) -> None:
-    """The true count of every node of full blocks, level k from y[starts[k]] on."""
-    height = radices.size
-    size = cells.size
-    y[starts[height] : starts[height] + size] = cells
-    for k in range(height - 1, -1, -1):
-        below = y[starts[k + 1] : starts[k + 1] + size]
-        size //= radices[k]
-        _add(below, radices[k], y[starts[k] : starts[k] + size], scratch)
+def _count(cells: Ints, layout: Ints, values: Ints) -> None:
+    """The true count of every node above some cells, which come first; `layout` as in `rise`."""
+    below = values[: cells.size]
+    for i in range(cells.size):
+        below[i] = cells[i]
+    for k in range(len(layout) - 1, -1, -1):
+        radix, size, start, _ = layout[k]
+        own, full = values[start : start + size], below.size // radix
+        _add(below, radix, own[:full])
+        if full < size:  # the last node has fewer children
+            own[full] = below[full * radix :].sum()
+        below = own
 
 
 @compiled
@@ -95,21 +91,6 @@ def _sum_of_sizes(leaves: Floats) -> float:
     for i in range(fours, leaves.size):
         a += abs(leaves[i])
     return a + b + (c + d)
-
-
-@compiled
-def _solve(
-    y: Ints,
-    starts: Ints,
-    radices: Ints,
-    gains: Floats,
-    leaves: Floats,
-    roots: Floats,
-    work: Floats,
-) -> float:
-    """As `solve` of full blocks; Σ|leaf| comes back. One call: threads seldom wait in between."""
-    solve(y, starts, radices, gains, leaves, roots, work)
-    return _sum_of_sizes(leaves)
 
 
 @compiled
@@ -155,7 +136,7 @@ def refined(radices: Sequence[int]) -> tuple[tuple[int, ...], tuple[int | None, 
     width = 1
     for level in reversed(range(len(radices))):
         radix = radices[level]
-        most = in_cache.SPAN // width
+        most = blocks.SPAN // width
         if radix > most >= 2:
             even = [most] if level == 0 else [s for s in range(most, 1, -1) if radix % s == 0]
             if even:
@@ -168,148 +149,161 @@ def refined(radices: Sequence[int]) -> tuple[tuple[int, ...], tuple[int | None, 
     return tuple(reversed(found)), tuple(reversed(origin))
 
 
-def _span_runs(blocks: Blocks, count: int) -> list[Run]:
-    """Where the levels of so many full blocks lie, side by side: leaves first, roots last."""
-    runs, begin = [], 0
-    for k in reversed(range(blocks.height)):
-        size = blocks.counts[k] * count
-        step = blocks.counts[k] * blocks.together
-        runs.append(Run(blocks.level + k, begin, begin + size, 0, step))
-        begin += size
-    return runs
+@dataclass(frozen=True)
+class _Stretch:
+    """Nodes of several levels, side by side, in memory of their own: the lowest level first.
+
+    `layout` is that of `rise`, with one place for a node's answer and its step; the
+    nodes of the highest level are the last `highest` of `size`. `last`: the tree ends with them.
+    """
+
+    layout: Ints
+    coefficients: Floats
+    runs: tuple[Run, ...]
+    size: int
+    highest: int
+    last: bool
+
+    @staticmethod
+    def of(
+        tree: RegularTree, top: int, number: Sequence[int], before: int = 0, step: int = 0
+    ) -> _Stretch:
+        """number[k] nodes of each level top + k, after so many full nodes of level `top`.
+
+        `step` is how many full nodes of level `top` lie between one span and the next.
+        """
+        begins = [sum(number[k + 1 :]) for k in range(len(number))]
+        each = [tree.widths[top] // width for width in tree.widths[top:]]
+        rows = [
+            (tree.radices[top + k], number[k], begins[k], begins[k]) for k in range(len(number) - 1)
+        ]
+        runs = [
+            Run(top + k, begins[k], begins[k] + number[k], before * each[k], step * each[k])
+            for k in reversed(range(len(number)))
+            if tree.weights[top + k] > 0.0
+        ]
+        layout = np.array(rows, np.int64).reshape(-1, 4)
+        coefficients = tree.coefficients[top : top + len(rows)]
+        return _Stretch(layout, coefficients, tuple(runs), sum(number), number[0], step == 0)
+
+    def count(self, cells: Ints, values: Ints) -> Ints:
+        """Writes the true count of every node; those of the highest level come back."""
+        _count(cells, self.layout, values)
+        return values[self.size - self.highest : self.size]
+
+    def rise(self, bottom: Ints | Floats, values: Ints, steps: Floats, roots: Floats) -> None:
+        """Writes the steps of all levels but the lowest, and what is fitted to the highest."""
+        if not len(self.layout):  # one level alone: nothing is above its answers
+            roots[:] = bottom
+            return
+        work = np.empty(2 * int(self.layout[-1, 1]))
+        rise(bottom, values, self.layout, self.coefficients, self.last, steps, roots, work)
+
+    def fall(self, bottom: Ints | Floats, steps: Floats, leaves: Floats) -> None:
+        """Writes the lowest level, the steps of the highest being final."""
+        if not len(self.layout):
+            leaves[:] = bottom
+            return
+        fall(bottom, self.layout, self.coefficients, self.last, steps, leaves)
 
 
-def _asked(blocks: Blocks, runs: Iterable[Run]) -> tuple[Run, ...]:
-    return tuple(run for run in runs if blocks.weights[run.level] > 0.0)
+class _Blocks:
+    """The blocks of a tree: full ones, span by span, and the last one if it is cut short."""
+
+    def __init__(self, tree: RegularTree, cells: Ints, leaves: Floats, noise: Noise) -> None:
+        self.tree, self.cells, self.leaves, self.noise = tree, cells, leaves, noise
+        self.top = block_level(tree)
+        self.width = tree.widths[self.top]
+        self.counts = [self.width // width for width in tree.widths[self.top :]]
+        self.full = tree.size // self.width
+        self.together = max(1, blocks.SPAN // self.width)
+        self.spans = -(-self.full // self.together)
+        self.truths = np.empty(tree.lengths[self.top], np.int64)
+        self.roots = np.empty(self.truths.size)
+        self.sizes = np.zeros(self.spans)  # Σ|leaf| of each span
+
+    def solve_spans(self, first: int, end: int) -> None:
+        """Solves spans first … end − 1, each block as if its root were final."""
+        values = np.empty(self.together * sum(self.counts), np.int64)
+        steps = np.empty(values.size)
+        made: dict[int, _Stretch] = {}  # all spans but the last are laid out alike
+        for span in range(first, end):
+            begin, stop = span * self.together, min((span + 1) * self.together, self.full)
+            if stop - begin not in made:
+                number = [(stop - begin) * count for count in self.counts]
+                made[stop - begin] = _Stretch.of(self.tree, self.top, number, step=self.together)
+            stretch = made[stop - begin]
+            place = slice(begin * self.width, stop * self.width)
+            self.truths[begin:stop] = stretch.count(self.cells[place], values)
+            self.noise(values, stretch.runs, span)
+            bottom, leaves = values[: (stop - begin) * self.width], self.leaves[place]
+            stretch.rise(bottom, values, steps, self.roots[begin:stop])
+            stretch.fall(bottom, steps, leaves)
+            self.sizes[span] = _sum_of_sizes(leaves)
+
+    def solve_last(self) -> Callable[[float], Floats]:
+        """Solves the block that is cut short from below; its leaves follow from its root."""
+        lengths = self.tree.lengths[self.top :]
+        number = [
+            length - self.full * count for length, count in zip(lengths, self.counts, strict=True)
+        ]
+        stretch = _Stretch.of(self.tree, self.top, number, before=self.full)
+        values, steps = np.empty(stretch.size, np.int64), np.empty(stretch.size)
+        begin = self.full * self.width
+        self.truths[-1:] = stretch.count(self.cells[begin:], values)
+        self.noise(values, stretch.runs, 0)
+        bottom = values[: number[-1]]
+        stretch.rise(bottom, values, steps, self.roots[-1:])
+
+        def leaves(root: float) -> Floats:
+            steps[-1] += root - self.roots[-1]
+            stretch.fall(bottom, steps, self.leaves[begin:])
+            return self.leaves[begin:]
+
+        return leaves
+
+    def final_roots(self) -> Floats:
+        """The final value of every block's root, from the tree above."""
+        stretch = _Stretch.of(self.tree, 0, self.tree.lengths[: self.top + 1])
+        values, steps = np.empty(stretch.size, np.int64), np.empty(stretch.size)
+        stretch.count(self.truths, values)
+        self.noise(values, [run for run in stretch.runs if run.level < self.top], 0)
+        stretch.rise(self.roots, values, steps, np.empty(stretch.highest))
+        final = np.empty(self.roots.size)
+        stretch.fall(self.roots, steps, final)
+        return final
 
 
-class _Spans:
-    """The full blocks, solved span by span into the leaves' places."""
-
-    def __init__(self, blocks: Blocks, cells: Ints, leaves: Floats, noise: Noise) -> None:
-        self.blocks, self.cells, self.leaves, self.noise = blocks, cells, leaves, noise
-        self.number = -(-blocks.full // blocks.together)
-        self.roots = np.empty(blocks.full + (blocks.rest > 0))
-        self.truths = np.empty(self.roots.size, np.int64)
-        self.sizes = np.zeros(self.number)
-
-    def solve(self, numbers: Iterable[int]) -> None:
-        """Solves the spans of these numbers, one after the other, in memory of its own."""
-        blocks = self.blocks
-        radices = np.array(blocks.inside, np.int64)
-        leaves_together = blocks.together * blocks.width
-        work = np.empty(3 * leaves_together + 1)
-        values = np.empty(blocks.together * sum(blocks.counts), np.int64)
-        layout: dict[int, tuple[Ints, tuple[Run, ...]]] = {}
-        for number in numbers:
-            begin = number * blocks.together
-            end = min(begin + blocks.together, blocks.full)
-            if end - begin not in layout:  # all spans but the last are laid out alike
-                runs = _span_runs(blocks, end - begin)
-                levels = np.array([run.begin for run in reversed(runs)], np.int64)
-                layout[end - begin] = levels, _asked(blocks, runs)
-            starts, asked = layout[end - begin]
-            place = slice(begin * blocks.width, end * blocks.width)
-            _add_up(self.cells[place], starts, radices, values, work.view(np.int64))
-            self.truths[begin:end] = values[starts[0] : starts[0] + end - begin]
-            self.noise(values, asked, number)
-            leaves, roots = self.leaves[place], self.roots[begin:end]
-            own = work[: 3 * leaves.size]
-            self.sizes[number] = _solve(values, starts, radices, blocks.gains, leaves, roots, own)
-
-
-def _levels(blocks: Blocks, cells: Ints, shape: IntervalTree, top: int) -> tuple[Ints, list[Run]]:
-    """The true counts of a small tree's nodes, breadth first, and where its levels lie."""
-    parts = [cells]
-    for level in reversed(range(shape.height - 1)):
-        parts.append(np.add.reduceat(parts[-1], shape.children(level)[:-1]))
-    parts.reverse()
-    ends = np.cumsum([len(part) for part in parts]).tolist()
-    runs = [
-        Run(top + k, end - len(part), end)
-        for k, (part, end) in enumerate(zip(parts, ends, strict=True))
-    ]
-    for run, part in zip(runs, parts, strict=True):
-        if blocks.weights[run.level] == 0.0:  # not asked: its truth is not even kept
-            part[:] = 0
-    return np.concatenate(parts), runs
-
-
-def _solve_last(spans: _Spans) -> LastBlock | None:
-    """The block that is cut short, counted, noised and solved from below."""
-    blocks = spans.blocks
-    if not blocks.rest:
-        return None
-    cells = spans.cells[blocks.full * blocks.width :]
-    spans.truths[-1] = cells.sum()
-    values, runs = _levels(blocks, cells.copy(), blocks.last, blocks.level)
-    shifted = [
-        Run(run.level, run.begin, run.end, blocks.full * count)
-        for run, count in zip(runs, blocks.counts, strict=True)
-    ]
-    spans.noise(values, _asked(blocks, shifted), 0)
-    last = LastBlock(blocks, values.astype(np.float64))
-    spans.roots[-1] = last.root
-    return last
-
-
-def _solve_above(spans: _Spans, last: LastBlock | None) -> Floats:
-    """The final value of every block's root."""
-    blocks = spans.blocks
-    if blocks.level == 0:
-        return spans.roots
-    values, runs = _levels(blocks, spans.truths, blocks.above, 0)
-    above = values[: runs[-1].begin]
-    spans.noise(above, _asked(blocks, runs[:-1]), 0)
-    return final_roots(blocks, above.astype(np.float64), spans.roots, last)
-
-
-def release_prefix(blocks: Blocks, cells: Ints, noise: Noise, threads: int = 1) -> Floats:
+def release_prefix(tree: RegularTree, cells: Ints, noise: Noise, threads: int = 1) -> Floats:
     """Prefix sums, n + 1 of them, of the least-squares leaves of the noised tree, on a grid.
 
-    As `prefix_on_grid` of `fit_leaves` of true counts plus noise, the grid chosen by a bound on
-    the largest sum. Memory: the output, some hundred kilobytes a thread, and a few numbers for
-    each block.
+    As `prefix_on_grid` of the fitted leaves of true counts plus noise, the grid chosen by a bound
+    on the largest sum. Memory: the output, some megabytes a thread, and a few numbers for each
+    block.
     """
-    prefix = np.empty(blocks.size + 1)
+    prefix = np.empty(tree.size + 1)
     prefix[0] = 0.0
     leaves = prefix[1:]
-    spans = _Spans(blocks, cells, leaves, noise)
-    shares = np.array_split(np.arange(spans.number), max(1, threads))
-    ranges = [range(int(s[0]), int(s[-1]) + 1) for s in shares if s.size]
-    _in_threads(spans.solve, ranges, threads)
-    last = _solve_last(spans)
-    final = _solve_above(spans, last)
+    own = _Blocks(tree, cells, leaves, noise)
+    in_threads(own.solve_spans, own.spans, threads)
+    last = own.solve_last() if tree.size % own.width else None
+    final = own.final_roots()
     starts = np.concatenate([[0.0], np.cumsum(final)])
-    gained = (final - spans.roots)[: blocks.full]
-    largest = float(np.abs(starts).max(initial=0.0))
-    if spans.number:
-        each = np.add.reduceat(np.abs(gained), np.arange(0, blocks.full, blocks.together))
-        largest += float((spans.sizes + each).max())
-    if last is not None:
-        leaves[blocks.full * blocks.width :] = last.leaves(float(final[-1]))
-        largest += float(np.abs(leaves[blocks.full * blocks.width :]).sum())
+    gained = (final - own.roots)[: own.full]
+    largest = float(np.abs(starts).max())
+    if own.spans:
+        each = np.add.reduceat(np.abs(gained), np.arange(0, own.full, own.together))
+        largest += float((own.sizes + each).max())
+    rest = last(float(final[-1])) if last else leaves[:0]
+    largest += float(np.abs(rest).sum())
     grid = grid_for(largest)
-    steps = gained / blocks.width
+    steps = gained / own.width
 
-    def accumulate(numbers: range) -> None:
-        begin = numbers.start * blocks.together
-        end = min(numbers.stop * blocks.together, blocks.full)
-        own = leaves[begin * blocks.width : end * blocks.width]
-        _accumulate_blocks(own, blocks.width, starts[begin:end], steps[begin:end], grid)
+    def accumulate(first: int, end: int) -> None:
+        begin, stop = first * own.together, min(end * own.together, own.full)
+        part = leaves[begin * own.width : stop * own.width]
+        _accumulate_blocks(part, own.width, starts[begin:stop], steps[begin:stop], grid)
 
-    _in_threads(accumulate, ranges, threads)
-    if last is not None:
-        _accumulate(leaves[blocks.full * blocks.width :], float(starts[blocks.full]), 0.0, grid)
+    in_threads(accumulate, own.spans, threads)
+    _accumulate(rest, float(starts[own.full]), 0.0, grid)
     return prefix
-
-
-def _in_threads(work: Callable[[range], None], ranges: Sequence[range], threads: int) -> None:
-    """The work for every range: in this thread alone, or in as many as asked for."""
-    if threads <= 1 or len(ranges) <= 1:
-        for numbers in ranges:
-            work(numbers)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, numbers) for numbers in ranges]:
-            done.result()

@@ -1,4 +1,4 @@
-"""Numbers that add up with ==: prefix sums on a binary grid. Plain numpy."""
+"""Numbers that add up with ==: prefix sums on a binary grid. Plain numpy up to 2^15 numbers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.threads import cores
+
 Floats = npt.NDArray[np.float64]
 
 
-_BLOCK = 1 << 15  # numbers rounded while they are in the cache
+BLOCK = 1 << 15  # numbers summed from zero and rounded while they are in the cache
 
 
 def on_grid(values: npt.ArrayLike, largest: float) -> Floats:
@@ -37,8 +39,8 @@ def _round(values: Floats, largest: float) -> None:
     """As `on_grid`, in place."""
     grid = grid_for(largest)
     cell = 1.0 / grid
-    for start in range(0, len(values), _BLOCK):
-        block = values[start : start + _BLOCK]
+    for start in range(0, len(values), BLOCK):
+        block = values[start : start + BLOCK]
         block *= grid
         np.rint(block, out=block)
         block += 0.0  # no minus zero
@@ -52,6 +54,23 @@ def prefix_on_grid(counts: npt.ArrayLike) -> Floats:
     """
     prefix = np.empty(len(np.asarray(counts)) + 1)
     prefix[0] = 0.0
-    np.cumsum(counts, dtype=np.float64, out=prefix[1:])
-    _round(prefix, max(float(prefix.max()), -float(prefix.min())))
+    prefix[1:] = counts
+    sum_on_grid(prefix)
     return prefix
+
+
+def sum_on_grid(prefix: Floats, threads: int | None = None) -> None:
+    """As `prefix_on_grid`, in place: counts from the second place on become their prefix sums.
+
+    Counts are summed in blocks, each from zero, and what came before is added to a block as a
+    whole, so that errors of rounding do not pile up over millions of counts. The number of
+    threads, by default that of the cores, changes no bit.
+    """
+    counts = prefix[1:]
+    if len(counts) <= BLOCK:
+        np.cumsum(counts, out=counts)
+        _round(counts, max(float(counts.max(initial=0.0)), -float(counts.min(initial=0.0))))
+        return
+    from trueup._kernels.tree.running_sums import sum_blocks_on_grid
+
+    sum_blocks_on_grid(counts, BLOCK, threads or cores())
