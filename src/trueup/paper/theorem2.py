@@ -121,13 +121,9 @@ def run(setting: Setting) -> Figure:
         ),
     )
     columns = ("n", "d", "S̃", "S̄", "v·ΣH(n_i)", "Σ(c₁log³n_i + c₂)")
-    picture = svg(
-        TITLE,
-        [[_panel("one distinct count", 0, growing), _panel(f"n = {many:,}", 1, spread)]],
-        STAMP,
-    )
+    panels = [_panel("one distinct count", 0, growing), _panel(f"n = {many:,}", 1, spread)]
     table = Table("Squared error and its bounds", columns, tuple(rows))
-    return Figure("theorem2", TITLE, (table,), claims, picture)
+    return Figure("theorem2", TITLE, (table,), claims, svg(TITLE, [panels], STAMP))
 
 
 def _panel(

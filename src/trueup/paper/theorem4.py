@@ -169,7 +169,17 @@ def run(setting: Setting) -> Figure:
             all(ratio >= claimed - 1e-9 for ratio, claimed in ratios) and exact >= factor,
         ),
     )
-    tables = (
+    tables = _tables(heights, largest, bounds, ends)
+    return Figure("theorem4", TITLE, tables, claims, _picture(heights, largest, bounds, ends))
+
+
+def _tables(
+    heights: list[int],
+    largest: list[tuple[float, float]],
+    bounds: list[int],
+    ends: dict[int, list[tuple[int, float, float]]],
+) -> tuple[Table, Table]:
+    return (
         Table(
             "Largest error over ranges, binary tree (all ranges up to 512 cells, then 200,000)",
             ("height", "H̃", "H̄", "2kℓ³"),
@@ -188,7 +198,6 @@ def run(setting: Setting) -> Figure:
             ),
         ),
     )
-    return Figure("theorem4", TITLE, tables, claims, _picture(heights, largest, bounds, ends))
 
 
 def _picture(

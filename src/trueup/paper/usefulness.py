@@ -191,7 +191,20 @@ def run(setting: Setting) -> Figure:
             0.5 < growth[1] < 0.85,
         ),
     )
-    tables = (
+    tables = _tables(needs, totals, quantile, deep, bound)
+    return Figure(
+        "usefulness", TITLE, tables, claims, _picture(needs, totals, quantile, deep, bound)
+    )
+
+
+def _tables(
+    needs: tuple[tuple[float, ...], ...],
+    totals: list[int],
+    tree: dict[int, float],
+    depth: dict[int, float],
+    bound: float,
+) -> tuple[Table, Table]:
+    return (
         Table(
             "Records needed for (ε, δ)-usefulness",
             ("ε", "H̃, bound", "H̃, measured", "Blum et al., constant 1", "ratio of bounds"),
@@ -200,11 +213,8 @@ def run(setting: Setting) -> Figure:
         Table(
             "Error of the worst range, at probability 1 − δ",
             ("records", "H̃", "H̃, bound", "equi-depth", "its ε·N"),
-            tuple((t, quantile[t], bound, deep[t], best_epsilon(t) * t) for t in totals),
+            tuple((t, tree[t], bound, depth[t], best_epsilon(t) * t) for t in totals),
         ),
-    )
-    return Figure(
-        "usefulness", TITLE, tables, claims, _picture(needs, totals, quantile, deep, bound)
     )
 
 
