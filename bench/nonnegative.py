@@ -24,7 +24,7 @@ from trueup._kernels.display.nonnegative import (
 )
 from trueup._kernels.display.rounding import whole_numbers
 from trueup._kernels.display.topdown import project_top_down, settle_large_first
-from trueup._kernels.tree.tree import fit
+from trueup._kernels.tree.any_tree import fit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

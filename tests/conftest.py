@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from .dense_trees import small_tree, tree  # noqa: F401
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 

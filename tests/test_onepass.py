@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup._kernels.tree.tree import fit
+from trueup._kernels.tree.any_tree import fit
 from trueup.ask import Question
 from trueup.audit import audit, replay
 from trueup.errors import InputError

@@ -113,13 +113,13 @@ class TreeLine:
         return nodes
 
     def fit(self, noisy: Floats) -> Floats:
-        from trueup._kernels.tree.lines import tree_lines
+        from trueup._kernels.tree.fits_along_rows import tree_lines
 
         nodes = tree_lines(self.first, self._nodes(noisy), self._weights)
         return nodes[:, nodes.shape[1] - self.size :]
 
     def coefficients(self, values: Floats) -> Floats:
-        from trueup._kernels.tree.lines import tree_lines
+        from trueup._kernels.tree.fits_along_rows import tree_lines
 
         # Cells that read value / weight, and nothing elsewhere, are fitted to (A'WA)⁻¹ values.
         nodes = np.zeros((len(values), int(self.level_starts[-1])))

@@ -186,7 +186,7 @@ def _cells(measurement: Measurement, errors: RangeErrors) -> Floats:
         return np.asarray(measurement.noisy, np.float64)
     if question.radices:
         return fit_leaves(*_regular(measurement, question))
-    from trueup._kernels.tree.levels import fit_by_levels
+    from trueup._kernels.tree.any_tree_by_level import fit_by_levels
 
     noisy, weights = node_values(measurement)
     fitted = fit_by_levels(question.shape.first, noisy, weights)
@@ -237,8 +237,8 @@ def _shown_grid(
     question: GridCounts | BoxCounts, cells: Floats, errors: GridErrors | LatticeErrors, wish: _Wish
 ) -> npt.NDArray[Any]:
     """The cells of a grid, made to be shown on the hierarchy of boxes in boxes."""
-    from trueup._kernels.display.boxes import nested
-    from trueup._kernels.display.shown import kept_large_first_cells, projected_cells, whole_cells
+    from trueup.intervaltree.boxes import nested
+    from trueup.intervaltree.readable import kept_large_first_cells, projected_cells, whole_cells
 
     order, shape = nested(question.shapes)
     shown: npt.NDArray[Any] = cells.ravel()[order]
@@ -276,7 +276,7 @@ def _box_variances(
 
 def _shown(measurement: Measurement, cells: Floats, wish: _Wish) -> npt.NDArray[Any]:
     """The cells of a histogram, made to be shown."""
-    from trueup._kernels.display.shown import large_first_cells, projected_cells, whole_cells
+    from trueup.intervaltree.readable import large_first_cells, projected_cells, whole_cells
 
     question = measurement.question
     assert isinstance(question, Histogram)
@@ -399,8 +399,8 @@ def _queries(
 
         values, _ = nnls(matrix, measurement.noisy.astype(np.float64))
     if wish.integers:
-        from trueup._kernels.display.shown import whole_cells
         from trueup.intervaltree import IntervalTree
+        from trueup.intervaltree.readable import whole_cells
 
         flat = IntervalTree.regular(len(values), (len(values),))
         cells: npt.NDArray[Any] = whole_cells(flat, values, wish.nonnegative)

@@ -126,7 +126,7 @@ class HatErrors:
 
     def fit_lines(self, noisy: Floats) -> Floats:
         """As `fit`, for every line of noisy answers."""
-        from trueup._kernels.tree.lines import hat_lines
+        from trueup._kernels.tree.fits_along_rows import hat_lines
 
         hats = self._all(noisy[:, self.size :], 0.0) * self._per_weight
         return hat_lines(self.tables, np.ascontiguousarray(noisy[:, : self.size]), hats)[0]
@@ -161,7 +161,7 @@ class HatErrors:
         the values; the multipliers of the hats are minus W A times that.
         """
         from trueup._kernels.hats.hat_tables import cell_variances
-        from trueup._kernels.tree.lines import hat_lines
+        from trueup._kernels.tree.fits_along_rows import hat_lines
 
         variances = cell_variances(self.tables)
         nothing = np.zeros((len(values), len(self._per_weight)))

@@ -17,11 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.error.tree_variance import TreeVariance
-from trueup._kernels.law.tree_coefficients import TreeCoefficients
 from trueup._kernels.law.weighted_laplace import half_width
 from trueup._kernels.tree import haar
 from trueup.intervaltree import IntervalTree
+from trueup.intervaltree.coefficients import TreeCoefficients
+from trueup.intervaltree.variance import TreeVariance
 from trueup.noise import log_noise_variance, noise_variance
 
 Floats = npt.NDArray[np.float64]

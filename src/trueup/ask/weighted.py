@@ -181,7 +181,7 @@ class WeightedCounts(Question):
     def _furthest(self, values: Ints, norms: Ints) -> int:
         from scipy.sparse import csr_array
 
-        from trueup._kernels.error.columns import furthest_columns
+        from trueup._kernels.error.furthest_columns import furthest_columns
 
         pairs = int((np.diff(self.weights.indptr).astype(float) ** 2).sum()) + self.size**2
         if pairs > _MOST_PAIRS:

@@ -50,7 +50,7 @@ def zeroed_nodes(measurement: Measurement) -> Floats:
     It breaks consistency: children no longer sum to their parents. Answer ranges by the fewest
     nodes.
     """
-    from trueup._kernels.tree.tree import fit
+    from trueup._kernels.tree.any_tree import fit
 
     question = _tree(measurement)
     noisy, weights = node_values(measurement)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.error import irregular_error, length_error, tree_error, worst_range
+from trueup._kernels.error import tree_error
 from trueup._kernels.error.fewest_nodes import FewestNodes
-from trueup._kernels.error.tree_variance import TreeVariance
 from trueup._kernels.tree import haar
 from trueup.ask import CellCounts, HatCounts, TreeCounts, WaveletCounts
 from trueup.errors import InputError
+from trueup.intervaltree import irregular_error, length_error, worst_range
+from trueup.intervaltree.variance import TreeVariance
 from trueup.linear_errors import HatErrors
 from trueup.noise import Noise
 from trueup.plan.hats import HatFigures

@@ -15,12 +15,12 @@ from trueup._kernels.error.radices import (
     whole_parts,
     widths_of,
 )
-from trueup._kernels.error.range_walk import RangeWalk
 from trueup._kernels.error.tree_error import mean_over_prefixes, mean_over_ranges
-from trueup._kernels.error.tree_variance import TreeVariance
 from trueup.ask import CellCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.intervaltree import IntervalTree
+from trueup.intervaltree.range_walk import RangeWalk
+from trueup.intervaltree.variance import TreeVariance
 from trueup.plan.workload import Workload
 
 _SAMPLED = 400  # ranges looked at while searching, where there is no closed form quick enough

@@ -128,7 +128,7 @@ def show(release: Release, nonnegative: bool, integers: bool) -> Release:
     if not nonnegative and not integers:
         return release
     from trueup._kernels.display.nonnegative import node_sums
-    from trueup._kernels.display.shown import large_first_cells, whole_cells
+    from trueup.intervaltree.readable import large_first_cells, whole_cells
 
     cells: npt.NDArray[Any] = release.counts()
     shape, variances = tree_of(release.errors, release.axis.size)

@@ -222,7 +222,7 @@ def _errors(size: int, levels: Sequence[Level], pinned: bool) -> RangeErrors:
 
 
 def _tree_cells(shape: IntervalTree, levels: Sequence[Level], known_total: float | None) -> Floats:
-    from trueup._kernels.tree.tree import fit
+    from trueup._kernels.tree.any_tree import fit
 
     weights = np.zeros(int(shape.level_starts[-1]))
     noisy = np.zeros_like(weights)

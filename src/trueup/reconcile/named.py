@@ -181,7 +181,7 @@ def fitted(problem: Problem) -> Floats:
     """Least squares: by the kernel where the equations make trees, by sparse algebra elsewhere."""
     if not problem.is_tree:
         return LeastSquares(problem).estimates()
-    from trueup._kernels.tree.tree import fit
+    from trueup._kernels.tree.any_tree import fit
 
     found = np.empty(len(problem.names))
     assert problem.trees is not None

@@ -15,7 +15,7 @@ from trueup._kernels.display.topdown import (
     project_top_down,
     settle_large_first,
 )
-from trueup._kernels.tree.tree import fit
+from trueup._kernels.tree.any_tree import fit
 from trueup.intervaltree import IntervalTree
 
 from .irregular_trees import random_tree

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueup._kernels.tree import blocks
+from trueup._kernels.tree.any_tree import fit
 from trueup._kernels.tree.fused import Run, refined, release_prefix
 from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup._kernels.tree.regular import RegularTree
-from trueup._kernels.tree.tree import fit
 from trueup.intervaltree import IntervalTree
 
 from .regular_trees import regular_trees

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueup._kernels.error.tree_variance import TreeVariance
 from trueup._kernels.tree.haar import cells_from, coefficients, differences, tree_weights, widths_of
 from trueup.intervaltree import IntervalTree
+from trueup.intervaltree.variance import TreeVariance
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 17, 33, 37, 64, 100, 127, 129, 256]
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import trueup as tu
 from trueup._kernels.tree import prefix, regular
+from trueup._kernels.tree.any_tree import fit
 from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup._kernels.tree.regular import RegularTree, fit_by_level, fit_leaves, fit_prefix
-from trueup._kernels.tree.tree import fit
 from trueup.intervaltree import IntervalTree
 
 from .regular_trees import level_starts, noisy_answers, regular_trees

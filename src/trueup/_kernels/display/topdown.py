@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trueup._kernels.compiled import compiled
 from trueup._kernels.display.nonnegative import leaves_of
-from trueup._kernels.sorted.order import falling
+from trueup._kernels.sorted.falling_order import falling
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -1,6 +1,6 @@
 """The coefficients of many ranges of a regular tree at once, compiled.
 
-What `tree_coefficients` finds for any combination of cells, for single ranges: the same walk, up
+What `intervaltree.coefficients` finds for any combination of cells, for ranges: the same walk, up
 the nodes that an end of the range cuts and down again, with plain numbers in fixed places. A level
 has at most two such nodes, and each of them at most three runs of children that are not cut.
 """
@@ -180,7 +180,7 @@ def fill_classes(
 def range_classes(known: Any, size: int, starts: Ints, stops: Ints, room: int) -> Any:
     """The classes of each range [start, stop) of a regular tree: coefficient, level, number, used.
 
-    `known` is what `tree_coefficients` keeps of the tree; a row that needs more than `room`
+    `known` is what `intervaltree.coefficients` keeps of the tree; a row that needs more than `room`
     classes says so by −1 used.
     """
     coefficients = np.zeros((len(starts), room))

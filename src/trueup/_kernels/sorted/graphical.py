@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueup._kernels.compiled import compiled
-from trueup._kernels.sorted.order import falling
+from trueup._kernels.sorted.falling_order import falling
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

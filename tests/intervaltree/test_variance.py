@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueup._kernels.error.tree_variance import TreeVariance
+from trueup.intervaltree.variance import TreeVariance
 
 
 def test_every_range_equals_dense_linear_algebra(tree):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.error.tree_variance import TreeVariance
+from trueup.intervaltree.variance import TreeVariance
 
 Floats = npt.NDArray[np.float64]
 

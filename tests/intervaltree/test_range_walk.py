@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueup._kernels.error.range_walk import RangeWalk
-from trueup._kernels.error.tree_variance import TreeVariance
 from trueup.intervaltree import IntervalTree
+from trueup.intervaltree.range_walk import RangeWalk
+from trueup.intervaltree.variance import TreeVariance
 
 
 @pytest.mark.parametrize("seed", range(30))

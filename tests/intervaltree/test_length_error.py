@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueup._kernels.error.length_error import mean_by_length
 from trueup._kernels.error.tree_error import mean_over_ranges
-from trueup._kernels.error.tree_variance import TreeVariance
 from trueup.intervaltree import IntervalTree
+from trueup.intervaltree.length_error import mean_by_length
+from trueup.intervaltree.variance import TreeVariance
 
 
 def test_every_length_equals_dense_linear_algebra(tree):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueup._kernels.tree import levels, tree
+from trueup._kernels.tree import any_tree, any_tree_by_level
 from trueup.intervaltree import IntervalTree
 
 
-@pytest.fixture(params=[tree.fit, levels.fit_by_levels], ids=["compiled", "by levels"])
+@pytest.fixture(
+    params=[any_tree.fit, any_tree_by_level.fit_by_levels], ids=["compiled", "by levels"]
+)
 def fit(request):
     return request.param
 

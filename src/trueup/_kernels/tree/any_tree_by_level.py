@@ -1,4 +1,4 @@
-"""Least squares on a tree, level by level: what `tree` does, in plain numpy.
+"""Least squares on a tree, level by level: what `any_tree` does, in plain numpy.
 
 For trees of some thousand cells it takes a millisecond, and nobody waits for a compiler to load.
 """
@@ -17,10 +17,9 @@ Ints = npt.NDArray[np.int64]
 def fit_by_levels(first: Ints, noisy: npt.ArrayLike, weights: npt.ArrayLike) -> Floats:
     """The consistent node values nearest to `noisy`, each difference weighed; 0 is not asked.
 
-    As `tree.fit`; every leaf lies on the last level and has a weight.
+    As `any_tree.fit`; every leaf lies on the last level and has a weight.
 
-    >>> from trueup.intervaltree import IntervalTree
-    >>> first = IntervalTree.regular(4, (2, 2)).first
+    >>> first = np.array([1, 3, 5, 7, 7, 7, 7, 7])  # a root, two children, four leaves
     >>> fit_by_levels(first, [13, 3, 11, 4, 1, 12, 1], np.ones(7)).round(9).tolist()
     [14.0, 3.0, 11.0, 3.0, 0.0, 11.0, 0.0]
     """

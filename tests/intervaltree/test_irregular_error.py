@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueup._kernels.error import irregular_error
-from trueup._kernels.error.tree_variance import TreeVariance
-from trueup.intervaltree import IntervalTree
+from trueup.intervaltree import IntervalTree, irregular_error
+from trueup.intervaltree.variance import TreeVariance
 
 
 def test_means_equal_dense_linear_algebra(tree):
@@ -21,7 +20,7 @@ def test_means_equal_dense_linear_algebra(tree):
 
 
 def test_climbing_finds_the_worst_range_of_a_large_tree():
-    from trueup._kernels.error.worst_range import worst_range
+    from trueup.intervaltree.worst_range import worst_range
 
     shape = IntervalTree.regular(2000, (20, 10, 10))
     weights = (0.0, 0.1, 0.2, 0.3)

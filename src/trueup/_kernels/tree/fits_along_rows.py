@@ -8,7 +8,7 @@ import numpy.typing as npt
 from trueup._kernels.compiled import compiled
 from trueup._kernels.hats.hat_tables import HatTables, state_starts
 from trueup._kernels.hats.hats import solve_into
-from trueup._kernels.tree.tree import down, up
+from trueup._kernels.tree.any_tree import down, up
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ def _tree_lines(first: Ints, noisy: Floats, weights: Floats, fitted: Floats) -> 
 
 
 def tree_lines(first: Ints, noisy: Floats, weights: Floats) -> Floats:
-    """As `tree.fit` for every line of node values."""
+    """As `any_tree.fit` for every line of node values."""
     fitted = np.empty_like(noisy)
     _tree_lines(first, noisy, weights, fitted)
     return fitted

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.error.tree_variance import TreeVariance
+from trueup.intervaltree.variance import TreeVariance
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueup._kernels.error.tree_variance import TreeVariance
-from trueup._kernels.error.worst_range import worst_range
 from trueup.intervaltree import IntervalTree
+from trueup.intervaltree.variance import TreeVariance
+from trueup.intervaltree.worst_range import worst_range
 
 
 def test_worst_equals_the_largest_of_all_ranges(tree):

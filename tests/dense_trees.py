@@ -1,4 +1,4 @@
-"""Trees small enough for dense linear algebra: the oracle of all error kernels."""
+"""Trees small enough for dense linear algebra: what errors of trees are tested against."""
 
 from __future__ import annotations
 

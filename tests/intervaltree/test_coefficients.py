@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueup._kernels.error.tree_variance import TreeVariance
-from trueup._kernels.law.tree_coefficients import TreeCoefficients
+from trueup.intervaltree.coefficients import TreeCoefficients
+from trueup.intervaltree.variance import TreeVariance
 
 
 def random_combination(size: int, seed: int) -> tuple[list[int], np.ndarray]:

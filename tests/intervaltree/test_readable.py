@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueup._kernels.display.shown import WIDE, grouped, projected_cells, whole_cells
 from trueup.intervaltree import IntervalTree
+from trueup.intervaltree.readable import WIDE, grouped, projected_cells, whole_cells
 
 
 @pytest.mark.parametrize(
