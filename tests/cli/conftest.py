@@ -1,4 +1,4 @@
-"""Runs commands as a shell would: words in; exit code, output and errors out."""
+"""Jobs commands as a shell would: words in; exit code, output and errors out."""
 
 from __future__ import annotations
 

@@ -66,9 +66,12 @@ def test_a_token_that_makes_no_sense_is_not_made(
     ("text", "says"),
     [
         ("", "declares no dataset"),
-        ("[server]\nport = 'x'\n" + CONFIG, "port must be a whole number"),
+        ("[server]\nport = 'x'\n" + CONFIG, "port cannot be 'x': Input should be a valid integer"),
         ("[server]\ncolour = 1\n" + CONFIG, "colour is not known"),
-        ("[server]\ndeadline = -1\n" + CONFIG, "deadline must be a number above 0"),
+        (
+            "[server]\ndeadline = -1\n" + CONFIG,
+            "deadline cannot be -1: Input should be greater than 0",
+        ),
         (CONFIG, "no file"),
         (CONFIG.replace("trips]", '"a b"]').replace("trips.axes", '"a b".axes'), "has a name"),
     ],

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 import uvicorn
 
+import trueup as tu
 from trueup.config import Config, read_config
 from trueup.server.app import create_app
 from trueup.server.auth import Tokens, create, open_ledger
@@ -152,7 +153,7 @@ def running(path: Path, people: dict[str, tuple[str, object]] | None = None) -> 
         for name, (role, limit) in people.items()
     }
     guard = create_app(config)
-    server = uvicorn.Server(configured(settings, guard))
+    server = uvicorn.Server(uvicorn.Config(guard, **configured(settings)))
     listening = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
@@ -212,3 +213,18 @@ def serving(tmp_path: Path) -> Iterator[Serving]:
             return stack.enter_context(running(write_config(tmp_path, **given), people))
 
         yield start
+
+
+@pytest.fixture(scope="module")
+def fares(server: Any) -> str:
+    """A release of fares, in a tree."""
+    return str(server.measured("fares-in-a-tree", strategy="tree", epsilon=1))
+
+
+@pytest.fixture(scope="module")
+def release(server: Any, fares: str) -> tu.Release:
+    """The same, inferred here from what the server stored."""
+    stored = server("rea").get(f"/api/v1/releases/{fares}/measurement").content
+    found = tu.infer(tu.Measurement.from_bytes(stored))
+    assert isinstance(found, tu.Release)
+    return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
-from trueup.server.answers import Answering, bars, ranks, spans
-from trueup.server.quick import QuickRanges, read
+from trueup.server.answers import bars, ranks, spans
 
 AXES = [
     tu.Axis.regular("x", -3, 61, 256),
@@ -60,46 +57,3 @@ def test_ranks_go_from_the_first_to_the_last() -> None:
         assert (found[0], found[-1]) == (1, size)
         assert len(found) <= 100
         assert np.all(np.diff(found) > 0)
-
-
-class OneRelease:
-    """A list of releases that has one."""
-
-    def __init__(self, release: tu.Release) -> None:
-        self.asked = Answering(release, "unbiased")
-
-    def open(self, name: str) -> OneRelease:
-        if name != "there":
-            raise tu.InputError("no such release")
-        return self
-
-    def answering(self, version: str) -> Answering:
-        return self.asked
-
-
-@pytest.mark.parametrize("kind", [tu.TreeCounts, tu.HatCounts, tu.CellCounts])
-def test_ranges_asked_for_together_are_those_asked_for_alone(kind: Any) -> None:
-    counts = np.random.default_rng(1).poisson(5, 300)
-    release = tu.infer(tu.measure(counts, kind(tu.Axis.integers("x", 0, 299)), epsilon="1/10"))
-    quick = QuickRanges(OneRelease(release))  # type: ignore[arg-type]
-    wrong = [b"low=0&high=301", b"low=x", b"level=2", b"version=none", b"colour=red"]
-    good = [b"low=%d&high=%d" % (low, low + 7 * low // 3 + 1) for low in range(60)]
-
-    async def ask() -> list[Any]:
-        asked = [quick.answer("there", query) for query in good + wrong]
-        asked += [quick.answer("gone", good[0]), *(quick.answer("there", q) for q in good)]
-        return list(await asyncio.gather(*asked, return_exceptions=True))
-
-    found = asyncio.run(ask())
-    again = found[-len(good) :]
-    for query, one, other in zip(good, found, again, strict=False):
-        low, high, level, _ = read(query)
-        exact = release.range(int(low), int(high))
-        said = json.loads(one)
-        assert json.loads(other)["count"] == said["count"] == exact.value
-        assert said["standard_error"] == pytest.approx(exact.std_error, rel=1e-9)
-        ends = exact.interval(level)
-        reach = (ends[1] - ends[0]) / 2
-        assert (said["low"], said["high"]) == pytest.approx(ends, abs=1e-4 * reach)
-    refused = found[len(good) : len(good) + len(wrong) + 1]
-    assert all(isinstance(error, tu.InputError) for error in refused)

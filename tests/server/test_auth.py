@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -53,6 +56,38 @@ def test_another_process_sees_a_revocation_at_once(tokens: Tokens) -> None:
     assert tokens.revoke("ana") == 1
     assert other.holder(secret) is None
     assert tokens.revoke("ana") == 0
+
+
+def test_a_fork_and_a_real_process_see_a_revocation_at_once(tokens: Tokens) -> None:
+    secret = tokens.create("ana", "analyst")
+    assert tokens.holder(secret) is not None  # read before the fork
+    code = "from pathlib import Path; from trueup.server.auth import Tokens; "
+    code += f"Tokens(Path({str(tokens.path)!r})).revoke('ana')"
+    ran, wrote = os.pipe()
+    child = os.fork()
+    if not child:
+        found = tokens.holder(secret) is not None
+        os.write(wrote, b"1" if found else b"0")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(ran, 1) == b"1"
+    os.close(ran)
+    os.close(wrote)
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert tokens.holder(secret) is None
+
+
+def test_a_file_put_in_the_place_of_the_old_one_is_read(tokens: Tokens, tmp_path: Path) -> None:
+    old = tokens.create("ana", "analyst")
+    assert tokens.holder(old) is not None
+    other = Tokens(tmp_path / "other.tokens")
+    new = other.create("bob", "reader")
+    os.replace(other.path, tokens.path)
+    assert tokens.holder(old) is None
+    assert tokens.holder(new) is not None
+    tokens.path.unlink()
+    with pytest.raises(tu.FileError, match="cannot be read as a file of tokens"):
+        tokens.holder(new)
 
 
 def test_an_expired_token_holds_nothing(tokens: Tokens) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from trueup._kernels.noise.bits import lent
-from trueup.server import measuring
+from trueup.server import jobs
 
 ANSWERS = {"count", "counts", "low", "high", "value", "raw", "noisy", "share", "unbiased"}
 KEEP = ("fare", "age", "borough", "day")
@@ -112,7 +112,7 @@ def seen(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, serving_in: Callable[..., Any]
 ) -> Callable[..., Any]:
     """What is seen, by an analyst and in the log, of a server over these rows."""
-    run = measuring._run
+    run = jobs._run
     monkeypatch.setattr("trueup.owner.ledger._now", lambda: "2026-01-01T00:00:00+00:00")
 
     def watched(name: str, rows: pa.Table) -> tuple[list[Any], list[str]]:
@@ -122,7 +122,7 @@ def seen(
             with lent(frozen):
                 run(wanted)
 
-        monkeypatch.setattr(measuring, "_run", lending)
+        monkeypatch.setattr(jobs, "_run", lending)
         logger = logging.getLogger()
         level = logger.level
         logger.addHandler(lines)

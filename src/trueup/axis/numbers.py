@@ -95,6 +95,8 @@ def typed_number(text: str) -> int | float:
     [9007199254740993, 9007199254740993, 1000, 0.125]
     """
     try:
+        if _WHOLE.fullmatch(text):
+            return int(text)
         if not text.isascii() or "_" in text or len(text) > _LONGEST:
             raise ValueError  # what float would read too, though no person writes it
         if not _DECIMAL.fullmatch(text):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,9 +43,7 @@ def serve_command(
     from trueup.server.settings import read_settings
 
     found = read_config(config)
-    settings = read_settings(found)
-    given = {"host": host, "port": port, "workers": workers}
-    settings = replace(settings, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+    settings = read_settings(found, host=host, port=port, workers=workers)
     address = f"http://{settings.host}:{settings.port}"
     if settings.host not in _LOOPBACK:
         say(
@@ -107,6 +104,7 @@ def revoke_command(name: Name, config: Config = None, as_json: AsJson = False) -
 
 
 def _tokens(config: Path | None) -> Tokens:
+    _installed()
     from trueup.server.auth import Tokens
     from trueup.server.settings import read_settings
 
@@ -116,6 +114,7 @@ def _tokens(config: Path | None) -> Tokens:
 def _installed() -> None:
     try:
         import fastapi  # noqa: F401
+        import pydantic_settings  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
         raise InputError("A server needs more packages: pip install 'trueup[serve]'.") from None

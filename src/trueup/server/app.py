@@ -12,6 +12,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,32 +21,43 @@ from starlette.staticfiles import StaticFiles
 from trueup import __version__
 from trueup.config import Config, read_config
 from trueup.errors import InputError, TrueupError
-from trueup.server import asking_routes, errors, owner_routes, release_routes
-from trueup.server.bodies import Failed
+from trueup.server import errors
 from trueup.server.limits import Guard, refuse
-from trueup.server.quick import QuickRanges
-from trueup.server.served import open_served
+from trueup.server.routes import asking, owner, ranges, releases
+from trueup.server.routes.bodies import Failed
+from trueup.server.service import open_service
 
 STATIC = Path(__file__).parent / "static"
 log = logging.getLogger("trueup.server")
+# FastAPI would send durations, messages of errors and their stacks to whomever the environment
+# names: they can tell of the data.
+_NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 
 
 def create_app(config: Config | None = None) -> Guard:
     """The server of a configuration, by default of the one that $TRUEUP_CONFIG names."""
-    served = open_served(read_config() if config is None else config)
+    service = open_service(read_config() if config is None else config)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        if served.settings.warm:
-            threading.Thread(target=served.warm, daemon=True).start()
+        if service.settings.warm:
+            threading.Thread(target=service.warm, daemon=True).start()
         yield
-        await asyncio.to_thread(served.runs.close)
+        await asyncio.to_thread(service.jobs.close)
 
     app = FastAPI(
         title="trueup",
         version=__version__,
         description="Differentially private counts that add up.",
         lifespan=lifespan,
+        routes=[ranges.route],
+        telemetry=_NO_TELEMETRY,
         docs_url=None,  # its page is fetched from elsewhere
         redoc_url=None,
         openapi_url="/openapi.json",
@@ -55,16 +67,14 @@ def create_app(config: Config | None = None) -> Guard:
             401: {"model": Failed, "description": "No token that may do it."},
         },
     )
-    guard = Guard(app, served.settings, served.tokens, QuickRanges(served.releases))
-    app.state.served, app.state.guard = served, guard
-    app.state.quick = guard.quick
+    guard = Guard(app, service.settings, service.tokens)
+    app.state.service, app.state.guard = service, guard
     app.add_exception_handler(TrueupError, _told)
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _routing)
     app.add_exception_handler(Exception, _internal)
-    app.include_router(release_routes.router)
-    app.include_router(asking_routes.router)
-    app.include_router(owner_routes.router)
+    for each in (releases, asking, owner):
+        app.include_router(each.router)
     app.get("/health", tags=["server"])(_health)
     _serve_page(app)
     describe = app.openapi
@@ -135,6 +145,9 @@ def _described(document: dict[str, Any]) -> dict[str, Any]:
     document.setdefault("components", {})["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"}
     }
+    others = document["paths"]["/api/v1/releases/{release}"]["get"]["responses"]
+    failed = {status: said for status, said in others.items() if status != "200"}
+    document["paths"][ranges.PATH] = ranges.described(failed)
     for path, methods in document["paths"].items():
         for route in methods.values():
             route["responses"].pop("422", None)

@@ -101,7 +101,8 @@ class Tokens:
     def _start(self) -> None:
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._seen = b""
+        self._seen: tuple[int, int, int] | None = None
+        self._reader: sqlite3.Connection | None = None
         self._holders: dict[bytes, Holder] = {}
 
     @contextlib.contextmanager
@@ -110,7 +111,6 @@ class Tokens:
             with contextlib.closing(
                 sqlite3.connect(self.path, timeout=30, isolation_level=None)
             ) as database:
-                # Every commit must change the file itself, where other processes look for it.
                 database.execute("PRAGMA journal_mode=DELETE")
                 database.execute("BEGIN IMMEDIATE")
                 yield database
@@ -179,26 +179,33 @@ class Tokens:
         try:
             seen = self._changes()
             if seen != self._seen:
-                with contextlib.closing(sqlite3.connect(self.path, timeout=30)) as database:
-                    rows = database.execute(
-                        "SELECT hash, number, name, role, created, expires, revoked FROM tokens"
-                    )
-                    self._holders = {row[0]: Holder(*row[1:]) for row in rows}
+                assert self._reader is not None
+                rows = self._reader.execute(
+                    "SELECT hash, number, name, role, created, expires, revoked FROM tokens"
+                )
+                self._holders = {row[0]: Holder(*row[1:]) for row in rows}
                 self._seen = seen
         except (sqlite3.Error, OSError):
-            self._holders, self._seen = {}, b""
+            self._holders, self._seen = {}, None
             raise FileError(f"{self.path} cannot be read as a file of tokens.") from None
 
-    def _changes(self) -> bytes:
-        """How often the file has changed: a count that SQLite keeps in it, at a fixed place.
+    def _changes(self) -> tuple[int, int, int]:
+        """Which file it is, and a number that changes whenever anybody else commits to it.
 
-        Read before the tokens are: what changes in between is noticed the next time.
+        Read before the tokens are: what changes in between is noticed the next time. SQLite's
+        number is of one connection, which is kept; a file put in its place is another file.
         """
-        handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            return os.pread(handle, 4, 24)
-        finally:
-            os.close(handle)
+        found = os.stat(self.path)
+        if self._reader is None or self._seen is None or self._seen[:2] != _place(found):
+            if self._reader is not None:
+                self._reader.close()
+            self._reader = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+        (version,) = self._reader.execute("PRAGMA data_version").fetchone()
+        return (*_place(found), version)
+
+
+def _place(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
 
 
 def create(

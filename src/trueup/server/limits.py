@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from trueup.errors import TrueupError
 from trueup.server import errors
 from trueup.server.auth import Holder, NotAllowedError, Tokens
-from trueup.server.quick import QuickRanges
+from trueup.server.connections import CONNECTION
 from trueup.server.settings import Settings
 
 log = logging.getLogger("trueup.server")
@@ -31,8 +29,7 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-_RANGE = "/api/v1/releases/{release}/range"
-_SINGLE = re.compile(r"/api/v1/releases/([^/]+)/range", re.ASCII)
+_OF_A_BODY = (b"content-length", b"transfer-encoding")
 _MOST_HEADERS = 16 << 10
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
 
@@ -44,10 +41,8 @@ class Guard:
     without a good token are refused before their body is read.
     """
 
-    def __init__(
-        self, app: ASGIApp, settings: Settings, tokens: Tokens, quick: QuickRanges
-    ) -> None:
-        self.app, self.settings, self.tokens, self.quick = app, settings, tokens, quick
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
+        self.app, self.settings, self.tokens = app, settings, tokens
         self.at_work = 0
         self.requests: Counter[tuple[str, str, int]] = Counter()
 
@@ -57,6 +52,10 @@ class Guard:
             await self.app(scope, receive, send)
             return
         scope["arrived"] = time.monotonic()
+        connection = CONNECTION.get()
+        has_body = any(name in _OF_A_BODY for name, _ in scope["headers"])
+        if connection is not None:
+            connection.begins(has_body)
         told = 0
 
         async def sending(message: Message) -> None:
@@ -72,7 +71,7 @@ class Guard:
         else:
             self.at_work += 1
             try:
-                await self._serve(scope, receive, sending)
+                await self._serve(scope, receive, sending, has_body)
             except Exception as error:
                 # Where it was, and not what it said: an error of ours might quote the data.
                 log.error("internal: %s %s", type(error).__name__, _place(error))
@@ -80,20 +79,16 @@ class Guard:
                     await errors.response(error)(scope, receive, sending)
             finally:
                 self.at_work -= 1
+        if connection is not None:
+            connection.ends()
         self._record(scope, told)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, has_body: bool) -> None:
         try:
             _check_headers(scope)
             if scope["path"].startswith("/api/") or scope["path"] == "/metrics":
                 scope["holder"] = self._holder(scope)
-                single = _SINGLE.fullmatch(scope["path"])
-                if single is not None and scope["method"] == "GET":
-                    scope["route"] = _Route(_RANGE)
-                    answer = await self.quick.answer(single[1], scope["query_string"])
-                    await _send_json(send, answer)
-                    return
-            whole = await self._body(scope, receive)
+            whole = await self._body(scope, receive) if has_body else receive
         except TrueupError as error:
             await refuse(scope, error)
             await errors.response(error)(scope, receive, send)
@@ -136,6 +131,9 @@ class Guard:
             raise errors.SlowError(
                 f"The request was not sent within {self.settings.patience:g} seconds."
             ) from None
+        connection = CONNECTION.get()
+        if connection is not None:
+            connection.is_read()
         return _once(b"".join(parts), receive)
 
     def _record(self, scope: Scope, status: int) -> None:
@@ -161,23 +159,6 @@ class Guard:
             labels = f'method="{method}",route="{route}",status="{status}"'
             lines.append(f"trueup_requests_total{{{labels}}} {number}")
         return "\n".join(lines) + "\n"
-
-
-@dataclass(frozen=True)
-class _Route:
-    """The route of a request that never came to the router."""
-
-    path: str
-
-
-async def _send_json(send: Send, answer: bytes) -> None:
-    """An answer without a framework around it."""
-    headers = [
-        (b"content-length", b"%d" % len(answer)),
-        (b"content-type", b"application/json"),
-    ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": answer})
 
 
 def _place(error: BaseException) -> str:

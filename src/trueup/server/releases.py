@@ -28,7 +28,7 @@ from trueup.release import Release
 from trueup.server.answers import Answering, Version
 from trueup.server.datasets import Table
 from trueup.server.errors import NotFoundError
-from trueup.server.measuring import Runs, Status
+from trueup.server.jobs import Jobs, Status
 
 Format = Literal["parquet", "json", "arrow", "csv"]
 MEDIA: dict[Format, str] = {
@@ -116,8 +116,8 @@ def caption(facts: Facts) -> str:
 class Releases:
     """Every release that may be seen, in all ledgers; those last asked for are kept open."""
 
-    def __init__(self, tables: Mapping[str, Table], runs: Runs, keep: int) -> None:
-        self.tables, self.runs, self.keep = tables, runs, keep
+    def __init__(self, tables: Mapping[str, Table], jobs: Jobs, keep: int) -> None:
+        self.tables, self.jobs, self.keep = tables, jobs, keep
         self._lock = threading.Lock()
         self._open: OrderedDict[str, Opened] = OrderedDict()
         self._seen: dict[str, Charge] = {}
@@ -142,7 +142,7 @@ class Releases:
     def _may_be_seen(self, table: Table, charge: Charge) -> bool:
         if release_id(table, charge) in self._seen:
             return True
-        if self.runs.status(table, charge).at > time.time():
+        if self.jobs.status(table, charge).at > time.time():
             return False
         self._seen[release_id(table, charge)] = charge
         return True
@@ -205,7 +205,7 @@ class Releases:
 
     def status(self, table: Table, charge: Charge) -> Status:
         """What may be told of a charge at this moment."""
-        status = self.runs.status(table, charge)
+        status = self.jobs.status(table, charge)
         return status if status.at <= time.time() else Status("running", 0.0)
 
 

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -20,25 +21,23 @@ _CONFIG = "TRUEUP_CONFIG"
 _HEADERS = 16 << 10  # bytes of a request's line and headers
 
 
-def configured(settings: Settings, app: Guard | str) -> uvicorn.Config:
+def configured(settings: Settings) -> dict[str, Any]:
     """uvicorn as we want it: no log of its own, limits on headers and on idle connections."""
-    return uvicorn.Config(
-        app,
-        factory=isinstance(app, str),
-        host=settings.host,
-        port=settings.port,
-        workers=settings.workers,
-        http=patient(settings),
-        ws="none",
-        loop="asyncio",
-        access_log=False,
-        log_level="warning",
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=5,
-        timeout_graceful_shutdown=30,
-        h11_max_incomplete_event_size=_HEADERS,
-    )
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "workers": settings.workers,
+        "http": patient(settings),
+        "ws": "none",
+        "loop": "asyncio",
+        "access_log": False,
+        "log_level": "warning",
+        "server_header": False,
+        "proxy_headers": False,
+        "timeout_keep_alive": 5,
+        "timeout_graceful_shutdown": 30,
+        "h11_max_incomplete_event_size": _HEADERS,
+    }
 
 
 def log_to_stderr() -> None:
@@ -67,14 +66,11 @@ def serve(config: Config, settings: Settings | None = None) -> None:
         before = logger.handlers[:], logger.level, logger.propagate
         log_to_stderr()
         try:
-            uvicorn.Server(configured(settings, create_app(config))).run()
+            uvicorn.run(create_app(config), **configured(settings))
         finally:  # the stream may be gone before this process is
             logger.handlers[:], level, logger.propagate = before
             logger.setLevel(level)
         return
     os.environ[_CONFIG] = str(Path(config.path).absolute())
     create_app(config)  # what is wrong with the configuration is said once, before any process
-    from uvicorn.supervisors import Multiprocess
-
-    workers = configured(settings, "trueup.server.run:from_environment")
-    Multiprocess(workers, sockets=[workers.bind_socket()]).run()
+    uvicorn.run("trueup.server.run:from_environment", factory=True, **configured(settings))

@@ -2,72 +2,75 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from trueup.config import Config
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The limits of a server. Times are in seconds, sizes in bytes."""
+def _no_truth(value: object) -> object:
+    """Refuses true and false where a number belongs: pydantic would take them for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("a number is needed, not true or false")
+    return value
+
+
+Count = Annotated[int, BeforeValidator(_no_truth), Field(ge=1)]
+Seconds = Annotated[float, BeforeValidator(_no_truth), Field(gt=0, allow_inf_nan=False)]
+
+
+class Settings(BaseSettings):
+    """The limits of a server. Times are in seconds, sizes in bytes.
+
+    Each may be set by an environment variable too, such as TRUEUP_SERVER_PORT.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="TRUEUP_SERVER_", extra="forbid", frozen=True)
 
     tokens: Path
-    host: str = "127.0.0.1"
-    port: int = 8000
-    workers: int = 1
-    deadline: float = 1.0  # of the first class of answers; each class has twice the one before
-    most_body: int = 1 << 20
-    most_ranges: int = 10_000  # in one request
-    most_points: int = 2_000  # of a view
-    most_cells: int = 1 << 21  # of a question
-    most_requests: int = 256  # at work in one process
-    most_connections: int = 1_000  # of one process
-    most_measurements: int = 16  # at work in one process
-    patience: float = 10.0  # for a slow client to send a request, or to take its answer
-    open_releases: int = 32  # kept in memory, in one process
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, BeforeValidator(_no_truth), Field(ge=0, le=65_535)] = 8000  # 0: any
+    workers: Count = 1
+    deadline: Seconds = 1.0  # of the first class of answers; each class has twice the one before
+    most_body: Count = 1 << 20
+    most_ranges: Count = 10_000  # in one request
+    most_points: Count = 2_000  # of a view
+    most_cells: Count = 1 << 21  # of a question
+    most_requests: Count = 256  # at work in one process
+    most_connections: Count = 1_000  # of one process
+    most_measurements: Count = 16  # at work in one process
+    patience: Seconds = 10.0  # for a slow client to send a request, or to take its answer
+    open_releases: Count = 32  # kept in memory, in one process
     warm: bool = True  # compile on starting what the first analyst would otherwise wait for
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.host, str) or not self.host:
-            raise InputError(f"host must be text, such as 127.0.0.1, got {self.host!r}.")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type == "int" and (
-                not isinstance(value, int) or isinstance(value, bool) or value < 1
-            ):
-                if field.name == "port" and value == 0:
-                    continue  # any free one
-                raise InputError(f"{field.name} must be a whole number above 0, got {value!r}.")
-            if field.type == "bool" and not isinstance(value, bool):
-                raise InputError(f"{field.name} must be true or false, got {value!r}.")
-            if field.type == "float":
-                real = isinstance(value, (int, float)) and not isinstance(value, bool)
-                if not real or not 0 < value < math.inf:
-                    raise InputError(f"{field.name} must be a number above 0, got {value!r}.")
 
+def read_settings(config: Config, **given: object) -> Settings:
+    """The settings of a server with this configuration; tokens are kept beside its file.
 
-def read_settings(config: Config) -> Settings:
-    """The settings of a server with this configuration; tokens are kept beside its file."""
+    What is given here counts more than the environment, and that more than the file.
+    """
     said = config.settings.get("server", {})
     if config.path is None:
         raise FileError("A server needs a configuration: there is no trueup.toml here.")
     if not isinstance(said, Mapping):
         raise FileError(f"{config.path}: server must be a table, [server].")
-    known = {field.name for field in fields(Settings)}
-    strange = sorted(set(said) - known)
-    if strange:
-        raise FileError(
-            f"{config.path}, [server]: {', '.join(strange)} is not known. "
-            f"Known: {', '.join(sorted(known))}."
-        )
-    values: dict[str, Any] = dict(said)
-    tokens = config.path.parent / str(values.pop("tokens", "trueup.tokens"))
+    values: dict[str, Any] = {"tokens": "trueup.tokens", **said}
+    values |= EnvSettingsSource(Settings)()
+    values |= {name: value for name, value in given.items() if value is not None}
     try:
-        return Settings(tokens, **values)
-    except InputError as wrong:
-        raise FileError(f"{config.path}, [server]: {wrong}") from None
+        found = Settings(**values)
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        name = str(first["loc"][0])
+        known = f" Known: {', '.join(sorted(Settings.model_fields))}."
+        if name not in Settings.model_fields:
+            raise FileError(f"{config.path}, [server]: {name} is not known.{known}") from None
+        raise FileError(
+            f"{config.path}, [server]: {name} cannot be {values[name]!r}: {first['msg']}."
+        ) from None
+    return found.model_copy(update={"tokens": config.path.parent / found.tokens})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from trueup.ask import SortedCounts
@@ -13,11 +12,10 @@ from trueup.errors import InputError
 from trueup.release import QueryRelease, SortedRelease
 from trueup.server import answers
 from trueup.server.answers import Answering, Version
-from trueup.server.asking_routes import NOT_FOUND, Identifier, Parts, reply
-from trueup.server.bodies import Difference, Quantiles, Ranges
-from trueup.server.quick import QuickRanges
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
-from trueup.server.served import holder
+from trueup.server.routes.asking import NOT_FOUND, Identifier, Parts, reply
+from trueup.server.routes.bodies import Difference, Quantiles, Ranges
+from trueup.server.service import holder
 
 router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(holder)])
 Which = Annotated[Version, Query(description="Unbiased, or non-negative whole numbers.")]
@@ -25,38 +23,6 @@ Level = Annotated[float, Query(gt=0, lt=1)]
 Place = Annotated[str | None, Query(max_length=500)]
 Cell = Annotated[int | None, Query(ge=0, le=1 << 40)]
 Points = Annotated[int, Query(ge=1, le=2_000)]
-
-
-_RANGE = {
-    "parameters": [
-        {"name": name, "in": "query", "required": False, "schema": schema, "description": words}
-        for name, schema, words in (
-            ("low", {"type": "string", "maxLength": 500}, "The low end, in axis units."),
-            ("high", {"type": "string", "maxLength": 500}, "The high end, not included."),
-            (
-                "level",
-                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95},
-                "Of the interval.",
-            ),
-            (
-                "version",
-                {"type": "string", "enum": ["unbiased", "whole"], "default": "unbiased"},
-                "Unbiased, or non-negative whole numbers.",
-            ),
-        )
-    ]
-}
-
-
-@router.get("/releases/{release}/range", responses=NOT_FOUND, openapi_extra=_RANGE)
-async def one_range(request: Request) -> Response:
-    """The count of one range [low, high), with its exact interval.
-
-    The quickest of all routes: its answers are kept, and given before any other layer is asked.
-    """
-    quick: QuickRanges = request.app.state.quick
-    answer = await quick.answer(request.path_params["release"], request.scope["query_string"])
-    return Response(answer, media_type="application/json")
 
 
 def _span(asked: Answering, low: Any, high: Any) -> tuple[int, int]:

@@ -15,16 +15,16 @@ from trueup.errors import BudgetError
 from trueup.owner.account import Charge
 from trueup.server import errors
 from trueup.server.auth import Holder
-from trueup.server.bodies import Ask, Failed
 from trueup.server.datasets import Table
 from trueup.server.errors import NotFoundError
-from trueup.server.measuring import Wanted
+from trueup.server.jobs import Job
 from trueup.server.questions import Asking, asking, question_asked
 from trueup.server.releases import release_id
-from trueup.server.served import Served, analyst, holder, served
+from trueup.server.routes.bodies import Ask, Failed
+from trueup.server.service import Service, analyst, holder, service
 
 router = APIRouter(prefix="/api/v1", tags=["ask"])
-Parts = Annotated[Served, Depends(served)]
+Parts = Annotated[Service, Depends(service)]
 Anyone = Annotated[Holder, Depends(holder)]
 Analyst = Annotated[Holder, Depends(analyst)]
 Name = Annotated[str, Path(max_length=64)]
@@ -72,7 +72,7 @@ def dataset(parts: Parts, who: Anyone, dataset: Name) -> Response:
     return reply(_described(parts, parts.table(dataset), who))
 
 
-def _described(parts: Served, table: Table, who: Holder) -> dict[str, Any]:
+def _described(parts: Service, table: Table, who: Holder) -> dict[str, Any]:
     yours = None if who.role == "reader" else str(table.left_for(who))
     return {**table.describe(parts.releases.count(table)), "yours": yours}
 
@@ -145,7 +145,7 @@ async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask
     limit = time.time() + parts.settings.deadline
     charge = None
     while charge is None:
-        run = asyncio.wrap_future(parts.runs.begin(wanted))
+        run = asyncio.wrap_future(parts.jobs.begin(wanted))
         run.add_done_callback(_looked_at)
         await asyncio.wait([run], timeout=max(limit - time.time(), _LOOK))
         if run.done():
@@ -163,19 +163,19 @@ def _looked_at(run: asyncio.Future[None]) -> None:
         run.exception()
 
 
-def _wanted(parts: Served, table: Table, who: Holder, key: str, body: Ask) -> Wanted:
+def _wanted(parts: Service, table: Table, who: Holder, key: str, body: Ask) -> Job:
     asked = body.asked()
     question = question_asked(table.dataset, asked, parts.settings.most_cells)
     if who.role != "owner" and table.ledger.allowed(who.name)[0] is None:
         raise BudgetError(f"You have no allowance on '{table.name}'. Ask its owner for one.")
-    return Wanted.of(table, question, asked, key, who)
+    return Job.of(table, question, asked, key, who)
 
 
-async def _at_its_deadline(parts: Served, table: Table, charge: Charge, limit: float) -> Response:
+async def _at_its_deadline(parts: Service, table: Table, charge: Charge, limit: float) -> Response:
     """The answer if it may leave by the limit, else a job; neither before it may."""
-    status = await run_in_threadpool(parts.runs.status, table, charge)
+    status = await run_in_threadpool(parts.jobs.status, table, charge)
     # A run begins a moment after its request, before it looks at any row.
-    limit = max(limit, await run_in_threadpool(parts.runs.first, table, charge))
+    limit = max(limit, await run_in_threadpool(parts.jobs.first, table, charge))
     wait = (status.at if status.state != "running" and status.at <= limit else limit) - time.time()
     if wait > 0:
         await asyncio.sleep(wait)
@@ -212,7 +212,7 @@ def job(parts: Parts, who: Analyst, job: Identifier) -> Response:
         raise NotFoundError("There is no such job.")
     status = parts.releases.status(table, charge)
     if status.state == "running":
-        parts.runs.resume(table, charge)
+        parts.jobs.resume(table, charge)
     words = {
         "running": "charged; rows are counted and noise is drawn",
         "done": "the answer is stored",

@@ -1,4 +1,4 @@
-"""Single ranges, quickly: answers are kept, and those asked for at one time found together.
+"""Single ranges, each asked for by itself: those of one moment are answered in one batch.
 
 An exact interval takes most of the time of an answer, and many take far less than one by one. So a
 range that is asked for while others are being worked out waits for the next round, which answers
@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
-from trueup.errors import InputError
-from trueup.release.estimate import check_level
+from pydantic import BaseModel, ConfigDict, Field
+
 from trueup.server import answers, errors
 from trueup.server.answers import Answering, Version
 from trueup.server.releases import Releases
@@ -22,35 +22,59 @@ from trueup.server.releases import Releases
 _MOST_KEPT = 20_000
 _MOST_AT_ONCE = 256
 _MOMENT = 0.003  # seconds
-_LONGEST = 4_000
-_KNOWN = ("low", "high", "level", "version")
+
+
+class SingleRange(BaseModel):
+    """One range [low, high), as the query of its address names it."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    low: Annotated[str, Field(max_length=500, description="The low end, in axis units.")] = ""
+    high: Annotated[str, Field(max_length=500, description="The high end, not included.")] = ""
+    level: Annotated[float, Field(gt=0, lt=1, description="Of the interval.")] = 0.95
+    version: Annotated[Version, Field(description="Unbiased, or non-negative whole numbers.")] = (
+        "unbiased"
+    )
+
+    @staticmethod
+    def of(query: bytes) -> SingleRange:
+        """The range that a query names.
+
+        >>> SingleRange.of(b"low=0&high=20")
+        SingleRange(low='0', high='20', level=0.95, version='unbiased')
+        """
+        given = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+        return SingleRange.model_validate(dict(given))
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Waiting:
     """A single range that waits for its answer."""
 
     release: str
     query: bytes
+    range: SingleRange
     done: asyncio.Future[bytes] = field(repr=False)
 
 
-class QuickRanges:
+class SingleRanges:
     """Single ranges of all releases, for the event loop of one process."""
 
     def __init__(self, releases: Releases) -> None:
         self.releases = releases
         self._kept: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
-        self._waiting: list[Asked] = []
+        self._waiting: list[Waiting] = []
         self._rounds: asyncio.Task[None] | None = None
         self._last = 0  # how many the last round answered
 
     async def answer(self, release: str, query: bytes) -> bytes:
-        """The answer to GET /api/v1/releases/RELEASE/range?QUERY, as JSON."""
+        """The count of the range of a release that a query names, as JSON."""
         kept = self._kept.get((release, query))
         if kept is not None:
             return kept
-        asked = Asked(release, query, asyncio.get_running_loop().create_future())
+        asked = Waiting(
+            release, query, SingleRange.of(query), asyncio.get_running_loop().create_future()
+        )
         self._waiting.append(asked)
         if self._rounds is None or self._rounds.done():
             self._rounds = asyncio.create_task(self._work())
@@ -78,20 +102,20 @@ class QuickRanges:
             while len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
 
-    def _together(self, some: list[Asked]) -> list[bytes | Exception]:
+    def _together(self, some: list[Waiting]) -> list[bytes | Exception]:
         """The answers to what is asked, each an error of its own if it makes no sense."""
         found: list[bytes | Exception] = [b""] * len(some)
         alike: dict[tuple[str, Version, float], list[tuple[int, Any, Any]]] = {}
         opened: dict[tuple[str, Version], Answering] = {}
         for place, asked in enumerate(some):
             try:
-                low, high, level, version = read(asked.query)
-                at = (asked.release, version)
+                wanted = asked.range
+                at = (asked.release, wanted.version)
                 if at not in opened:
-                    opened[at] = self.releases.open(asked.release).answering(version)
+                    opened[at] = self.releases.open(asked.release).answering(wanted.version)
                 axis = opened[at].axis
-                ends = (axis.parse(low), axis.parse(high))
-                alike.setdefault((*at, level), []).append((place, *ends))
+                ends = (axis.parse(wanted.low), axis.parse(wanted.high))
+                alike.setdefault((*at, wanted.level), []).append((place, *ends))
             except Exception as error:
                 found[place] = error
         for (release, version, level), ranges in alike.items():
@@ -118,30 +142,3 @@ def _answer(
         return
     for (place, _, _), answer in zip(ranges, told, strict=True):
         found[place] = errors.encode(answer)
-
-
-def read(query: bytes) -> tuple[str, str, float, Version]:
-    """The ends, level and version that a query names.
-
-    >>> read(b"low=0&high=20")
-    ('0', '20', 0.95, 'unbiased')
-    """
-    if len(query) > _LONGEST:
-        raise InputError(f"A query has at most {_LONGEST:,} bytes.")
-    try:
-        given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=20))
-    except ValueError:
-        raise InputError("The query names too many fields.") from None
-    strange = [name for name in given if name not in _KNOWN]
-    if strange:
-        raise InputError(f"{strange[0][:100]!r} is not known. Known: {', '.join(_KNOWN)}.")
-    version = given.get("version", "unbiased")
-    if version not in ("unbiased", "whole"):
-        raise InputError(f"version must be unbiased or whole, got {version[:100]!r}.")
-    try:
-        level = float(given.get("level", "0.95"))
-    except ValueError:
-        raise InputError(f"level must be a number, got {given['level'][:100]!r}.") from None
-    check_level(level)
-    chosen: Version = "whole" if version == "whole" else "unbiased"
-    return given.get("low", ""), given.get("high", ""), level, chosen

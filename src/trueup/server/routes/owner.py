@@ -9,12 +9,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from trueup.errors import InputError
-from trueup.server.asking_routes import NOT_FOUND, Name, Parts, reply
 from trueup.server.auth import Holder, create
-from trueup.server.bodies import NewToken
 from trueup.server.errors import NotFoundError
 from trueup.server.limits import Guard
-from trueup.server.served import Served, owner
+from trueup.server.routes.asking import NOT_FOUND, Name, Parts, reply
+from trueup.server.routes.bodies import NewToken
+from trueup.server.service import Service, owner
 
 router = APIRouter(tags=["owner"])
 Owner = Annotated[Holder, Depends(owner)]
@@ -33,7 +33,7 @@ def tokens(parts: Parts, who: Owner) -> Response:
     return reply({"tokens": [_told(parts, one) for one in parts.tokens.list()]})
 
 
-def _told(parts: Served, one: Holder) -> dict[str, Any]:
+def _told(parts: Service, one: Holder) -> dict[str, Any]:
     limits = {}
     if one.role == "analyst":
         for name, table in parts.tables.items():

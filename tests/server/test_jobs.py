@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 import trueup as tu
-from trueup.server import measuring
+from trueup.server import jobs
 from trueup.server.auth import Tokens, create, open_ledger
 from trueup.server.deadlines import leaves_at
 
@@ -127,9 +127,9 @@ def test_a_key_is_required(server: Any, key: str | None) -> None:
 
 def test_a_job_tells_steps_and_no_more(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     server = serving()
-    make, go = measuring.Wanted.make, threading.Event()
+    make, go = jobs.Job.make, threading.Event()
 
-    def slowly(wanted: measuring.Wanted) -> None:
+    def slowly(wanted: jobs.Job) -> None:
         drawn = wanted.table.owner.ledger.spend
 
         def spend(*given: Any, draw: Callable[[], bytes], **more: Any) -> bytes:
@@ -142,7 +142,7 @@ def test_a_job_tells_steps_and_no_more(serving: Any, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(wanted.table.owner.ledger, "spend", spend)
         make(wanted)
 
-    monkeypatch.setattr(measuring.Wanted, "make", slowly)
+    monkeypatch.setattr(jobs.Job, "make", slowly)
     said = server().post(
         "/api/v1/datasets/trips/measure",
         json={"column": "fare", "epsilon": "1/10"},

@@ -17,22 +17,24 @@ from trueup.plan.offers import offers
 from trueup.plan.workload import Workload
 from trueup.server.answers import Answering
 from trueup.server.auth import Holder, NotAllowedError, Role, Tokens
+from trueup.server.batches import SingleRanges
 from trueup.server.datasets import Table, open_tables
 from trueup.server.errors import NotFoundError
-from trueup.server.measuring import Runs
+from trueup.server.jobs import Jobs
 from trueup.server.releases import Releases
 from trueup.server.settings import Settings, read_settings
 
 
 @dataclass(frozen=True, eq=False)
-class Served:
+class Service:
     """Everything that routes need."""
 
     settings: Settings
     tables: Mapping[str, Table]
     tokens: Tokens
-    runs: Runs
+    jobs: Jobs
     releases: Releases
+    ranges: SingleRanges
 
     def table(self, name: str) -> Table:
         """The dataset of this name."""
@@ -53,18 +55,19 @@ class Served:
                 Answering(found, "whole").many(places, places + 3, 0.95)
 
 
-def open_served(config: Config) -> Served:
+def open_service(config: Config) -> Service:
     """A server's parts, opened as the configuration says."""
     settings = read_settings(config)
     tables = open_tables(config)
-    runs = Runs(settings.deadline, settings.most_measurements)
-    releases = Releases(tables, runs, settings.open_releases)
-    return Served(settings, tables, Tokens(settings.tokens), runs, releases)
+    jobs = Jobs(settings.deadline, settings.most_measurements)
+    releases = Releases(tables, jobs, settings.open_releases)
+    tokens = Tokens(settings.tokens)
+    return Service(settings, tables, tokens, jobs, releases, SingleRanges(releases))
 
 
-async def served(request: Request) -> Served:
+async def service(request: Request) -> Service:
     """The parts of the server that a request came to."""
-    found: Served = request.app.state.served
+    found: Service = request.app.state.service
     return found
 
 

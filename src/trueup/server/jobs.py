@@ -47,7 +47,7 @@ class Status:
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class Job:
     """A measurement that is asked for: all that is needed to make it, and to make it again."""
 
     table: Table
@@ -58,19 +58,19 @@ class Wanted:
     by: str
 
     @staticmethod
-    def of(table: Table, question: Question, asked: Asked, key: str, holder: Holder) -> Wanted:
+    def of(table: Table, question: Question, asked: Asked, key: str, holder: Holder) -> Job:
         """What a holder asks for under a key of their own choice."""
-        return Wanted(
+        return Job(
             table, question, asked.epsilon, ledger_key(holder, key), asked.where, holder.name
         )
 
     @staticmethod
-    def again(table: Table, charge: Charge) -> Wanted:
+    def again(table: Table, charge: Charge) -> Job:
         """What was charged and never answered."""
         request = json.loads(charge.request)
         question = question_from_json(request["question"])
         by = charge.by or ""
-        return Wanted(table, question, charge.epsilon, charge.key, request["where"], by)
+        return Job(table, question, charge.epsilon, charge.key, request["where"], by)
 
     def check(self, charge: Charge) -> None:
         """Refuses a charge under this key that paid for something else, at work or not."""
@@ -100,7 +100,7 @@ def ledger_key(holder: Holder, key: str) -> str:
     return f"{holder.name}/{hashlib.sha256(key.encode()).hexdigest()}"
 
 
-class Runs:
+class Jobs:
     """The measurements that this process makes, and what is known of those of others."""
 
     def __init__(self, first_deadline: float, most: int) -> None:
@@ -114,7 +114,7 @@ class Runs:
         """Wait for the measurements at work; begin no more."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def begin(self, wanted: Wanted) -> Future[None]:
+    def begin(self, wanted: Job) -> Future[None]:
         """The run of a measurement: a new one, unless this process is at it already."""
         at = (wanted.table.name, wanted.key)
         with self._lock:
@@ -159,10 +159,10 @@ class Runs:
         file = run_file(table, charge.key)
         if charge.answer is None and _failure(file) is None and not _held(file):
             with contextlib.suppress(errors.BusyError):
-                self.begin(Wanted.again(table, charge))
+                self.begin(Job.again(table, charge))
 
 
-def _run(wanted: Wanted) -> None:
+def _run(wanted: Job) -> None:
     """Makes a measurement, holding its lock; a run that another process is at is left to it."""
     file = run_file(wanted.table, wanted.key)
     file.parent.mkdir(mode=0o700, exist_ok=True)

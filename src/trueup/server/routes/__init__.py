@@ -1,0 +1,1 @@
+"""Routes of the server, by who asks: analysts, readers, the owner."""

@@ -1,0 +1,150 @@
+"""Routes of an analyst who asks, held against the library itself."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import trueup as tu
+
+
+def test_me_tells_an_analyst_what_is_left(server: Any) -> None:
+    said = server().get("/api/v1/me").json()
+    assert (said["name"], said["role"], said["limit"]) == ("ana", "analyst", "100")
+    own = said["datasets"]["trips"]
+    assert Fraction(own["limit"]) - Fraction(own["spent"]) == Fraction(own["remaining"])
+    assert server("boss").get("/api/v1/me").json()["limit"] is None
+
+
+def test_datasets_say_what_may_be_asked(server: Any) -> None:
+    trips, friends = server("rea").get("/api/v1/datasets").json()["datasets"]
+    assert [column["column"] for column in trips["columns"]] == ["fare", "age", "borough", "day"]
+    assert tu.Axis.from_json(trips["columns"][0]["axis"]) == tu.Axis.regular("fare", 0, 128, 256)
+    assert trips["columns"][0]["describes"] == "numbers from 0 to 128 in 256 cells"
+    assert trips["protects"] == "one row"
+    assert trips["filters"] == ["age", "borough"]
+    assert trips["yours"] is None
+    assert friends["graph"] == {"edges": ["src", "dst"], "kind": "undirected", "nodes": 300}
+    assert server().get("/api/v1/datasets/trips").json()["yours"] is not None
+
+
+def test_a_quote_is_free_and_agrees_with_the_plan(server: Any) -> None:
+    before = server().get("/api/v1/me").json()["spent"]
+    said = server().post(
+        "/api/v1/datasets/trips/quote", json={"column": "fare", "epsilon": "1/10"}
+    ).json()  # fmt: skip
+    assert server().get("/api/v1/me").json()["spent"] == before
+    assert (said["cost"], said["allowed"], said["cells"]) == ("1/10", True, 256)
+    plan = tu.plan(tu.Axis.regular("fare", 0, 128, 256), "1/10")
+    figures = {row["strategy"]: row for row in said["strategies"]}
+    assert figures["flat"]["mean_error"] == pytest.approx(plan["cells alone (L̃)"].mean)
+    assert figures["tree"]["mean_error"] == pytest.approx(plan["best tree"].mean)
+    assert figures["hats"]["mean_error"] == pytest.approx(plan["hats"].mean)
+    paper = "the paper's tree, inferred (H̄)"
+    assert figures["binary"]["mean_error"] == pytest.approx(plan[paper].mean)
+    assert said["strategies"][0]["best"]
+    assert said["strategy"] == said["strategies"][0]["strategy"]
+    assert said["sentence"].startswith("±")
+    least = tu.error_for(256, "1/10")
+    assert figures["hats"]["typical_95"] == pytest.approx(least, rel=0.02)
+
+
+def test_a_quote_says_when_there_is_not_enough_left(server: Any) -> None:
+    said = server().post(
+        "/api/v1/datasets/trips/quote", json={"column": "fare", "epsilon": "80"}
+    ).json()  # fmt: skip
+    assert not said["allowed"]
+    assert "is left for you" in said["why_not"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "axis"),
+    [
+        ({"column": "fare", "range": [0, 64], "cells": 32}, tu.Axis.regular("fare", 0, 64, 32)),
+        ({"column": "age", "range": [18, 65]}, tu.Axis.integers("age", 18, 64)),
+        ({"column": "age", "cells": 10}, tu.Axis.regular("age", 0, 100, 10)),
+        ({"column": "day", "range": ["2013-02", "2013-03"]}, 28),
+        ({"column": "day", "cells": 12}, 12),
+        ({"column": "borough"}, tu.Axis.categories("borough", ["Queens", "Bronx", "Kings"])),
+    ],
+)
+def test_a_part_of_an_axis_may_be_asked(server: Any, asked: Any, axis: Any) -> None:
+    said = server().post("/api/v1/datasets/trips/quote", json={"epsilon": 1, **asked}).json()
+    found = tu.Axis.from_json(said["axis"])
+    assert found.size == axis if isinstance(axis, int) else found == axis
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"column": "fare", "range": [0, 200]}, "outside axis"),
+        ({"column": "fare", "cells": 300}, "divides 256"),
+        ({"column": "fare", "cells": 7}, "divides 256"),
+        ({"column": "fare", "range": [3, 3]}, "no cell"),
+        ({"column": "day", "cells": 13}, "12 (month)"),
+        ({"column": "borough", "range": ["Queens", "Kings"]}, "as a whole"),
+        ({"column": "borough", "strategy": "hats"}, "cannot be asked by 'hats'"),
+        ({"column": "tip"}, "Declared axes: fare"),
+        ({"column": "fare", "epsilon": "0"}, "positive"),
+        ({"column": "fare", "epsilon": "NaN"}, "epsilon"),
+        ({"column": "fare", "colour": "red"}, "colour"),
+        ({"column": "fare", "workload": "all"}, "workload"),
+    ],
+)
+def test_a_wrong_question_is_told_what_is_wrong(server: Any, asked: Any, says: str) -> None:
+    body = {"epsilon": 1, **asked}
+    said = server().post("/api/v1/datasets/trips/quote", json=body)
+    assert said.status_code == 400
+    assert said.json()["error"]["code"] == "bad_request"
+    assert says in said.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("where", ["tip > 3", "fare > 3", "drop table", "borough = 3"])
+def test_filters_use_declared_columns_alone(server: Any, where: str) -> None:
+    before = server().get("/api/v1/datasets/trips").json()["spent"]
+    said = server().post(
+        "/api/v1/datasets/trips/measure",
+        json={"column": "fare", "epsilon": 1, "where": where},
+        headers={"Idempotency-Key": "filter-" + where.replace(" ", "_")},
+    )
+    assert said.status_code == 400
+    assert server().get("/api/v1/datasets/trips").json()["spent"] == before
+
+
+def test_a_measurement_is_what_the_owner_would_have_made(server: Any, fares: str) -> None:
+    listed = server("rea").get("/api/v1/releases").json()["releases"]
+    line = next(line for line in listed if line["id"] == fares)
+    assert (line["dataset"], line["column"], line["strategy"]) == ("trips", "fare", "tree")
+    assert (line["epsilon"], line["cells"], line["by"]) == ("1", 256, "ana")
+    stored = server("rea").get(f"/api/v1/releases/{fares}/measurement").content
+    measured = tu.Measurement.from_bytes(stored)
+    assert measured.question == tu.TreeCounts(tu.Axis.regular("fare", 0, 128, 256))
+    assert (measured.epsilon, measured.private, measured.unit) == (1, True, "row")
+    # The noise is real: 3,000 rows, and every cell within what no noise of ε = 1 would pass.
+    total = tu.infer(measured).total()
+    assert abs(total.value - 3000) < 40 * total.std_error
+
+
+def test_a_filter_counts_fewer(server: Any) -> None:
+    name = server.measured("queens-only", where="borough = 'Queens'", epsilon=5)
+    one = server().get(f"/api/v1/releases/{name}").json()
+    assert one["where"] == "borough = 'Queens'"
+    total = server().get(f"/api/v1/releases/{name}/range").json()
+    assert total["count"] < 2000
+
+
+def test_sorted_counts_of_a_column(server: Any) -> None:
+    name = server.measured("ages-sorted", column="age", strategy="sorted", epsilon=1)
+    assert server().get(f"/api/v1/releases/{name}").json()["kind"] == "sorted"
+
+
+def test_history_is_an_analyst_s_own_and_the_owner_s_whole(server: Any, fares: str) -> None:
+    other = server.measured("by-the-owner", who="boss", epsilon="1/100")
+    own = server().get("/api/v1/datasets/trips/history").json()["charges"]
+    every = server("boss").get("/api/v1/datasets/trips/history").json()["charges"]
+    assert {charge["by"] for charge in own} == {"ana"}
+    assert fares in {charge["release"] for charge in own}
+    assert other in {charge["release"] for charge in every}
+    assert len(every) > len(own)
