@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test system check lint types imports unit bench torture fuzz test-cluster audit-full lock clean
+.PHONY: demo test system check lint types imports unit bench torture fuzz neighbours test-cluster audit-full lock clean
 
 demo: .venv/demo
 	@$(BIN)/trueup demo
@@ -37,6 +37,12 @@ torture: .venv/test system
 # Requests made from the server's OpenAPI document: 100,000, or CASES=… of them. None may be a 5xx.
 fuzz: .venv/test
 	$(BIN)/python tests/server/fuzz.py --cases $(or $(CASES),100000)
+
+# One record must not change what an engine does: a million pairs of neighbouring tables over the
+# readers in the process, or PAIRS=… of them; 5,000 on each server, or SERVER_PAIRS=… of them.
+neighbours: .venv/test system
+	$(BIN)/python tests/owner/neighbour_run.py --pairs $(or $(PAIRS),1000000) \
+		--server-pairs $(or $(SERVER_PAIRS),5000)
 
 # The contract of the sources once more on a Spark master and worker of their own.
 test-cluster: .venv/test system
