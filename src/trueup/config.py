@@ -50,6 +50,11 @@ class Dataset:
         if self.edges is not None and (self.axes or self.unit):
             raise InputError("A table of edges has no axes and no unit: it protects an edge.")
 
+    @property
+    def protects(self) -> str:
+        """What the noise hides: "row", "edge", or the column that names the unit."""
+        return "edge" if self.edges is not None else self.unit or "row"
+
     def axis(self, column: str | None) -> Axis:
         """The declared axis of a column; the only one, if no column is named."""
         known = ", ".join(self.axes) or "none"

@@ -102,11 +102,15 @@ def test_units_filters_sorted_counts_and_degrees(run: Run, people: Path, tmp_pat
     measured = tu.load(tmp_path / "u.parquet")
     assert (measured.unit, measured.rows_per_unit) == ("user", 2)
     by = ("--by", "user", "--groups", 300)
-    assert run("measure", people, *by, *PAY, "-o", "s.parquet").code == 0
-    degrees = ("--degrees", "a,b", "--nodes", 50)
-    assert run("measure", people, *degrees, *PAY, "-o", "d.parquet").code == 0
+    refused = run("measure", people, *by, *PAY, "-o", "s.parquet")
+    assert refused.code == 4
+    assert "open another ledger" in refused.err
+    rows = ("--ledger", "rows.ledger")
+    assert run("measure", people, *by, *PAY, *rows, "-o", "s.parquet").code == 0
+    degrees = ("--degrees", "a,b", "--nodes", 50, "--ledger", "edges.ledger")
+    assert run("measure", people, *degrees, *PAY, *degrees, "-o", "d.parquet").code == 0
     assert tu.load(tmp_path / "d.parquet").question.ends == 2
-    assert left(tmp_path) == Fraction(1, 4)
+    assert left(tmp_path) == Fraction(3, 4)
 
 
 def test_a_declared_dataset_goes_by_its_name(run: Run, people: Path, tmp_path: Path) -> None:

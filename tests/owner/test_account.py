@@ -141,9 +141,9 @@ def test_a_key_charged_or_answered_twice_is_refused() -> None:
 
 
 def test_a_newer_version_is_refused_by_name() -> None:
-    body = json.loads(opening("test", Fraction(1), NOW).body) | {"version": 2}
+    body = json.loads(opening("test", Fraction(1), NOW).body) | {"version": 3}
     line = canonical(body)
-    with pytest.raises(LedgerError, match="version 2; this trueup reads version 1"):
+    with pytest.raises(LedgerError, match="version 3; this trueup reads versions up to 2"):
         Account().follow(Entry(0, line, link("", line)))
 
 

@@ -356,8 +356,9 @@ def test_a_planted_person_is_in_no_byte_that_leaves(
     ledger = tu.Ledger(out / "ledger", limit=100)
     source = engine_of(table, engine)
     rows = tu.Owner(source, ledger)
-    people = tu.Owner(source, ledger, unit="user", rows_per_unit=2)
-    graph = tu.Owner(source, ledger, edges=("user", "to"))
+    users, edges = (tu.Ledger(out / name, limit=100) for name in ("users", "edges"))
+    people = tu.Owner(source, users, unit="user", rows_per_unit=2)
+    graph = tu.Owner(source, edges, edges=("user", "to"))
     answers = [
         *(owner.measure(q, 1) for q in QUESTIONS for owner in (rows, people)),
         rows.measure(tu.CellCounts(tu.Axis.categories("user", ["u1", "u2"])), 1),

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueup.errors import BudgetError, InputError, LedgerError
 
-VERSION = 1
+if TYPE_CHECKING:
+    import pyarrow
+
+VERSION = 2  # version 1 had no `protects` in its first entry
+_READ = (1, VERSION)
 _LONGEST_KEY = 200
 _MOST_BITS = 3000  # of the denominator of a sum: far above any use, below what Python reads back
 
@@ -28,6 +32,38 @@ class Entry:
     number: int
     body: str
     hash: str
+
+
+@dataclass(frozen=True)
+class Protects:
+    """Whom a ledger's ε protects, and in which sense: charges add up only where these are one.
+
+    `unit` is "row", "edge" or the column that names the unit; None where a request names none.
+    `privacy` is the notion that costs are counted in.
+    """
+
+    unit: str | None
+    neighbours: str | None
+    privacy: str = "epsilon"
+
+    @staticmethod
+    def of(request: Mapping[str, Any]) -> Protects:
+        """What a request says; one that says nothing is a notion of its own."""
+        return Protects(
+            _as_text(request.get("unit")),
+            _as_text(request.get("neighbours")),
+            _as_text(request.get("privacy")) or "epsilon",
+        )
+
+    def __str__(self) -> str:
+        if self.unit is None and self.neighbours is None:
+            return "no unit that it names"
+        named = self.unit if self.unit in ("row", "edge") else f"unit {self.unit!r}"
+        return f"one {named} under {self.neighbours} neighbours"
+
+
+def _as_text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else canonical(value)
 
 
 @dataclass(frozen=True)
@@ -60,14 +96,15 @@ def link(previous: str, body: str) -> str:
     return hashlib.sha256(f"{previous}\n{body}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def opening(name: str, limit: Fraction, time: str) -> Entry:
-    """The first entry of a ledger: its name, its limit and the version of its rules."""
+def opening(name: str, limit: Fraction, time: str, protects: Protects | None = None) -> Entry:
+    """The first entry of a ledger: its name, its limit, whom it protects, its rules' version."""
     body = canonical(
         {
             "entry": 0,
             "kind": "opening",
             "ledger": name,
             "limit": str(limit),
+            "protects": None if protects is None else asdict(protects),
             "time": time,
             "version": VERSION,
         }
@@ -80,8 +117,11 @@ class Account:
     """The sum of the entries read so far. `follow` is the only way forward."""
 
     ledger: str = ""
+    version: int = VERSION
     limit: Fraction = Fraction(0)
     spent: Fraction = Fraction(0)
+    protects: Protects | None = None  # fixed by the opening, or else by the first charge
+    mixed: bool = False  # only a ledger of version 1 can be
     number: int = -1
     hash: str = ""
     hashes: list[str] = field(default_factory=list)
@@ -105,12 +145,15 @@ class Account:
         if fact["entry"] != number or (kind == "opening") != (number == 0):
             raise _edited(number)
         if kind == "opening":
-            if fact["version"] != VERSION:
+            if fact["version"] not in _READ:
                 raise LedgerError(
-                    f"This ledger has version {fact['version']}; this trueup reads version "
+                    f"This ledger has version {fact['version']}; this trueup reads versions up to "
                     f"{VERSION}. Open it with the trueup that wrote it, or a newer one."
                 )
             self.ledger, self.limit = fact["ledger"], Fraction(fact["limit"])
+            self.version = fact["version"]
+            if self.version > 1 and fact["protects"] is not None:
+                self.protects = Protects(**fact["protects"])
         elif kind == "charge":
             epsilon, spent = Fraction(fact["epsilon"]), Fraction(fact["spent"])
             if epsilon <= 0 or spent != self.spent + epsilon or spent > self.limit:
@@ -119,6 +162,7 @@ class Account:
             own = self.spent_by.get(by, Fraction(0)) + epsilon
             if fact["key"] in self.charges or own > self.allowances.get(by, own):
                 raise _edited(number)
+            self._protect(Protects.of(fact["request"]), number)
             self.charges[fact["key"]] = Charge(
                 number,
                 fact["key"],
@@ -144,6 +188,13 @@ class Account:
         else:
             raise _edited(number)
 
+    def _protect(self, named: Protects, number: int) -> None:
+        self.protects = self.protects or named
+        if named != self.protects:
+            if self.version > 1:
+                raise _edited(number)
+            self.mixed = True
+
     def known(self, key: str, request: str, epsilon: Fraction, by: str | None) -> Charge | None:
         """The charge made under this key, or None; a key that paid for another request is refused.
 
@@ -163,6 +214,8 @@ class Account:
 
     def charge(self, key: str, request: str, epsilon: Fraction, by: str | None, time: str) -> Entry:
         """The entry that charges a request, refused if the limit would be passed."""
+        fact = json.loads(request)
+        self.check_protects(Protects.of(fact))
         left = self.limit - self.spent
         if epsilon > left:
             advice = f"Ask with epsilon <= {left}." if left else "Nothing more can be asked."
@@ -188,11 +241,27 @@ class Account:
                 "epsilon": str(epsilon),
                 "key": key,
                 "kind": "charge",
-                "request": json.loads(request),
+                "request": fact,
                 "spent": str(spent),
                 "time": time,
             }
         )
+
+    def check_protects(self, named: Protects) -> None:
+        """Refuses a charge, or an opening, that protects somebody else than the charges so far."""
+        if self.mixed:
+            raise LedgerError(
+                "This ledger has charges that protect different units, or under different "
+                "neighbour relations, so that their sum bounds none of them. It can be read, and "
+                "its keys give their stored answers; nothing more can be charged. Open another "
+                "ledger, at another path, whose limit is what you are still willing to give away."
+            )
+        if self.protects not in (None, named):
+            raise LedgerError(
+                f"This ledger protects {self.protects}; this protects {named}. Costs of "
+                f"different kinds do not add up: open another ledger for it, at another path, "
+                f"with a limit of its own."
+            )
 
     def answer(self, key: str, sha256: str) -> Entry:
         """The entry that records the hash of a stored answer."""
@@ -210,6 +279,32 @@ class Account:
         number = self.number + 1
         body = canonical({**fact, "entry": number})
         return Entry(number, body, link(self.hash, body))
+
+
+def history_table(charges: Sequence[Charge]) -> pyarrow.Table:
+    """The charges as an Arrow table, one row each; ε is exact text."""
+    import pyarrow as pa
+
+    columns = {
+        "entry": pa.int64(),
+        "time": pa.string(),
+        "key": pa.string(),
+        "by": pa.string(),
+        "epsilon": pa.string(),
+        "spent": pa.string(),
+        "request": pa.string(),
+        "answer": pa.string(),
+    }
+    exact = ("epsilon", "spent")
+    return pa.table(
+        {
+            name: pa.array(
+                [str(getattr(c, name)) if name in exact else getattr(c, name) for c in charges],
+                kind,
+            )
+            for name, kind in columns.items()
+        }
+    )
 
 
 def readable_request(request: Mapping[str, object]) -> str:

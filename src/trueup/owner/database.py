@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sqlite3
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
+from trueup.durable import sync_folder
 from trueup.errors import LedgerError
 
 _PATIENCE = 60.0  # seconds to wait for another process's transaction, each of which takes a few ms
@@ -38,6 +40,29 @@ def connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def create(path: Path, first: tuple[int, str, str]) -> None:
+    """A new ledger with its first entry, unless another process has just made it.
+
+    It is whole before it has its name, so that a crash cannot leave half of one.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        # In SQLite's first mode a commit is in the file itself, not in a log beside it.
+        with contextlib.closing(connect(draft, "DELETE")) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute(f"PRAGMA application_id={APPLICATION}")
+            for statement in SCHEMA:
+                database.execute(statement)
+            database.execute("INSERT INTO entries VALUES (?, ?, ?)", first)
+            database.execute("COMMIT")
+        with contextlib.suppress(FileExistsError):  # another process was first: its ledger
+            os.link(draft, path)
+        sync_folder(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def check_ours(database: sqlite3.Connection, path: Path) -> None:

@@ -20,21 +20,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from trueup.ask import check_neighbours
 from trueup.durable import sync_folder, write_whole
 from trueup.epsilon import positive
 from trueup.errors import InputError, LedgerError
 from trueup.owner import account
 from trueup.owner import anchor as anchor_file
-from trueup.owner.account import Account, Charge, Entry
+from trueup.owner.account import Account, Charge, Entry, Protects
 from trueup.owner.anchor import Anchor, forked, older
-from trueup.owner.database import (
-    APPLICATION,
-    SCHEMA,
-    check_ours,
-    check_whole,
-    connect,
-    in_our_words,
-)
+from trueup.owner.database import check_ours, check_whole, connect, create, in_our_words
 
 if TYPE_CHECKING:
     import pyarrow
@@ -48,6 +42,10 @@ class Ledger:
     The head of its hash chain is also kept in the file `anchor` (by default beside it). Kept on
     another disk, the anchor shows up a ledger that was restored from an old copy. An existing
     ledger may be opened without naming its limit; naming another limit is refused.
+
+    One ledger protects one kind of unit ("row", "edge" or the column that names it) under one
+    neighbour relation: `unit` and `neighbours` as given here, or else those of its first charge.
+    Others are refused.
 
     >>> from tempfile import mkdtemp
     >>> ledger = Ledger(mkdtemp() + "/trips.ledger", limit=1)
@@ -64,7 +62,14 @@ class Ledger:
         limit: object = None,
         *,
         anchor: str | os.PathLike[str] | None = None,
+        unit: str | None = None,
+        neighbours: str | None = None,
     ) -> None:
+        if (unit is None) != (neighbours is None):
+            raise InputError('Give unit and neighbours together: unit="row" if it is no column.')
+        protects = None if unit is None else Protects.of({"unit": unit, "neighbours": neighbours})
+        if neighbours is not None:
+            check_neighbours(neighbours)
         for name, place in (("ledger", path), ("anchor", anchor or path)):
             if not isinstance(place, (str, os.PathLike)):
                 raise InputError(f"The path of a {name} is text or a Path, got {place!r}.")
@@ -75,7 +80,7 @@ class Ledger:
         self._start()
         with in_our_words(self.path), self._lock:
             if not self.path.exists():
-                self._make(wanted)
+                self._make(wanted, protects)
             with contextlib.closing(connect(self.path)) as database:
                 with self._transaction(database) as now:
                     check_whole(database)
@@ -85,6 +90,8 @@ class Ledger:
                             f"limit {wanted}. A limit is a promise and does not change: open it "
                             f"with {now.limit} or with none."
                         )
+                    if protects is not None:
+                        now.check_protects(protects)
                 # A ledger that died while it was being made has no anchor yet.
                 self._sync_anchor(database, at_least=0)
 
@@ -105,6 +112,11 @@ class Ledger:
     def remaining(self) -> Fraction:
         """What is left of the limit, exactly."""
         return self._read(lambda now: now.limit - now.spent)
+
+    @property
+    def protects(self) -> Protects | None:
+        """Whom the ledger protects, and in which sense; None before that is fixed."""
+        return self._read(lambda now: now.protects)
 
     def allow(self, by: str, limit: object) -> None:
         """Let at most so much be spent on behalf of one person, all charges so far included.
@@ -147,21 +159,7 @@ class Ledger:
     @property
     def charges(self) -> pyarrow.Table:
         """The history as an Arrow table, one row a charge; ε is exact text."""
-        import pyarrow as pa
-
-        rows = self.history()
-        return pa.table(
-            {
-                "entry": pa.array([row.entry for row in rows], pa.int64()),
-                "time": pa.array([row.time for row in rows], pa.string()),
-                "key": pa.array([row.key for row in rows], pa.string()),
-                "by": pa.array([row.by for row in rows], pa.string()),
-                "epsilon": pa.array([str(row.epsilon) for row in rows], pa.string()),
-                "spent": pa.array([str(row.spent) for row in rows], pa.string()),
-                "request": pa.array([row.request for row in rows], pa.string()),
-                "answer": pa.array([row.answer for row in rows], pa.string()),
-            }
-        )
+        return account.history_table(self.history())
 
     def verify(self) -> int:
         """The number of entries, after checking every one, the anchor and every stored answer."""
@@ -276,8 +274,8 @@ class Ledger:
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def _make(self, limit: Fraction | None) -> None:
-        """A new ledger, whole before it has its name, so that a crash cannot leave half of one."""
+    def _make(self, limit: Fraction | None, protects: Protects | None) -> None:
+        """A new ledger, refused without a limit, or where its anchor says that one was lost."""
         if limit is None:
             raise LedgerError(f"There is no ledger at {self.path}. Give its limit to make one.")
         if self.anchor.exists():
@@ -287,23 +285,7 @@ class Ledger:
                 f"There is no ledger at {self.path}, but its anchor {self.anchor} is there: the "
                 f"ledger is lost. Put it back; a new ledger needs another path and anchor."
             )
-        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
-        try:
-            os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            # In SQLite's first mode a commit is in the file itself, not in a log beside it.
-            with contextlib.closing(connect(draft, "DELETE")) as database:
-                database.execute("BEGIN IMMEDIATE")
-                database.execute(f"PRAGMA application_id={APPLICATION}")
-                for statement in SCHEMA:
-                    database.execute(statement)
-                first = account.opening(secrets.token_hex(16), limit, _now())
-                database.execute("INSERT INTO entries VALUES (?, ?, ?)", _row(first))
-                database.execute("COMMIT")
-            with contextlib.suppress(FileExistsError):  # another process was first: its ledger
-                os.link(draft, self.path)
-            sync_folder(self.path.parent)
-        finally:
-            draft.unlink(missing_ok=True)
+        create(self.path, _row(account.opening(secrets.token_hex(16), limit, _now(), protects)))
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:

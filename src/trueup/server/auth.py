@@ -236,8 +236,18 @@ def create(
 
 
 def open_ledger(dataset: Dataset) -> Ledger:
-    """The ledger of a dataset, made with its limit if it is not there yet."""
-    return Ledger(dataset.ledger, dataset.limit, anchor=dataset.anchor)
+    """The ledger of a dataset, made with its limit if it is not there yet.
+
+    One that was charged for another unit or neighbour relation than the configuration names is
+    refused: the server does not start.
+    """
+    return Ledger(
+        dataset.ledger,
+        dataset.limit,
+        anchor=dataset.anchor,
+        unit=dataset.protects,
+        neighbours=dataset.neighbours,
+    )
 
 
 def _hash(secret: str) -> bytes:
