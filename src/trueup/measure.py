@@ -57,6 +57,7 @@ def measure_all(
     For the owner, who must not tell even whether there are more records than that. Modulo 2^64
     the answers are a function of the exact ones, and so as private.
     """
+    from trueup._kernels.noise.bits import one_measurement
     from trueup._kernels.noise.laplace import add_noise_blocks, draw
 
     # Whatever is wrong with the request is said before the noise is drawn.
@@ -67,9 +68,11 @@ def measure_all(
         add_noise_blocks(answers, list(noise.lengths), noise.scales)
         return answers
 
-    asked, noisy = noisy_answers(counts, noise, add, lambda size, scale: draw(size, scale))
+    with one_measurement():
+        asked, noisy = noisy_answers(counts, noise, add, lambda size, scale: draw(size, scale))
+        name = new_id()
     return Measurement(
-        asked, noisy, noise.epsilon, noise.neighbours, unit, noise.rows_per_unit, id=new_id()
+        asked, noisy, noise.epsilon, noise.neighbours, unit, noise.rows_per_unit, id=name
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -81,6 +82,8 @@ def _prefix(
     finer, origin = refined(radices)
     weights = tuple(0.0 if level is None else weighed.get(level, 0.0) for level in origin)
 
+    own = threading.local()
+
     def drawn(values: npt.NDArray[np.int64], runs: Sequence[Run], span: int) -> None:
         met: list[tuple[int, int, Tables]] = []  # runs that meet and share a law: one draw
         for run in runs:
@@ -90,6 +93,8 @@ def _prefix(
             else:
                 met.append((run.begin, run.end, law))
         for begin, end, law in met:
-            sample_into(values[begin:end], law, keystream().fill)
+            if not hasattr(own, "stream"):  # for this release and this thread, and no longer
+                own.stream = keystream()
+            sample_into(values[begin:end], law, own.stream.fill)
 
     return release_prefix(RegularTree(size, finer, weights), cells, drawn, threads)

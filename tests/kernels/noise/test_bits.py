@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+import trueup as tu
 from trueup._kernels.noise import bits
 from trueup.errors import NoiseError
 
@@ -52,15 +53,69 @@ def test_no_block_comes_twice() -> None:
     assert len(blocks(stream, 4096) | blocks(stream, 4096)) == 8192
 
 
-def test_each_thread_has_a_keystream_of_its_own() -> None:
+def test_each_measurement_in_each_thread_has_a_keystream_of_its_own() -> None:
     streams: list[bits.Keystream] = [bits.keystream()]
-    threads = [threading.Thread(target=lambda: streams.append(bits.keystream())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({id(stream) for stream in streams}) == 5
-    assert bits.keystream() is streams[0]
+
+    def measurement() -> None:
+        with bits.one_measurement():
+            streams.append(bits.keystream())
+            with bits.one_measurement():
+                assert bits.keystream() is streams[-1]
+
+    with bits.one_measurement():
+        streams.append(bits.keystream())
+        for _ in range(4):
+            thread = threading.Thread(target=measurement)
+            thread.start()
+            thread.join()
+        assert bits.keystream() is streams[1]
+    measurement()
+    streams.append(bits.keystream())
+    assert len({id(stream) for stream in streams}) == 8
+
+
+def measured() -> bytes:
+    return tu.measure(np.zeros(64, np.int64), tu.CellCounts(64), 1).noisy.tobytes()
+
+
+def adaptively() -> bytes:
+    found = tu.measure(np.arange(300), tu.SortedCounts(300), 1)
+    return found.noisy[:32].tobytes() + found.id.encode()
+
+
+def streamed() -> bytes:
+    counts = np.zeros(1 << 10, np.int64)
+    return tu.release(counts, tu.TreeCounts(1 << 10, branching=2), 1).counts().tobytes()
+
+
+def streamed_in_threads() -> bytes:
+    counts = np.zeros(1 << 18, np.int64)
+    made = tu.release(counts, tu.TreeCounts(1 << 18, branching=2), 1, threads=2)
+    return made.counts()[:: 1 << 10].tobytes()
+
+
+def named() -> bytes:
+    from trueup.measure import new_id
+
+    return new_id().encode()
+
+
+@pytest.mark.parametrize("work", [measured, adaptively, streamed, streamed_in_threads, named])
+def test_no_key_outlives_a_snapshot(
+    work: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fork that keeps its number and all its memory stands for a machine resumed twice."""
+    work()  # whatever is made on first use is made
+    kept, number = bits._own, os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: number)
+
+    def resumed() -> bytes:
+        bits._own = kept  # as it was before the hook of the fork
+        return work()
+
+    answers = [*in_children(resumed, 3), resumed()]
+    assert all(answers)
+    assert len(set(answers)) == 4
 
 
 def test_forked_children_share_no_block() -> None:

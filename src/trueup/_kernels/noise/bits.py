@@ -1,7 +1,10 @@
 """Random bits: an AES-256 keystream in counter mode, keyed by the operating system.
 
-One keystream a thread. It is keyed afresh after 64 MiB and in every forked child, keeps no
-bits between calls, and raises NoiseError rather than hand out bits it cannot vouch for.
+A keystream lives no longer than one measurement in one thread. So a process that is frozen and
+resumed twice (a snapshot of its machine, a checkpoint) draws other noise each time: no key from
+before the snapshot is used after it, but by a measurement that was just being drawn. A keystream
+is also keyed afresh after 64 MiB and in every forked child, keeps no bits between calls, and
+raises NoiseError rather than hand out bits it cannot vouch for.
 """
 
 from __future__ import annotations
@@ -99,11 +102,19 @@ _own = threading.local()
 
 
 def keystream() -> Keystream:
-    """This thread's keystream, made on first use."""
+    """A keystream with a key of its own; within `one_measurement`, the measurement's."""
     stream: Keystream | None = getattr(_own, "stream", None)
-    if stream is None:
-        stream = _own.stream = Keystream()
-    return stream
+    return Keystream() if stream is None else stream
+
+
+@contextmanager
+def one_measurement() -> Iterator[None]:
+    """While this lasts the thread draws from one keystream, which is keyed now."""
+    if getattr(_own, "stream", None) is not None:
+        yield  # within another measurement, or lent a stream
+        return
+    with lent(Keystream()):
+        yield
 
 
 def _forget() -> None:
@@ -117,7 +128,7 @@ os.register_at_fork(after_in_child=_forget)
 
 @contextmanager
 def lent(stream: Any) -> Iterator[None]:
-    """While this lasts the thread draws from the stream given. For `trueup.audit` alone."""
+    """While this lasts the thread draws from the stream given. For `trueup.audit`, and tests."""
     own = getattr(_own, "stream", None)
     _own.stream = stream
     try:
