@@ -416,6 +416,34 @@ def test_an_experiment_keeps_its_stamp_among_named_counts(tmp_path):
         tu.load(tmp_path / "y.json")
 
 
+def test_estimates_of_an_experiment_keep_its_stamp(tmp_path):
+    axis, other = tu.Axis.integers("x", 0, 3), tu.Axis.integers("y", 0, 1)
+    cells = tu.infer(measured([3, 4, 0, 1], tu.CellCounts(axis), 1, 1))
+    grid = tu.GridCounts(tu.CellCounts(axis), tu.CellCounts(other))
+    named = tu.NamedCounts(2, {"all": slice(None), "last": [1]})
+    plain = tu.SortedCounts(2, adaptive=False)
+    sorted_counts = tu.infer(measured([3, 4], plain, 1, 1))
+    estimates = {
+        "range": cells.range(0, 2),
+        "difference": cells.range(0, 3) - cells.range(0, 1),
+        "sum": sum([cells.range(0, 1), cells.range(2, 3)]),
+        "shown": tu.infer(measured([3, 4], tu.CellCounts(2), 1, 1), nonnegative=True).total(),
+        "sorted": sorted_counts.total(),
+        "adaptive": tu.infer(measured([3, 4], tu.SortedCounts(2), 1, 1)).total(),
+        "grid": tu.infer(measured(range(8), grid, 1, 1)).total(),
+        "named": tu.infer(measured([3, 4], named, 1, 1))["all"],
+    }
+    real = tu.infer(tu.measure([3, 4, 0, 1], tu.CellCounts(axis), 1)).range(0, 2)
+    for kind, estimate in estimates.items():
+        agreed = tu.reconcile({"a": estimate, "b": real, "c": (7, 1)}, "a = b + c")
+        assert agreed.facts.private is False, kind
+        agreed.save(tmp_path / f"{kind}.json")
+        for release in (agreed, tu.load(tmp_path / f"{kind}.json")):
+            assert "NOT PRIVATE" in repr(release), kind
+            assert "NOT PRIVATE" in repr(tu.reconcile({"x": release["a"], "y": (1, 1)})), kind
+    assert "NOT PRIVATE" not in repr(tu.reconcile({"a": real, "b": (7, 1)}, "a = b"))
+
+
 def test_nothing_is_said_of_a_price_that_is_not_known():
     typed = tu.reconcile({"a": (1, 1), "b": (2, 1)}, "a = b")
     assert "None" not in typed._repr_html_()

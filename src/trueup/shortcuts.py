@@ -74,8 +74,9 @@ def degree_sequence(
     out of the first column: sensitivity 1) or "bipartite" (degrees of the first column, whose
     nodes are numbered apart from the second's: sensitivity 1). Self-loops are not counted; an
     edge given twice counts once (for undirected graphs, in either direction). `nodes` is public;
-    if it is not, say nodes=None: a tenth of ε then estimates how many have an edge, on the large
-    side, and nodes may have any numbers.
+    where the edges name more nodes, or other numbers, the `nodes` largest degrees are kept. If
+    it is not public, say nodes=None: a tenth of ε then estimates how many have an edge, on the
+    large side, and nodes may have any numbers.
     `graphical` gives the nearest sequence that is the degree sequence of some simple graph.
 
     The degrees are whole numbers, asked adaptively (`SortedCounts`); of a few nodes one by one.
@@ -99,9 +100,10 @@ def degree_sequence(
     ends = 2 if kind == "undirected" else 1
     if graphical and ends == 1:
         raise InputError(f"graphical=True is for undirected graphs; this one is {kind}.")
-    if nodes is not None:
-        question = SortedCounts(nodes, ends=ends)
-        return infer(measure(degrees(pairs, nodes, kind), question, epsilon), graphical=graphical)
+    question = None if nodes is None else SortedCounts(nodes, ends=ends)
+    if question is not None and _numbered(pairs, question.groups, kind):
+        found = degrees(pairs, question.groups, kind)
+        return infer(measure(found, question, epsilon), graphical=graphical)
     if kind == "undirected":
         names, numbers = np.unique(pairs, return_inverse=True)
         pairs = numbers.reshape(pairs.shape)
@@ -113,14 +115,32 @@ def degree_sequence(
         _, second = np.unique(pairs[:, 1], return_inverse=True)
         pairs = np.stack([first, second], axis=1)
     found = degrees(pairs, max(len(names), 1), "undirected" if ends == 2 else "bipartite")
-    return _of_unknown_number(found[found > 0], epsilon, ends, graphical)
+    if question is None:
+        return _of_unknown_number(found[found > 0], epsilon, ends, graphical)
+    largest = _largest(found, question.groups)
+    return infer(measure(largest, question, epsilon), graphical=graphical)
+
+
+def _numbered(pairs: npt.NDArray[Any], nodes: int, kind: str) -> bool:
+    """Whether all nodes are numbered as declared, so that they need no numbers of their own."""
+    numbered = pairs[:, :1] if kind == "bipartite" else pairs
+    return not numbered.size or bool(numbered.min() >= 0 and numbered.max() < nodes)
+
+
+def _largest(counts: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.int64]:
+    """The largest counts, no more of them than groups.
+
+    A record moves one count by one, and so at most one of the largest by one.
+    """
+    return np.sort(counts)[max(len(counts) - groups, 0) :]
 
 
 def frequency_list(values: npt.ArrayLike, groups: int | None, *, epsilon: object) -> SortedRelease:
     """How often the different values occur, in rising order, whichever values they are.
 
-    `groups` is public: how many different values there could be. If it is not, say groups=None:
-    a tenth of ε then estimates how many occur, on the large side.
+    `groups` is public: how many different values there could be; where more occur, the largest
+    counts are kept, as many as declared. If it is not public, say groups=None: a tenth of ε then
+    estimates how many occur, on the large side.
 
     >>> words = ["the", "a", "the", "of", "the"]
     >>> len(frequency_list(words, groups=4, epsilon=1).counts())
@@ -137,7 +157,8 @@ def frequency_list(values: npt.ArrayLike, groups: int | None, *, epsilon: object
         raise InputError(f"values must be a flat array, got {array.ndim} dimensions.")
     if groups is None:
         return _of_unknown_number(found.astype(np.int64), epsilon, 1, False)
-    return infer(measure(found.astype(np.int64), SortedCounts(groups), epsilon))
+    question = SortedCounts(groups)
+    return infer(measure(_largest(found.astype(np.int64), question.groups), question, epsilon))
 
 
 def _of_unknown_number(
@@ -149,8 +170,7 @@ def _of_unknown_number(
     asked = measure([len(counts)], _NUMBER, part, rows_per_unit=ends)
     # Three noise scales above: too few groups would cut off the smallest, in 1 of 40 cases.
     groups = max(int(asked.noisy[0]) + 3 * ends * -(-part.denominator // part.numerator), 1)
-    # A record moves one count by one, and so at most one of the largest `groups` by one.
-    largest = np.sort(counts)[max(len(counts) - groups, 0) :]
+    largest = _largest(counts, groups)
     question = SortedCounts(groups, ends=ends)
     release = infer(measure(largest, question, whole - part), graphical=graphical)
     number = NumberOfGroups(groups, part)
@@ -159,9 +179,6 @@ def _of_unknown_number(
 
 def degrees(pairs: npt.NDArray[Any], nodes: int, kind: str) -> npt.NDArray[np.int64]:
     """The degree of each node, loops left out and repeated edges counted once."""
-    numbered = pairs[:, :1] if kind == "bipartite" else pairs
-    if numbered.size and (numbered.min() < 0 or numbered.max() >= nodes):
-        raise InputError(f"Nodes must be numbered 0 to {nodes - 1:,}, as nodes={nodes:,} declares.")
     if kind != "bipartite":
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     if kind == "undirected":
