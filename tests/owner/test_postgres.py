@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -132,14 +133,19 @@ def test_tiny_values_stop_no_count(postgres: Server, ledger: tu.Ledger) -> None:
     assert counts(owner, tu.Axis.regular("x", 0, 128, bins=10)) == [2, *[0] * 8, 1]
     assert counts(owner, tu.Axis.regular("x", 0, 1e300, bins=3)) == [3, 0, 0]
     assert counts(owner, tu.Axis.regular("x", -1e-300, 1e-300, bins=5)) == [0, 0, 2, 0, 0]
+    # So many bins are found by arithmetic.
+    for high in (128, 1e5, 1e300):
+        assert counts(owner, tu.Axis.regular("x", 0, high, bins=20_000))[0] >= 2
+    assert counts(owner, tu.Axis.regular("x", -1e-300, 1e-300, bins=20_001))[10_000] == 2
 
 
 def test_bins_are_numpys_beside_every_edge(postgres: Server, ledger: tu.Ledger) -> None:
     import numpy as np
 
-    for low, high, bins in [(0, 1, 10), (-5, 5, 77), (0, 24, 1440), (1e15, 1e15 + 64, 64)]:
+    sizes = [(0, 1, 10), (-5, 5, 77), (0, 24, 1440), (1e15, 1e15 + 64, 64), (-5, 5, 77_777)]
+    for low, high, bins in sizes:
         axis = tu.Axis.regular("x", low, high, bins)
-        edges = axis.cells.edges_at(np.arange(bins + 1))
+        edges = axis.cells.edges_at(np.arange(0, bins + 1, max(1, bins // 500)))
         beside = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
         table = made(postgres(), "x float8", [repr(float(value)) for value in beside])
         expected = axis.count(beside).tolist()
@@ -265,6 +271,8 @@ def test_a_foreign_table_is_refused_and_a_view_is_read(
 
 
 def test_names_may_hold_anything(postgres: Server, ledger: tu.Ledger) -> None:
+    import psycopg
+
     name = 'it\'s "a" %s `t`; drop'
     quoted = '"' + name.replace('"', '""') + '"'
     run(
@@ -276,11 +284,103 @@ def test_names_may_hold_anything(postgres: Server, ledger: tu.Ledger) -> None:
     )
     owner = owned(postgres(), f"{name}.{name}", ledger)
     assert counts(owner, tu.Axis.integers(name, 1, 2), f"{quoted} < 2") == [2, 0]
-    labels = tu.Axis.categories("x", [name, "\\", "%s", "'"])
-    table = made(
-        postgres(), "x text", ["E'\\\\'", "'%s'", "''''", "'" + name.replace("'", "''") + "'"]
+    strange = [
+        name,
+        "\\",
+        "\\'",
+        "'\\",
+        "''",
+        "%s",
+        "\\x41",
+        "\\101",
+        "$$",
+        "\n",
+        "\x01",
+        "', '",
+        "--",
+        "",
+    ]
+    table = made(postgres(), "x text", [])
+    with psycopg.connect(postgres()) as connection:
+        connection.cursor().executemany(f"INSERT INTO {table} VALUES (%s)", [(t,) for t in strange])
+    owner = owned(postgres(), table, ledger)
+    labels = tu.Axis.categories("x", strange)
+    assert counts(owner, labels) == [1] * len(strange)
+    for place, text in enumerate(strange):
+        found = counts(owner, labels, "x = '" + text.replace("'", "''") + "'")
+        assert found == [int(place == other) for other in range(len(strange))], text
+
+
+def test_a_long_text_is_a_text(postgres: Server, ledger: tu.Ledger) -> None:
+    # Four bytes a letter, as a regular expression has them, are more than a query may take at once.
+    table = made(postgres(), "x text, y int", ["'10.0.0.1', 1", "repeat('1', 300000000), 1"])
+    owner = owned(postgres(), table, ledger)
+    assert counts(owner, tu.Axis.ipv4("x", "10.0.0.0/8", 8)) == [1]
+    assert counts(owner, tu.Axis.categories("x", ["10.0.0.1"]), "x != 'z'") == [1]
+    bound = owned(postgres(), table, ledger, unit="x")
+    assert counts(bound, tu.Axis.integers("y", 0, 1)) == [0, 2]
+    sizes = owner._prepare(tu.SortedCounts(3, by="x"), None, False)().tolist()
+    assert sizes == [1, 1]
+    run(postgres(), f"DROP TABLE {table}")
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1", "EUC_JP"])
+def test_a_database_may_write_text_in_its_own_way(
+    encoding: str, postgres: Server, ledger: tu.Ledger
+) -> None:
+    name = encoding.lower()
+    run(postgres(), f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0")
+    address = postgres().replace("/postgres?", f"/{name}?")
+    rows = ["'a', 'a'", "'b', 'b'"]
+    if encoding != "EUC_JP":
+        rows += ["E'\\xe4', E'\\xe4'", "E'\\xff', E'\\xff'"]  # the first is ä in LATIN1
+    owner = owned(address, made(address, "x text, who text", rows), ledger, unit="who")
+    assert counts(owner, tu.Axis.categories("x", ["a"]), "x != 'b'") == [1]
+    assert sum(owner._prepare(tu.SortedCounts(5, by="x"), None, False)()) == len(rows)
+    assert counts(owner, tu.Axis.categories("x", ["ä"])) == [encoding == "LATIN1"]
+    smile = tu.Axis.categories("x", ["🙂"])
+    if encoding == "SQL_ASCII":  # any bytes will do
+        assert counts(owner, smile) == [0]
+    else:
+        with pytest.raises(InputError, match="a letter that the database cannot"):
+            owner.measure(tu.CellCounts(smile), 1)
+        assert ledger.spent == 0
+
+
+def test_a_record_more_or_another_moves_the_counts_by_its_price(
+    postgres: Server, ledger: tu.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(3)
+    monkeypatch.setattr("trueup.owner.owner.secrets.token_hex", lambda size: "5a" * 32)
+    values = [*EXACT, *FLOATS[:-1], "5", "20", "99.99999999999999999"]
+    units = ["NULL", "'a'", "'A'", "'ä'", "repeat('a', 70000)"]
+
+    def row() -> str:
+        x, y = (
+            rng.choice(values),
+            rng.choice(["'NaN'", "NULL", "0", "-0.0", "5e-324", "1", "1e308"]),
+        )
+        return f"{x}, {y}::float8, {rng.choice(units)}"
+
+    question = tu.GridCounts(
+        tu.CellCounts(tu.Axis.regular("x", 1, 100, 7)),
+        tu.CellCounts(tu.Axis.edges("y", [0, 5e-324, 2])),
     )
-    assert counts(owned(postgres(), table, ledger), labels) == [1, 1, 1, 1]
+    wheres = [None, "x > 3", "not y in (1, 2)", "who != 'A'"]
+    for pair in range(30):
+        rows = [row() for _ in range(rng.randrange(1, 12))]
+        other = [*rows, row()] if pair % 2 else [*rows[1:], row()]
+        where = None if (one := wheres[pair % 4]) is None else filters.parse(one)
+        bound = rng.choice([None, 1, 3])
+        options = {} if bound is None else {"unit": "who", "rows_per_unit": bound}
+        found = []
+        for table in (rows, other):
+            name = made(postgres(), "x numeric, y float8, who text", table)
+            owner = owned(postgres(), name, ledger, **options)
+            found.append(owner._prepare(question, where, False)())
+        # A record of a unit puts one row in and may put one out; a replaced one does so twice.
+        price = (1 if pair % 2 else 2) * (1 if bound is None else 2)
+        assert abs(found[0] - found[1]).sum() <= price, (rows, other)
 
 
 # Settings.

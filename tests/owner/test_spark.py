@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -404,3 +406,26 @@ def test_a_count_that_fails_once_is_counted_again(
     path.rename(away)
     threading.Timer(0.5, lambda: away.rename(path)).start()
     assert count().tolist() == [2, 1]
+
+
+STOPPED = """
+import sys
+from pyspark.sql import SparkSession
+import trueup as tu
+
+session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+ledger = tu.Ledger(sys.argv[1], limit=1)
+owner = tu.Owner(session.range(3), ledger)
+session.stop()
+try:
+    owner.measure(tu.CellCounts(tu.Axis.integers("id", 0, 2)), 1)
+except tu.SourceError as error:
+    print("refused:", error, "spent:", ledger.spent)
+"""
+
+
+def test_a_cluster_that_is_gone_costs_nothing(spark: Session, tmp_path: Path) -> None:
+    spark()  # or the test is skipped
+    command = [sys.executable, "-c", STOPPED, str(tmp_path / "ledger")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.strip().endswith("no longer as it was. spent: 0")

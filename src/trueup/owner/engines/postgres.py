@@ -6,6 +6,8 @@ after it, again if the connection is lost. The address, which may hold a passwor
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,7 +108,7 @@ class Table:
             _pin(connection)
             if _columns(connection, self.oid) != self.types:
                 raise SourceError("The columns of the table are no longer as they were.")
-            connection.execute(f"EXPLAIN {rows.statement}".encode())
+            _plan(connection, rows.statement)
         return lambda: _answered(self.address, rows.statement, request)
 
 
@@ -130,6 +132,8 @@ def open_table(address: str, table: str) -> Table:
 
 def host(address: str) -> str:
     """The host of an address, which may be told; nothing else of it may."""
+    if importlib.util.find_spec("psycopg") is None:
+        raise InputError("PostgreSQL is read by psycopg: pip install 'trueup[postgres]'.")
     import psycopg
 
     try:
@@ -168,6 +172,19 @@ def _pin(connection: Any) -> None:
     connection.execute(
         "SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', 'pg_catalog', "
         "nullif(pg_catalog.current_setting('search_path'), '')), true)"
+    )
+
+
+def _plan(connection: Any, statement: str) -> None:
+    """Refuses what the server objects to, before anything is charged."""
+    import psycopg
+
+    with contextlib.suppress(psycopg.errors.UntranslatableCharacter):
+        connection.execute(f"EXPLAIN {statement}".encode())
+        return
+    raise InputError(
+        "A label or a text of the filter holds a letter that the database cannot: its text is "
+        "not UTF-8. Leave it out of the request."
     )
 
 
@@ -235,6 +252,7 @@ class Postgres:
 
     types: Mapping[str, str]
     number: str = "double precision"
+    searched: int = 1 << 14
 
     def plain(self, wanted: Wanted) -> str:
         column, kind = quoted(wanted.column), self.types[wanted.column]
@@ -246,7 +264,9 @@ class Postgres:
                 f"{value!r} holds the character NUL, which no text in PostgreSQL does. Leave it "
                 f"out of the request."
             )
-        return f"convert_from(decode('{value.encode().hex()}', 'hex'), 'UTF8')"
+        # Read as it is parsed, so that a letter the database lacks is found before the charge.
+        written = value.replace("\\", "\\\\").replace("'", "''")
+        return f"CAST(E'{written}' AS text)"
 
     def digest(self, value: str) -> str:
         # Into its own encoding: bytes as they are, which is never an error.

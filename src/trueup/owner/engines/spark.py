@@ -30,6 +30,8 @@ _PINNED = {
     "spark.sql.csv.filterPushdown.enabled": "false",
     "spark.sql.json.filterPushdown.enabled": "false",
     "spark.sql.avro.filterPushdown.enabled": "false",
+    # A value that a reader fails on must not take the rest of its file with it.
+    "spark.sql.files.ignoreCorruptFiles": "false",
     # An old date is a date, and no reason to stop.
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
@@ -93,26 +95,27 @@ def _answered(session: Any, native: Any, request: Request) -> Ints:
 
 
 _lock = threading.Lock()
-_saved: dict[int, tuple[int, dict[str, str | None]]] = {}  # by session: how many count, its own
+_saved: dict[Any, tuple[int, dict[str, str | None]]] = {}  # by session: how many count, its own
 
 
 @contextlib.contextmanager
 def _pinned(session: Any) -> Iterator[None]:
     """The session with our settings, for as long as somebody counts on it."""
+    same = getattr(session, "_jsparkSession", session)  # which several objects may stand for
     with _lock:
-        counting, own = _saved.get(id(session), (0, {}))
+        counting, own = _saved.get(same, (0, {}))
         if not counting:
             own = {name: session.conf.get(name, None) for name in _PINNED}
             for name, value in _PINNED.items():
                 session.conf.set(name, value)
-        _saved[id(session)] = counting + 1, own
+        _saved[same] = counting + 1, own
     try:
         yield
     finally:
         with _lock:
-            counting, own = _saved.pop(id(session))
+            counting, own = _saved.pop(same)
             if counting > 1:
-                _saved[id(session)] = counting - 1, own
+                _saved[same] = counting - 1, own
             else:
                 for name, before in own.items():
                     if before is None:
@@ -163,6 +166,7 @@ class Spark:
 
     types: Mapping[str, str]
     number: str = "double"
+    searched: int = 0
 
     def plain(self, wanted: Wanted) -> str:
         column = "`" + wanted.column.replace("`", "``") + "`"

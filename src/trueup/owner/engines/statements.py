@@ -57,6 +57,10 @@ class Spelling(Protocol):
     def number(self) -> str:
         """The name of float64."""
 
+    @property
+    def searched(self) -> int:
+        """Up to how many bins a search among their edges is faster than arithmetic."""
+
     def plain(self, wanted: Wanted) -> str:
         """A column of the table in the plain form of its kind; NaN is null, as is what misfits."""
 
@@ -156,6 +160,9 @@ def _placed(rows: Rows, axis: Axis, one: Wanted, name: str, spelling: Spelling) 
             return rows.adding(
                 name, f"CASE WHEN {x} >= {first} AND {x} <= {last} THEN {x} - {first} END"
             )
+        case RegularCells() if cells.bins <= spelling.searched:
+            edges = cells.edges_at(np.arange(cells.bins + 1)).tolist()
+            return rows.located(x, edges, name)
         case RegularCells():
             return _regular(rows, cells, x, name, spelling)
         case EdgeCells():
