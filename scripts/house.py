@@ -59,7 +59,7 @@ def fact_dictionaries() -> list[str]:
         f"{name}:{number}"
         for name, path in modules().items()
         for number, line in enumerate(path.read_text().splitlines(), start=1)
-        if said.search(line) and not name.startswith(("trueup.files", "trueup.store"))
+        if said.search(line) and not name.startswith(("trueup.files", "trueup.saved"))
     ]
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint, minimize
 
 import trueup as tu
-from trueup import files
+from trueup.files import codec as files
 from trueup.paper.noise import measure_for_experiment as measured
 from trueup.reconcile.statements import statements
 

@@ -30,16 +30,9 @@ from trueup.measurement import Measurement
 from trueup.optimize import Optimized, optimize
 from trueup.plan import GridPlan, Plan, Workload, epsilon_for, error_for, plan
 from trueup.reconcile import reconcile
-from trueup.release import (
-    Estimate,
-    GridRelease,
-    MarginalRelease,
-    QueryRelease,
-    Release,
-    SortedRelease,
-)
+from trueup.release import Estimate, NamedRelease, Release, SortedRelease
+from trueup.saved import load
 from trueup.shortcuts import degree_sequence, frequency_list, histogram
-from trueup.store import load
 
 if TYPE_CHECKING:
     from trueup.client import connect
@@ -57,19 +50,17 @@ __all__ = [
     "FileError",
     "GridCounts",
     "GridPlan",
-    "GridRelease",
     "HatCounts",
     "InputError",
     "Ledger",
     "LedgerError",
-    "MarginalRelease",
     "Measurement",
     "NamedCounts",
+    "NamedRelease",
     "NoiseError",
     "Optimized",
     "Owner",
     "Plan",
-    "QueryRelease",
     "Release",
     "ServerError",
     "SortedCounts",

@@ -19,8 +19,9 @@ import numpy as np
 from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import BudgetError, InputError, LedgerError, NoiseError, ServerError, SourceError
-from trueup.infer import AnyRelease, infer
+from trueup.infer import infer
 from trueup.measurement import Measurement
+from trueup.release import Published
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ERRORS: dict[str, type[Exception]] = {
@@ -204,9 +205,9 @@ class Client:
         stored = self._send("GET", f"/releases/{_quoted(release)}/measurement", None, None)
         return Measurement.from_bytes(stored)
 
-    def release(self, release: str, **wish: Any) -> AnyRelease:
+    def release(self, release: str, **wish: Any) -> Published:
         """A release, inferred here; `wish` is as for `trueup.infer`."""
-        found: AnyRelease = infer(self.measurement(release), **wish)
+        found: Published = infer(self.measurement(release), **wish)
         return found
 
     # The wire.

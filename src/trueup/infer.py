@@ -36,11 +36,10 @@ from trueup.lattice_errors import LatticeErrors
 from trueup.linear_errors import HatErrors, StrategyErrors
 from trueup.measurement import Measurement
 from trueup.noise import Noise
-from trueup.release import GridRelease, MarginalRelease, QueryRelease, Release, SortedRelease
+from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.uncertainty import HaarErrors, QueryErrors, RangeErrors, tree_errors
 
 Floats = npt.NDArray[np.float64]
-AnyRelease = Release | SortedRelease | QueryRelease | GridRelease | MarginalRelease
 
 Method = Literal["large-first", "top-down", "exact"]
 
@@ -88,9 +87,9 @@ def infer(
         errors = errors_of(measurement.noise)
         if isinstance(question, TreeCounts) and question.radices and not wish.shown:
             prefix = fit_prefix(*_regular(measurement, question))
-            return Release(question.answer_axis, prefix, errors, facts)
+            return Release(question.space.answer_axes, prefix, errors, facts)
         cells = _cells(measurement, errors)
-        release = Release.of(question.answer_axis, cells, errors, facts)
+        release = Release.of(question.space.answer_axes, cells, errors, facts)
         if not wish.shown:
             return release
         return release.showing(_shown(measurement, cells, wish), wish.words)
@@ -214,7 +213,7 @@ def grid_errors_of(noise: Noise) -> GridErrors | LatticeErrors:
 
 def _grid(
     measurement: Measurement, question: GridCounts | BoxCounts, facts: Facts, wish: _Wish
-) -> GridRelease | MarginalRelease:
+) -> Release:
     errors = grid_errors_of(measurement.noise)
     if isinstance(question, BoxCounts) and isinstance(errors, LatticeErrors):
         blocks = question.split(measurement.noisy)
@@ -223,14 +222,14 @@ def _grid(
         assert isinstance(question, GridCounts)
         assert isinstance(errors, GridErrors)
         cells = errors.fit(question.as_array(measurement.noisy).astype(np.float64))
-    release = GridRelease.of(question.axes, cells, errors, facts)
+    release = Release.of(question.axes, cells, errors, facts, question.space.margins)
     if wish.shown:
         if wish.nonnegative and not question.complete:
             # No cell was asked, so none can be kept: the nearest table that has no negative one.
             assert isinstance(errors, LatticeErrors)
             cells = errors.nonnegative(blocks)
         release = release.showing(_shown_grid(question, cells, errors, wish), wish.words)
-    return release if question.complete else MarginalRelease(release, question.marginal_names)
+    return release
 
 
 def _shown_grid(
@@ -374,7 +373,7 @@ def node_values(measurement: Measurement) -> tuple[Floats, Floats]:
 
 def _queries(
     measurement: Measurement, question: NamedCounts, facts: Facts, wish: _Wish
-) -> QueryRelease:
+) -> NamedRelease:
     if question.length > _MOST_QUERIES:
         raise InputError(
             f"Inference handles up to {_MOST_QUERIES:,} named queries, got {question.length:,}. "
@@ -393,7 +392,7 @@ def _queries(
     (scale,) = measurement.noise.scales
     errors = QueryErrors(question.names, covariance, scale, measurement.law)
     if not wish.shown:
-        return QueryRelease(answers, errors, facts)
+        return NamedRelease(answers, errors, facts)
     if wish.nonnegative:
         from scipy.optimize import nnls
 
@@ -407,7 +406,7 @@ def _queries(
         matrix = matrix.astype(np.int64)
     else:
         cells = _with_room(values)
-    return QueryRelease(matrix @ cells, errors, facts.made(wish.words), answers)
+    return NamedRelease(matrix @ cells, errors, facts.made(wish.words), answers)
 
 
 def _with_room(values: Floats) -> Floats:

@@ -15,7 +15,8 @@ from trueup.ask import Neighbours, Question, check_question
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError
 from trueup.facts import Facts
-from trueup.files import decode, encode, write
+from trueup.files.codec import decode, encode, write
+from trueup.files.load import reads
 from trueup.noise import Law, Noise
 
 _INT64_MAX = np.iinfo(np.int64).max
@@ -160,3 +161,6 @@ class Measurement:
         kind = type(self.question).__name__
         size = f"{len(self.noisy):,} answers"
         return f"<Measurement{self.facts.stamp}: {kind}, {size}, epsilon={self.epsilon}>"
+
+
+reads("measurement", lambda saved: Measurement.from_facts(saved.facts, saved.columns.get("noisy")))

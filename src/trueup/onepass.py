@@ -48,7 +48,7 @@ def release_in_one_pass(counts: npt.ArrayLike, facts: Facts, threads: int = 1) -
     asked = question.asked if isinstance(question, TreeCounts) else (1,)
     prefix = _prefix(counts, facts.noise, _radices(question), asked, threads)
     facts = replace(facts, id=new_id(), inferred=LEAST_SQUARES)
-    return Release(question.space.check_one_axis(), prefix, errors_of(facts.noise), facts)
+    return Release(question.space.answer_axes, prefix, errors_of(facts.noise), facts)
 
 
 def _radices(question: Question) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from trueup.axis.numbers import Ints
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.infer import AnyRelease, infer
+from trueup.infer import infer
 from trueup.measure import measure
 from trueup.onepass import can_be_released, release_in_one_pass
 from trueup.owner.columns import Columns, Wanted
@@ -21,6 +21,7 @@ from trueup.owner.request import Request
 from trueup.owner.source import open_source, quietly
 from trueup.plan.default import Over, question_for
 from trueup.reconcile import show
+from trueup.release import Published
 
 LARGE = 1 << 20
 """From so many cells on a tree is counted, noised and fitted in one pass, on all cores."""
@@ -38,7 +39,7 @@ def publish(
     rows_per_unit: int = 1,
     nonnegative: bool = True,
     integers: bool | None = None,
-) -> AnyRelease:
+) -> Published:
     """The release of some data, in one call: counted, measured and inferred.
 
     `over` is an axis, a list of axes, or a question. An axis is asked by the plan's best question.

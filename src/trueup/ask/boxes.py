@@ -122,7 +122,8 @@ class BoxCounts(Question):
 
     @property
     def space(self) -> Space:
-        return Space("cells", self.axes, self.axes)
+        margins = () if self.complete else self.marginal_names
+        return Space("cells", self.axes, self.axes, margins=margins)
 
     @property
     def heaviest(self) -> int:

@@ -29,6 +29,7 @@ class Space:
     """What a question counts over, and what its release is over.
 
     - "cells": records are counted by their cells on `axes`; the release is over `answer_axes`;
+      where only some `margins` are asked, by the names of their axes, it answers those alone;
     - "ranks": records are counted by group, in rising order: `groups` of them, the values of the
       column `by`; one record counts for `ends` groups;
     - "names": records are counted by their cell on the one axis; the release is by name.
@@ -41,6 +42,7 @@ class Space:
     groups: int = 0
     by: str | None = None
     ends: int = 1
+    margins: tuple[tuple[str, ...], ...] = ()
 
     @property
     def one_axis(self) -> bool:

@@ -109,6 +109,19 @@ class Axis:
         """What is declared of its kind: what edges are measured on, whether cells are labels."""
         return self.cells.traits
 
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, cell: int) -> Any:
+        """A cell as UHI, the protocol of histograms, has it: two edges as floats, or a label."""
+        if not 0 <= cell < self.size:
+            raise IndexError(cell)
+        if self.traits.scale is None:
+            return str(self.edge(cell))
+        unit = 1e6 if self.traits.scale == "time" else 1.0
+        low, high = (self.positions(np.array([cell, cell + 1])) / unit).tolist()
+        return low, high
+
     @property
     def labels(self) -> Mapping[Any, int]:
         """The cells by all that names them in a column; none unless cells are labels."""

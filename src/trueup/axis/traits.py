@@ -22,3 +22,13 @@ class CellTraits:
     labelled: bool = False
     # Labels stand under labels: the axis's own levels are what is asked about.
     nested: bool = False
+
+    @property
+    def circular(self) -> bool:
+        """Whether it goes round, as UHI asks: none does."""
+        return False
+
+    @property
+    def discrete(self) -> bool:
+        """Whether cells are names, as UHI asks."""
+        return self.scale is None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from trueup.axis import parse_box
@@ -27,8 +25,8 @@ Shown = Annotated[
 
 def _release(path: Path, nonnegative: bool = False) -> Any:
     """The release in a file; a measurement is inferred on the way."""
+    from trueup.files.load import load
     from trueup.measurement import Measurement
-    from trueup.store import load
 
     found = load(path)
     if not isinstance(found, Measurement):
@@ -43,7 +41,8 @@ def _release(path: Path, nonnegative: bool = False) -> Any:
         return infer(found, nonnegative=True, integers=True) if nonnegative else infer(found)
 
 
-def _histogram(path: Path, nonnegative: bool = False) -> Any:
+def _counted(path: Path, nonnegative: bool = False) -> Any:
+    """A release that has ranges."""
     from trueup.release import Release
 
     release = _release(path, nonnegative)
@@ -52,29 +51,13 @@ def _histogram(path: Path, nonnegative: bool = False) -> Any:
     return release
 
 
-def _counted(path: Path, nonnegative: bool) -> Any:
-    """A release that has ranges: a histogram, or a grid."""
-    from trueup.release import GridRelease, Release
-
-    release = _release(path, nonnegative)
-    if not isinstance(release, (Release, GridRelease)):
-        raise InputError(f"{path.name} holds no histogram over an axis; see trueup show.")
-    return release
-
-
 def _names(release: Any) -> list[str]:
-    from trueup.release import GridRelease
-
-    return (
-        [a.name for a in release.axes] if isinstance(release, GridRelease) else [release.axis.name]
-    )
+    return [axis.name for axis in release.axes]
 
 
 def _estimate(release: Any, text: str) -> Any:
-    from trueup.release import GridRelease
-
-    if isinstance(release, GridRelease):
-        return release.between(parse_box(release.axes, text))
+    if len(release.axes) > 1:
+        return release.between(*parse_box(release.axes, text))
     return release.between(*release.axis.parse_span(text))
 
 
@@ -152,7 +135,7 @@ def quantile_command(
     as_json: AsJson = False,
 ) -> None:
     """The values below which given shares of the total lie."""
-    release = _histogram(file)
+    release = _counted(file)
     found = [{"share": q, "value": release.quantile(q)} for q in shares]
 
     def show() -> None:
@@ -174,7 +157,7 @@ def show_command(
 ) -> None:
     """Draw a saved histogram or sequence in the terminal, with its error."""
     release = _release(file, nonnegative)
-    rows = _rows(release, bars)
+    rows = release.rows(bars)
     facts = {
         "about": release.facts.to_json(),
         "rows": [{"what": w, "count": c, "std_error": e} for w, c, e in rows],
@@ -182,42 +165,9 @@ def show_command(
     emit(as_json, facts, lambda: _draw(release, rows))
 
 
-def _rows(release: Any, bars: int) -> list[tuple[str, float, float]]:
-    from trueup.release import GridRelease, MarginalRelease, QueryRelease, Release
-
-    if isinstance(release, (GridRelease, MarginalRelease)):
-        # The margin of every axis that is known, one after the other.
-        if isinstance(release, GridRelease):
-            names = [axis.name for axis in release.axes]
-        else:
-            names = list(dict.fromkeys(name for each in release.marginals for name in each))
-        each = max(bars // max(len(names), 1), 1)
-        return [
-            (f"{name} {what}", count, error)
-            for name in names
-            for what, count, error in _rows(release.margin(name), each)
-        ]
-    if isinstance(release, QueryRelease):
-        columns = release.columns()
-        return list(zip(columns["query"], columns["count"], columns["std_error"], strict=True))
-    if isinstance(release, Release):
-        n = release.axis.size
-        edges = np.unique(np.linspace(0, n, min(n, bars) + 1).astype(np.int64))
-        values = np.diff(release.prefix[edges])
-        spread = np.sqrt(release.errors.range_variances(edges[:-1], edges[1:]))
-        names = [release.axis.words(start, stop) for start, stop in pairwise(edges.tolist())]
-        return list(zip(names, values.tolist(), spread.tolist(), strict=True))
-    counts = release.counts()
-    places = np.unique(np.linspace(0, len(counts) - 1, min(len(counts), bars)).astype(np.int64))
-    low, high = release.band(0.95)
-    return [(f"rank {p + 1:,}", counts[p].item(), (high[p] - low[p]).item() / 2) for p in places]
-
-
 def _draw(release: Any, rows: list[tuple[str, float, float]]) -> None:
     from rich.console import Console
     from rich.text import Text
-
-    from trueup.release import SortedRelease
 
     console = Console(highlight=False)
     console.print(Text(visible(repr(release)[1:-1]), style="bold"))
@@ -233,10 +183,8 @@ def _draw(release: Any, rows: list[tuple[str, float, float]]) -> None:
         line.append(bar, style="blue" if count >= 0 else "red")
         line.append(f" {word}")
         console.print(line, soft_wrap=True)
-    what = (
-        "the 95 % band's half width" if isinstance(release, SortedRelease) else "one standard error"
-    )
-    if getattr(release, "unbiased", release) is not release:
+    what = release.error_words
+    if release.unbiased is not release:
         what += f" of the unbiased counts; shown are {release.facts.inferred}"
     console.print(Text(f"± is {what}; red is below zero", style="dim"))
 
@@ -278,8 +226,8 @@ def combine_command(
 ) -> None:
     """Make one better release of several that were measured on the same data."""
     from trueup.epsilon import exact
+    from trueup.files.load import load
     from trueup.reconcile import reconcile
-    from trueup.store import load
 
     parts = [load(file) for file in files]
     if len(parts) < 2:

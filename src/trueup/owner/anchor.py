@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trueup.durable import write_whole
 from trueup.errors import LedgerError
+from trueup.files.atomic import write_whole
 from trueup.owner.account import Account, canonical, link
 
 

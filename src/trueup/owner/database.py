@@ -10,8 +10,8 @@ import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
-from trueup.durable import sync_folder
 from trueup.errors import LedgerError
+from trueup.files.atomic import sync_folder
 
 _PATIENCE = 60.0  # seconds to wait for another process's transaction, each of which takes a few ms
 APPLICATION = 0x74727570  # "trup": marks the file as ours

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from trueup.ask import check_neighbours
-from trueup.durable import sync_folder, write_whole
 from trueup.epsilon import positive
 from trueup.errors import InputError, LedgerError
+from trueup.files.atomic import sync_folder, write_whole
 from trueup.owner import account
 from trueup.owner import anchor as anchor_file
 from trueup.owner.account import Account, Charge, Entry, Protects

@@ -17,7 +17,7 @@ from trueup.ask import (
 from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import InputError, NoiseError
-from trueup.infer import AnyRelease, infer
+from trueup.infer import infer
 from trueup.measure import measure_all
 from trueup.measurement import Measurement
 from trueup.noise import Noise, check_rows_per_unit
@@ -28,6 +28,7 @@ from trueup.owner.ledger import Ledger
 from trueup.owner.request import Count, Request
 from trueup.owner.source import open_source, quietly, retried
 from trueup.plan.default import Over, question_for
+from trueup.release import Published
 
 _HEAVIEST = 1 << 28  # weight of a cell in an answer: so many times 2^34 records fit 64 bits
 
@@ -121,7 +122,7 @@ class Owner:
         by: str | None = None,
         nonnegative: bool = True,
         integers: bool | None = None,
-    ) -> AnyRelease:
+    ) -> Published:
         """The release of the table over an axis, several, or a question: measured and inferred.
 
         As `tu.publish`, through the ledger: an axis is asked by the plan's best question; counts

@@ -8,8 +8,8 @@ from html import escape, unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trueup.durable import write_whole
 from trueup.errors import FileError, InputError
+from trueup.files.atomic import write_whole
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

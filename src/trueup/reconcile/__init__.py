@@ -33,7 +33,7 @@ from trueup.reconcile.named import (
     nonnegative as nearest_nonnegative,
 )
 from trueup.reconcile.statements import Statement, independent, statements
-from trueup.release import Estimate, QueryRelease, Release
+from trueup.release import Estimate, NamedRelease, Release
 from trueup.uncertainty import QueryErrors
 
 __all__ = ["reconcile", "show"]
@@ -58,7 +58,7 @@ def reconcile(
     rows over the estimates in order. `known` gives counts that are known exactly.
 
     Several releases or measurements over one axis give one Release. Anything else gives a
-    QueryRelease: answers by name, their covariance as `errors.covariance`.
+    NamedRelease: answers by name, their covariance as `errors.covariance`.
 
     >>> agreed = reconcile(
     ...     {"total": (100, 9), "passing": (80, 9), "F": (14, 9)}, "total = passing + F"
@@ -90,19 +90,19 @@ def reconcile(
     )
     plain = on_grid(problem, least_squares)
     if not nonnegative and not integers:
-        return QueryRelease(plain, errors, facts)
+        return NamedRelease(plain, errors, facts)
     shown: npt.NDArray[Any] = least_squares
     if nonnegative:
         shown = on_grid(problem, nearest_nonnegative(problem, least_squares))
     if integers:
         shown = whole(problem, shown, nonnegative)
     words = ("non-negative " if nonnegative else "") + ("whole numbers" if integers else "counts")
-    return QueryRelease(shown, errors, facts.made(words), plain)
+    return NamedRelease(shown, errors, facts.made(words), plain)
 
 
 def _parts(estimates: Any) -> list[Any]:
     """The releases and measurements given, if that is what was given."""
-    kinds = (Release, QueryRelease, Measurement)
+    kinds = (Release, NamedRelease, Measurement)
     if isinstance(estimates, kinds):
         return [estimates]
     if isinstance(estimates, Sequence) and estimates and isinstance(estimates[0], kinds):
@@ -116,7 +116,7 @@ def _parts(estimates: Any) -> list[Any]:
 def _over_axis(part: Any) -> bool:
     if isinstance(part, Measurement):
         return part.question.space.one_axis
-    return isinstance(part, Release)
+    return isinstance(part, Release) and len(part.axes) == 1
 
 
 def _empty(constraints: Any) -> bool:
@@ -190,7 +190,7 @@ def _entries(
             sources.append(entry.facts)
             pairs = zip(entry.noisy.tolist(), entry.variances.tolist(), strict=True)
             yield from zip(entry.question.names, pairs, strict=True)
-        elif isinstance(entry, QueryRelease):
+        elif isinstance(entry, NamedRelease):
             sources.append(entry.facts)
             places = [order.setdefault(name, len(order)) for name in entry.names]
             values = np.asarray(entry.unbiased.answers, np.float64)
@@ -204,7 +204,7 @@ def _entries(
             )
 
 
-def _obeyed(release: QueryRelease, number: int) -> list[Statement]:
+def _obeyed(release: NamedRelease, number: int) -> list[Statement]:
     """What the answers of a release obey by their own question."""
     question = release.facts.question
     if not isinstance(question, NamedCounts):

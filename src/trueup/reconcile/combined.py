@@ -64,7 +64,7 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     if not _all_trees(questions):
         _check_total(known_total)
         axis, stacked = stacked_errors(questions, facts)
-        return Release.of(axis, stacked_cells(stacked, questions, parts), stacked, about)
+        return Release.of((axis,), stacked_cells(stacked, questions, parts), stacked, about)
     axis, levels = _levels(parts, questions, facts)
     errors = _errors(axis.size, levels, known_total is not None)
     if isinstance(errors, TreeErrors):
@@ -75,7 +75,7 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     prefix = prefix_on_grid(cells)
     if known_total is not None:
         prefix[-1] = known_total
-    return Release(axis, prefix, errors, about)
+    return Release((axis,), prefix, errors, about)
 
 
 def check_apart(parts: Sequence[object], facts: Sequence[Facts]) -> None:

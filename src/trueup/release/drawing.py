@@ -1,7 +1,8 @@
-"""The pictures of a release over one axis: bars with their intervals, shares with their band."""
+"""What is drawn of a release: bars with their intervals, shares with their band, maps of boxes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,11 @@ from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.pictures import charts
 from trueup.pictures.charts import Interval
-from trueup.pictures.places import MOST_BARS, bar_edges, has_positions
-from trueup.pictures.svg import Bars, Panel, between, svg
+from trueup.pictures.map import MOST_BOXES, Boxes, heat_map, map_drawing
+from trueup.pictures.places import MOST_BARS, bar_edges
+from trueup.pictures.svg import Bars, Panel, Ticks, between, svg
 from trueup.pictures.theme import BLUE, price, stamp
 from trueup.release.intervals import reaches, share_band
-from trueup.uncertainty import RangeErrors
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -31,86 +32,120 @@ _NOTEBOOK = 64
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """What is drawn of a release over one axis: prefix sums shown, and unbiased, with errors."""
+    """Prefix sums over one axis or two, as shown and unbiased, with the errors of the latter."""
 
-    axis: Axis
+    axes: tuple[Axis, ...]
     prefix: npt.NDArray[Any]
     unbiased: npt.NDArray[Any]
-    errors: RangeErrors
+    errors: Any
     facts: Facts
 
-    @property
-    def title(self) -> str:
-        """What it is, and how much in all."""
-        return f"{self.axis.name}: {self.prefix[-1]:,.0f} in {self.axis.size:,} cells"
+    def figure(self, kind: str | None, cdf: Callable[[], Floats]) -> Figure:
+        """The plotly figure of a kind."""
+        if len(self.axes) > 1:
+            return self._map(check_kind(kind, "heatmap", "error") == "error")
+        if check_kind(kind, "histogram", "cdf") == "cdf":
+            return self._shares(cdf())
+        return self._histogram()
 
-    def histogram(self) -> Figure:
+    @property
+    def _title(self) -> str:
+        (axis,) = self.axes
+        return f"{axis.name}: {self.prefix[-1]:,.0f} in {axis.size:,} cells"
+
+    @property
+    def _whose(self) -> str:
+        return "" if self.unbiased is self.prefix else " of the unbiased counts"
+
+    def _histogram(self) -> Figure:
         """Bars with the 95 % interval of each; coarser when zoomed out: those are accurate."""
-        edges = bar_edges(self.axis.size)
+        (axis,) = self.axes
+        edges = bar_edges(axis.size)
         middle, reach = np.diff(self.unbiased[edges]), self._reach(edges)
         values = np.diff(self.prefix[edges]).astype(np.float64)
         counts = Interval(values, middle - reach, middle + reach)
-        whose = intervals_of(self.unbiased is self.prefix)
-        return charts.histogram(self.facts, self.title, self.axis, edges, counts, whose)
+        whose = f"95 % intervals{self._whose}"
+        return charts.histogram(self.facts, self._title, axis, edges, counts, whose)
 
-    def shares(self, cdf: Floats, level: float = 0.95) -> Figure:
+    def _shares(self, cdf: Floats, level: float = 0.95) -> Figure:
         """The share of the total below each value, with a band."""
-        edges = bar_edges(self.axis.size)
+        (axis,) = self.axes
+        edges = bar_edges(axis.size)
         share = cdf[edges]
-        low, high = share_band(self.errors, self.unbiased, edges, share, level)
-        below = Interval(share, low, high)
-        return charts.shares(self.facts, self.title, self.axis, edges, below)
+        below = Interval(share, *share_band(self.errors, self.unbiased, edges, share, level))
+        return charts.shares(self.facts, self._title, axis, edges, below)
 
-    def zoom_script(self) -> str:
+    def _map(self, of_errors: bool) -> Figure:
+        names = " × ".join(axis.name for axis in self.axes)
+        title = f"{names}: {self.prefix[-1, -1]:,.0f} in all{', ± of each box' * of_errors}"
+        whose = f"standard errors{self._whose}"
+        return heat_map(self.facts, title, self._boxes(), of_errors, whose)
+
+    def _boxes(self) -> Boxes:
+        """The counts of the boxes of a picture of two axes, and their errors."""
+        cuts = [bar_edges(axis.size, MOST_BOXES) for axis in self.axes]
+        shown, unbiased = (
+            np.diff(np.diff(each[np.ix_(*cuts)], axis=0), axis=1).astype(np.float64)
+            for each in (self.prefix, self.unbiased)
+        )
+        whole = [np.array([0, axis.size]) for axis in self.axes]
+        sides = (cuts, [cuts[0], whole[1]], [whole[0], cuts[1]])
+        spread, *margins = (np.sqrt(self.errors.product_variances(each)) for each in sides)
+        flat = [margin.ravel() for margin in margins]
+        return Boxes(self.axes, cuts, shown, unbiased, spread, flat)
+
+    def zoom_script(self, kind: str | None) -> str:
         """The script by which the bars of a histogram split; none where cells have no width."""
-        if not has_positions(self.axis):
+        if kind == "cdf" or len(self.axes) > 1 or self.axes[0].traits.scale is None:
             return ""
-        finest = edges = bar_edges(self.axis.size, _MOST_KEPT)
+        (axis,) = self.axes
+        finest = edges = bar_edges(axis.size, _MOST_KEPT)
         reach = [self._reach(edges)]
         while len(edges) - 1 > MOST_BARS:
             edges = np.unique(np.append(edges[::2], edges[-1]))
             reach.append(self._reach(edges))
-        shown, unbiased = self.prefix[finest], self.unbiased[finest]
-        return charts.zoom_script(self.axis, finest, shown, unbiased, reach)
+        return charts.zoom_script(axis, finest, self.prefix[finest], self.unbiased[finest], reach)
 
     def _reach(self, edges: Ints) -> Floats:
         return reaches(self.errors, edges[:-1], edges[1:], 0.95)
 
     def drawing(self, total: str) -> str:
         """The picture for a notebook."""
-        edges = bar_edges(self.axis.size, _NOTEBOOK)
+        if len(self.axes) > 1:
+            title = f"{self.axes[0].name} × {self.axes[1].name}, total {total}"
+            return map_drawing(title, self._boxes(), note(self.facts))
+        (axis,) = self.axes
+        edges = bar_edges(axis.size, _NOTEBOOK)
         heights = np.diff(self.prefix[edges]).astype(np.float64)
         spread = np.sqrt(self.errors.range_variances(edges[:-1], edges[1:]))
-        named = ["" if end is None else str(end) for end in self.axis.edges_at(edges)]
-        if has_positions(self.axis):
-            ticks = [(float(place), name) for place, name in enumerate(named)]
-        else:
-            ticks = between(named[:-1])
-        title = f"{self.axis.name}: {self.axis.size:,} cells, total {total}"
-        return bars_drawing(title, heights, spread, ticks, note(self.facts))
+        named = ["" if end is None else str(end) for end in axis.edges_at(edges)]
+        ticks: Ticks = list(enumerate(named)) if axis.traits.scale else between(named[:-1])
+        title = f"{axis.name}: {axis.size:,} cells, total {total}"
+        return bars_drawing(title, heights.tolist(), spread.tolist(), ticks, note(self.facts))
+
+
+def rows_drawing(title: str, rows: Sequence[tuple[str, float, float]], said: str) -> str:
+    """A bar with an error mark for each count, for a notebook."""
+    names, heights, spread = zip(*rows, strict=True)
+    return bars_drawing(title, heights, spread, between(names), said)
 
 
 def bars_drawing(
-    title: str, heights: Floats, spread: Floats, ticks: list[tuple[float, str]], said: str
+    title: str, heights: Sequence[float], spread: Sequence[float], ticks: Ticks, said: str
 ) -> str:
     """Bars with an error mark each, for a notebook."""
-    bars = Bars("", heights.tolist(), BLUE, spread.tolist())
+    bars = Bars("", heights, BLUE, spread)
     panel = Panel("", "", "count", (), (bars,), ticks, y_from_zero=True, columns=2)
     return svg(title, [[panel]], said)
 
 
 def note(facts: Facts, marks: str = "marks and ± show one standard error") -> str:
     """What was paid, what the marks are, and whether it is private at all."""
-    inferred = str(facts.inferred)
+    inferred = facts.inferred or "least squares"
     if not inferred.startswith(("least squares", "isotonic")):
         marks = f"the counts are {inferred}; {marks} of the unbiased ones"
-    marks = marks[0].upper() + marks[1:]
-    return "\n".join(f"{each}." for each in (price(facts), marks, stamp(facts)) if each)
-
-
-def intervals_of(own: bool) -> str:
-    """Whose intervals are drawn."""
-    return "95 % intervals" if own else "95 % intervals of the unbiased counts"
+    said = (price(facts), marks[0].upper() + marks[1:], stamp(facts))
+    return "\n".join(f"{each}." for each in said if each)
 
 
 def check_kind(kind: str | None, *known: str) -> str:

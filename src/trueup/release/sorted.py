@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +16,10 @@ from trueup._kernels.sorted.sorted_band import sorted_band
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
-from trueup.files import write
 from trueup.pictures import charts
-from trueup.pictures.page import Picture
-from trueup.release.drawing import bars_drawing, check_kind, note
+from trueup.release.drawing import check_kind, note, rows_drawing
 from trueup.release.estimate import Estimate, check_level, written
-from trueup.release.histogram import to_frame
+from trueup.release.published import Contents, Published, Row, freeze
 from trueup.uncertainty import SumErrors
 
 if TYPE_CHECKING:
@@ -65,7 +62,7 @@ def _reaching(count: int, counts: npt.NDArray[Any]) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class SortedRelease:
+class SortedRelease(Published):
     """The counts of all groups in rising order, whoever they belong to.
 
     Where they were made non-negative, whole or graphical to be shown, the fit that they were
@@ -78,11 +75,10 @@ class SortedRelease:
     facts: Facts
     isotonic_fit: npt.NDArray[Any] | None = None
     transcript: Transcript | None = None
+    error_words = "the 95 % band's half width"
 
     def __post_init__(self) -> None:
-        self.fitted.setflags(write=False)
-        if self.isotonic_fit is not None:
-            self.isotonic_fit.setflags(write=False)
+        freeze(self.fitted, self.isotonic_fit)
 
     @cached_property
     def unbiased(self) -> SortedRelease:
@@ -185,18 +181,15 @@ class SortedRelease:
         table = {"rank": rank, "count": self.fitted, "low": low, "high": high}
         return table if self.isotonic_fit is None else {**table, "isotonic": self.isotonic_fit}
 
-    def to_frame(self, library: str = "pyarrow") -> Any:
-        """The counts as a table of pyarrow, or of any library that narwhals knows by name."""
-        return to_frame(self.columns(), library)
+    def rows(self, most: int) -> list[Row]:
+        """So many of the counts, evenly from the smallest to the largest."""
+        n = len(self.fitted)
+        low, high = self.band(0.95)
+        places = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64)).tolist()
+        counts, reach = self.fitted.tolist(), ((high - low) / 2).tolist()
+        return [(f"rank {place + 1:,}", counts[place], reach[place]) for place in places]
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.to_frame().__arrow_c_stream__(requested_schema)
-
-    def save(self, path: str | Path) -> None:
-        """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
-        write(path, *self.contents())
-
-    def contents(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    def contents(self) -> Contents:
         """What a file of it holds: the kind, the columns and the facts."""
         about = self.facts.to_json()
         if self.transcript is not None:  # the band of any level comes from the answers
@@ -218,16 +211,11 @@ class SortedRelease:
             return charts.tail(self.facts, counts, level)
         return charts.sequence(self.facts, counts, level)
 
-    def save_plot(self, path: str | Path, kind: str | None = None) -> None:
-        """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
-        Picture(self.plot(kind)).save(path)
+    def zoom_script(self, kind: str | None = None) -> str:
+        """None: it has no bars."""
+        return ""
 
     def _repr_html_(self) -> str:
-        n = len(self.fitted)
-        places = np.unique(np.linspace(0, n - 1, 64).astype(np.int64))
-        low, high = self.band(0.95)
-        ticks = [(i + 0.5, f"{place + 1:,}") for i, place in enumerate(places.tolist())]
-        title = f"{n:,} counts in rising order, total {self.total()}"
-        heights, spread = self.fitted[places].astype(np.float64), (high - low)[places] / 2
+        title = f"{len(self.fitted):,} counts in rising order, total {self.total()}"
         said = note(self.facts, "marks show the 95 % band, ± one standard error")
-        return bars_drawing(title, heights, spread, ticks, said)
+        return rows_drawing(title, self.rows(64), said)

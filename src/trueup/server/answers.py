@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from trueup.axis import Axis
 from trueup.linear_errors import HatErrors
-from trueup.release import Estimate, QueryRelease, Release, SortedRelease
+from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.release.estimate import check_level
 from trueup.release.intervals import allowing_for_rounding, reaches, share_band
 from trueup.uncertainty import TreeErrors, half_widths
@@ -222,7 +222,7 @@ def ranks(size: int, points: int) -> Ints:
     return np.unique(np.geomspace(1, size, min(size, points)).round().astype(np.int64))
 
 
-def queries_view(release: QueryRelease, level: float) -> list[dict[str, Any]]:
+def queries_view(release: NamedRelease, level: float) -> list[dict[str, Any]]:
     """The named counts, each with its interval."""
     return [_told(release[name], [name], level) for name in release.names]
 

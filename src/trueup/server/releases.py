@@ -19,12 +19,12 @@ from trueup.ask import HatCounts, TreeCounts, WaveletCounts, WeightedCounts
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.files import arrow_table, encode
-from trueup.infer import AnyRelease, infer
+from trueup.files.codec import arrow_table, encode
+from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.owner.account import Charge
 from trueup.plan.offers import NAMES
-from trueup.release import Release
+from trueup.release import Published, Release
 from trueup.server.answers import Answering, Version
 from trueup.server.datasets import Table
 from trueup.server.errors import NotFoundError
@@ -56,21 +56,21 @@ class Opened:
         return Measurement.from_bytes(self.stored)
 
     @cached_property
-    def _unbiased(self) -> AnyRelease:
+    def _unbiased(self) -> Published:
         return infer(self.measurement)
 
     @cached_property
-    def _whole(self) -> AnyRelease:
+    def _whole(self) -> Published:
         return infer(self.measurement, nonnegative=True, integers=True)
 
-    def version(self, version: Version) -> AnyRelease:
+    def version(self, version: Version) -> Published:
         """The unbiased release, or the one of non-negative whole numbers."""
         return self._whole if version == "whole" else self._unbiased
 
     def answering(self, version: Version) -> Answering:
         """The version for questions about ranges, refused if it has none."""
         release = self.version(version)
-        if not isinstance(release, Release):
+        if not isinstance(release, Release) or len(release.axes) > 1:
             raise InputError(
                 "This release has no ranges: its counts are sorted, named, or over several columns."
             )
@@ -91,7 +91,9 @@ class Opened:
     def describe(self) -> dict[str, Any]:
         """What is said of it beside the list."""
         release, facts = self._unbiased, self.measurement.facts
-        axis = release.axis if isinstance(release, Release) else None
+        axis = None
+        if isinstance(release, Release) and len(release.axes) == 1:
+            axis = release.axis
         return {
             "axis": None if axis is None else axis.to_json(),
             "describes": None if axis is None else axis.describe(),

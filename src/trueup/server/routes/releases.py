@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from trueup.ask import SortedCounts
 from trueup.errors import InputError
-from trueup.release import QueryRelease, SortedRelease
+from trueup.release import NamedRelease, SortedRelease
 from trueup.server import answers
 from trueup.server.answers import Answering, Version
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
@@ -126,7 +126,7 @@ def view(
             order = opened.measurement.noisy[::-1]
             shown["raw"] = order[answers.ranks(len(order), points) - 1].tolist()
         return reply(shown)
-    if isinstance(found, QueryRelease):
+    if isinstance(found, NamedRelease):
         return reply({"kind": "queries", "answers": answers.queries_view(found, level)})
     asked = opened.answering(version)
     span = _shown(asked, (low, high), (start, stop))

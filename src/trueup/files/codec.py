@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from trueup.durable import write_whole
 from trueup.errors import FileError, InputError
+from trueup.files.atomic import write_whole
 
 FORMAT = 1
 _KEY = b"trueup"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
+import warnings
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from uhi.typing.plottable import PlottableHistogram
 
 import trueup as tu
 
@@ -118,85 +116,6 @@ def test_the_contract_of_the_design_holds():
     assert low < cheap.value < high
 
 
-def test_counts_cannot_be_changed_in_place():
-    release = release_of([1, 2, 3])
-    release.counts()[:] = 0
-    assert release.counts().tolist() == [1, 2, 3]
-    with pytest.raises(ValueError, match="read-only"):
-        release.prefix[:] = 0
-
-
-# ---- cdf and quantiles
-
-
-@given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=30))
-def test_the_cdf_rises_from_zero_to_one(counts):
-    release = release_of(counts)
-    if sum(counts) <= 0:
-        with pytest.raises(tu.InputError, match="too noisy for a distribution"):
-            release.cdf()
-        return
-    cdf = release.cdf()
-    assert len(cdf) == len(counts) + 1
-    assert cdf[0] == 0
-    assert cdf[-1] == 1
-    assert (np.diff(cdf) >= 0).all()
-    if min(counts) >= 0:
-        exact = [Fraction(sum(counts[:i]), sum(counts)) for i in range(len(counts) + 1)]
-        np.testing.assert_allclose(cdf, [float(share) for share in exact], rtol=1e-12, atol=1e-15)
-
-
-edges = st.lists(
-    st.floats(-1e300, 1e300, allow_subnormal=False), min_size=2, max_size=12, unique=True
-).map(sorted)
-
-
-@given(edges, st.data())
-def test_quantiles_rise_with_their_share(ends, data):
-    counts = data.draw(
-        st.lists(st.integers(-50, 200), min_size=len(ends) - 1, max_size=len(ends) - 1)
-    )
-    if sum(counts) <= 0:
-        counts[0] += 1 - sum(counts)
-    release = release_of(counts, tu.Axis.edges("x", ends))
-    shares = data.draw(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-    shares += release.cdf().tolist()
-    shares += [math.nextafter(s, d) for s in release.cdf().tolist() for d in (0, 1)]
-    shares = sorted(min(max(s, 0.0), 1.0) for s in shares)
-    found = [release.quantile(s) for s in shares]
-    assert all(a <= b for a, b in itertools.pairwise(found))
-    assert ends[0] <= found[0] <= found[-1] <= ends[-1]
-
-
-@given(st.lists(st.integers(0, 20), min_size=1, max_size=20).filter(any), st.floats(0, 1))
-def test_a_quantile_of_whole_numbers_is_the_first_where_the_share_is_reached(counts, share):
-    axis = tu.Axis.integers("age", 10, 9 + len(counts))
-    release = release_of(counts, axis)
-    sums = np.cumsum(counts)
-    found = release.quantile(share)
-    goal = share * sums[-1]
-    assert sums[found - 10] >= goal
-    assert found == 10 or sums[found - 11] < goal
-
-
-def test_the_median_of_a_uniform_release_is_its_middle():
-    release = release_of([5] * 10, tu.Axis.regular("x", 0, 1, 10))
-    assert release.quantile(0.5) == pytest.approx(0.5)
-    assert release.quantile(0) == 0
-    assert release.quantile(1) == 1
-    assert release.quantile(0.25) == pytest.approx(0.25)
-    days = tu.Axis.dates("day", "2013-01-01", "2013-01-10")
-    assert release_of([5] * 10, days).quantile(0.5) == "2013-01-05"
-    grades = tu.Axis.categories("grade", ["A", "B", "C"])
-    assert release_of([1, 5, 1], grades).quantile(0.5) == "B"
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, math.nan, math.inf, "half", None, True, 1j])
-def test_a_share_outside_zero_to_one_is_refused(share):
-    with pytest.raises(tu.InputError, match="between 0 and 1, got"):
-        release_of([1, 2]).quantile(share)
-
-
 # ---- ranges that are refused
 
 
@@ -231,62 +150,141 @@ def test_an_unknown_label_or_node_is_refused():
         release_of([1, 2]).node(1)
 
 
-# ---- tables
-
-
-AXES = {
-    "integers": tu.Axis.integers("n", 3, 8),
-    "regular": tu.Axis.regular("x", 0, 1, 6),
-    "edges": tu.Axis.edges("x", [0, 1, 2, 3, 5, 8, 13]),
-    "categories": tu.Axis.categories("kind", ["a", "b", "c", "d", 5, "f"]),
-    "days": tu.Axis.dates("d", "2012-02-27", "2012-03-03"),
-    "months": tu.Axis.dates("d", "2012-01", "2012-06", "month"),
-    "ipv4": tu.Axis.ipv4("host", "10.0.0.0/30", 32),
-    "hierarchy": tu.Axis.hierarchy("place", {"CA": ["x", "y", "z"], "NV": ["u", "v"], "DC": []}),
-}
-
-
-@pytest.mark.parametrize("kind", AXES)
-def test_the_table_opens_in_every_library(kind):
-    axis = AXES[kind]
-    release = release_of(np.arange(axis.size) ** 2, axis)
-    plain = release.to_frame()
-    assert isinstance(plain, pa.Table)
-    pandas, polars = release.to_frame("pandas"), release.to_frame("polars")
-    assert isinstance(pandas, pd.DataFrame)
-    assert isinstance(polars, pl.DataFrame)
-    streamed = pa.table(release)
-    assert streamed.equals(plain)
-    assert pl.DataFrame(release).equals(polars)
-    for name in plain.column_names:
-        values = plain[name].to_pylist()
-        assert polars[name].to_list() == values
-        seen = pandas[name].tolist()
-        assert [None if pd.isna(v) else v for v in seen] == values
-    assert plain["count"].to_pylist() == release.counts().tolist()
-    assert plain["std_error"].to_pylist() == release.std_errors().tolist()
-    assert plain.num_rows == axis.size
-
-
-def test_the_intervals_of_the_table_are_those_of_the_axis():
-    table = release_of([1, 2, 3], tu.Axis.dates("d", "2012-01", "2012-03", "month")).to_frame()
-    assert [str(low) for low in table["low"].to_pylist()] == [
-        "2012-01-01 00:00:00", "2012-02-01 00:00:00", "2012-03-01 00:00:00",
-    ]  # fmt: skip
-    hosts = release_of([1, 2, 3, 4], AXES["ipv4"]).to_frame()
-    assert hosts["first_address"].to_pylist()[-1] == "10.0.0.3"
-    places = release_of(range(6), AXES["hierarchy"]).to_frame()
-    assert places["level 1"].to_pylist() == ["CA", "CA", "CA", "NV", "NV", "DC"]
-    assert places["level 2"].to_pylist() == ["x", "y", "z", "u", "v", None]
-
-
-@pytest.mark.parametrize("library", ["spark", "", None, 5])
-def test_a_library_that_is_not_there_is_refused(library):
-    with pytest.raises(tu.InputError, match=r"Cannot make a .* table; try 'pyarrow'"):
-        release_of([1]).to_frame(library)
-
-
 def test_a_release_needs_a_count_a_cell():
     release = release_of([1, 2, 3])
     with pytest.raises(tu.InputError, match="A release over 'cell' needs 3 counts"):
-        tu.Release(release.axis, np.zeros(3), release.errors, release.facts)
+        tu.Release(release.axes, np.zeros(3), release.errors, release.facts)
+
+
+# ---- several axes, and what they have in common with one
+
+
+def over(*sizes):
+    """A grid of distinct counts over axes a, b, c, without noise to speak of."""
+    axes = [tu.Axis.integers(name, 0, size - 1) for name, size in zip("abc", sizes, strict=False)]
+    counts = np.arange(math.prod(sizes)).reshape(sizes)
+    question = tu.GridCounts(*(tu.CellCounts(axis) for axis in axes))
+    return counts, tu.infer(tu.Measurement(question, counts.ravel(), 1))
+
+
+def test_one_axis_may_be_named_as_several_are():
+    release = release_of([1, 2, 3, 4])
+    assert release.range(cell=(1, 3)).value == release.range(1, 3).value == 5
+    assert release.range(low=1).value == release.range(high=3, low=1).value + 4
+    assert release.margin("cell") is release
+    assert release.between((1, 3)).value == release.between(1, 3).value
+    for ask, told in (
+        (lambda: release.range(1, 2, 3), "A range of 'cell' has two ends, but 3 were given"),
+        (lambda: release.range(cells=(0, 1)), "There is no axis 'cells'. Axes: cell"),
+        (lambda: release.range(1, low=1), "is given twice"),
+        (lambda: release.slice(cell=(0, 1)), "Every axis is fixed"),
+    ):
+        with pytest.raises(tu.InputError, match=told):
+            ask()
+
+
+def test_every_axis_left_alone_answers_as_a_release_of_its_own():
+    counts, release = over(4, 5, 3)
+    middle = release.slice(a=(1, 3), c=(0, 2))
+    wanted = counts[1:3, :, :2].sum(axis=(0, 2))
+    assert middle.axis.name == "b"
+    assert middle.counts().tolist() == wanted.tolist()
+    assert middle.quantile(0.5) == int(np.searchsorted(np.cumsum(wanted), wanted.sum() / 2))
+    np.testing.assert_allclose(middle.cdf()[1:], np.cumsum(wanted) / wanted.sum())
+    low, high = middle.intervals([0, 2], [2, 5])
+    assert (low < [wanted[:2].sum(), wanted[2:].sum()]).all()
+    assert (high > [wanted[:2].sum(), wanted[2:].sum()]).all()
+    first, last = middle.quantile_interval(0.5)
+    assert first <= middle.quantile(0.5) <= last
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda release: release.quantile(0.5),
+        lambda release: release.cdf(),
+        lambda release: release.cdf_interval(2),
+        lambda release: release.quantile_interval(0.5),
+        lambda release: release.node("x"),
+        lambda release: release.children(),
+        lambda release: release.table(),
+        lambda release: release.intervals([0], [1]),
+        lambda release: release.axis,
+    ],
+)
+def test_what_needs_one_axis_is_refused_of_several_with_what_to_do(ask):
+    with pytest.raises(tu.InputError, match=r"over 'a' × 'b'\. Take one axis: release\.margin"):
+        ask(over(3, 4)[1])
+
+
+def test_only_margins_that_were_asked_are_answered():
+    axes = [tu.Axis.integers(name, 0, 3) for name in "abc"]
+    question = tu.BoxCounts.marginals(*axes, marginals=[("a", "b"), ("c",)])
+    counts = np.random.default_rng(1).integers(0, 50, (4, 4, 4))
+    release = tu.infer(tu.measure(counts, question, epsilon=2))
+    assert release.range(a=(0, 2), b=(1, 3)).value == (
+        release.margin("a", "b").range((0, 2), (1, 3)).value
+    )
+    assert release.range(c=(0, 2)).value == release.margin("c").range(0, 2).value
+    assert release.slice(b=(1, 3), c=None).counts().tolist() == (
+        release.margin("a", "b").slice(b=(1, 3)).counts().tolist()
+    )
+    for ask in (
+        release.counts,
+        release.std_errors,
+        release.values,
+        release.columns,
+        release.plot,
+        lambda: release.range((0, 1), None, (0, 1)),
+        lambda: release.ranges([[0]] * 3, [[1]] * 3),
+        lambda: release.margin("b", "c"),
+        lambda: release.slice(a=(0, 1)),
+    ):
+        with pytest.raises(tu.InputError, match="part of none that was asked: a, b; c"):
+            ask()
+
+
+# ---- the protocol of histograms
+
+
+@pytest.mark.parametrize(
+    "axis",
+    [
+        tu.Axis.integers("age", 0, 9),
+        tu.Axis.regular("fare", 0, 1, bins=4),
+        tu.Axis.categories("grade", ["A", "B", "F"]),
+        tu.Axis.dates("day", "2013-01-01", "2013-01-05"),
+    ],
+    ids=lambda axis: axis.name,
+)
+def test_a_release_over_one_axis_or_two_is_a_plottable_histogram(axis):
+    one = release_of(np.arange(axis.size) * 10, axis)
+    grid = tu.GridCounts(tu.CellCounts(axis), 3)
+    two = tu.infer(tu.Measurement(grid, np.arange(3 * axis.size), 1))
+    for release in (one, two):
+        assert isinstance(release, PlottableHistogram)
+        assert release.values().shape == tuple(len(axis) for axis in release.axes)
+        np.testing.assert_allclose(release.variances(), release.std_errors() ** 2)
+        assert release.axes[0].traits.discrete == (axis.name == "grade")
+        assert len(list(release.axes[0])) == axis.size
+
+
+def test_mplhep_draws_our_counts_and_our_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # matplotlib's own, of other people's code
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        import mplhep
+
+        release = release_of(np.arange(10) * 10)
+        # mplhep's default bars are the square roots of the counts; ours are handed over.
+        drawn = mplhep.histplot(release, yerr=np.sqrt(release.variances()))[0]
+        counts, grid = over(4, 5)
+        shaded = mplhep.hist2dplot(grid)
+    values, edges, _ = drawn.stairs.get_data()
+    np.testing.assert_allclose(values, release.counts())
+    np.testing.assert_allclose(edges, np.arange(11))
+    low, high = np.array(drawn.errorbar.lines[2][0].get_segments())[:, :, 1].T
+    np.testing.assert_allclose((high - low) / 2, release.std_errors())
+    np.testing.assert_allclose(shaded.pcolormesh.get_array(), counts.T)

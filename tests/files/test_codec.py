@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
-from trueup import files
+from trueup.files import codec as files
 from trueup.paper.noise import measure_for_experiment
 
 PLACE = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"], "DC": []})

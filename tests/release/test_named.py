@@ -42,4 +42,4 @@ def test_a_query_that_was_not_asked_is_refused(name):
 def test_answers_cannot_be_changed_in_place():
     with pytest.raises(ValueError, match="read-only"):
         release().counts()[0] = 5
-    assert repr(release()).startswith("<QueryRelease: all ")
+    assert repr(release()).startswith("<NamedRelease: all ")

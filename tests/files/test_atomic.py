@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trueup.durable import write_whole
+from trueup.files.atomic import write_whole
 
 
 def test_the_new_bytes_replace_the_old_and_nobody_else_may_read_them(tmp_path: Path) -> None:

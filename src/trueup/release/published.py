@@ -1,0 +1,98 @@
+"""What everything published can do: be saved, tabulated, drawn, and say whether it is private."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy.typing as npt
+
+from trueup.errors import InputError
+from trueup.facts import Facts
+from trueup.files.codec import arrow_table, write
+from trueup.pictures.page import Picture
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Contents = tuple[str, dict[str, Any], dict[str, Any]]
+Row = tuple[str, float, float]
+
+
+class Published(ABC):
+    """Consistent answers with the facts about them. Frozen, arrays too."""
+
+    facts: Facts
+    error_words: ClassVar[str] = "one standard error"
+    """What stands behind ± in `rows`."""
+
+    @property
+    @abstractmethod
+    def unbiased(self) -> Published:
+        """The answers as they were inferred, with their errors: itself, unless made to be shown."""
+
+    @abstractmethod
+    def rows(self, most: int) -> list[Row]:
+        """Some of the counts to be read: what is counted, the count and its error."""
+
+    @abstractmethod
+    def columns(self) -> dict[str, Any]:
+        """The answers as the columns of a table."""
+
+    @abstractmethod
+    def contents(self) -> Contents:
+        """What a file of it holds: the kind, the columns and the facts."""
+
+    @abstractmethod
+    def plot(self, kind: str | None = None) -> Figure:
+        """The plotly figure, of a kind."""
+
+    @abstractmethod
+    def zoom_script(self, kind: str | None = None) -> str:
+        """The script by which bars split when a page is zoomed in, if they can."""
+
+    def to_frame(self, library: str = "pyarrow") -> Any:
+        """The answers as a table of pyarrow, or of any library that narwhals knows by name."""
+        return to_frame(self.columns(), library)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_frame().__arrow_c_stream__(requested_schema)
+
+    def save(self, path: str | Path) -> None:
+        """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
+        write(path, *self.contents())
+
+    def save_plot(self, path: str | Path, kind: str | None = None) -> None:
+        """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
+        Picture(self.plot(kind), self.zoom_script(kind)).save(path)
+
+
+def freeze(*arrays: npt.NDArray[Any] | None) -> None:
+    """Makes arrays that were handed over read only."""
+    for array in arrays:
+        if array is not None:
+            array.setflags(write=False)
+
+
+def beside(shown: Any, unbiased: Any, spread: Any) -> dict[str, Any]:
+    """The columns of counts: with their error, or beside the unbiased ones whose error it is."""
+    if unbiased is None:
+        return {"count": shown, "std_error": spread}
+    return {"count": shown, "unbiased": unbiased, "unbiased_std_error": spread}
+
+
+def to_frame(columns: dict[str, Any], library: str) -> Any:
+    """The columns as a table of the library named."""
+    table = arrow_table(columns)
+    if library == "pyarrow":
+        return table
+    import narwhals as nw
+
+    try:
+        frame = nw.from_arrow(table, backend=library)  # type: ignore[arg-type]
+        return frame.to_native()
+    except (ValueError, ImportError, TypeError):
+        raise InputError(
+            f"Cannot make a {library!r} table; try 'pyarrow', 'pandas' or 'polars', installed."
+        ) from None

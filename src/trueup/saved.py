@@ -1,0 +1,105 @@
+"""Releases, read back from files: the counts as they were saved, and their errors made again."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.axis import Axis
+from trueup.errors import FileError
+from trueup.facts import Facts
+from trueup.files.load import Saved, finite, load, reads
+from trueup.grid_errors import SliceErrors
+from trueup.infer import errors_of, grid_errors_of
+from trueup.reconcile.combined import errors_from
+from trueup.release import NamedRelease, Release, SortedRelease
+from trueup.release.boxes import prefix_of
+from trueup.uncertainty import QueryErrors
+
+__all__ = ["load"]
+
+
+def _inferred(saved: Saved) -> Facts:
+    if saved.facts.inferred is None:
+        raise FileError("it does not say how its answers were inferred.")
+    return saved.facts
+
+
+def _release(saved: Saved) -> Release:
+    facts = _inferred(saved)
+    if facts.combined:
+        axis, found = errors_from(facts)
+        axes: tuple[Axis, ...] = (axis,)
+        errors: Any = found
+    else:
+        axes = _left(facts)
+        # Checked before anything is made for so many cells.
+        saved.numbers("count", math.prod(axis.size for axis in axes))
+        asked = facts.noise.question.space.axes
+        errors = errors_of(facts.noise) if len(asked) == 1 else grid_errors_of(facts.noise)
+        if facts.slice is not None:
+            errors = SliceErrors(errors, facts.slice)
+    sizes = [axis.size for axis in axes]
+    shown = saved.numbers("count", math.prod(sizes))
+    unbiased = saved.kept("unbiased", math.prod(sizes))
+    own = None if unbiased is None else _sums(unbiased, sizes)
+    margins = () if facts.question is None or facts.slice else facts.question.space.margins
+    return Release(axes, _sums(shown, sizes), errors, facts, own, margins)
+
+
+def _left(facts: Facts) -> tuple[Axis, ...]:
+    """The axes that are left of those asked."""
+    space = facts.noise.question.space
+    if facts.slice is None:
+        return space.answer_axes
+    for axis, span in zip(space.axes, facts.slice, strict=True):
+        if span is not None and not 0 <= span[0] <= span[1] <= axis.size:
+            raise FileError(f"The file's slice goes past the ends of '{axis.name}'.")
+    return tuple(a for a, span in zip(space.axes, facts.slice, strict=True) if span is None)
+
+
+def _sums(counts: npt.NDArray[Any], sizes: list[int]) -> npt.NDArray[Any]:
+    if len(sizes) > 1:
+        return prefix_of(counts.reshape(sizes))
+    # Saved counts lie on the grid already: their running sums are exact.
+    return np.concatenate([np.zeros(1, counts.dtype), np.cumsum(counts)])
+
+
+def _sorted_release(saved: Saved) -> SortedRelease:
+    facts = _inferred(saved)
+    question: Any = facts.noise.question
+    if question.space.kind != "ranks":
+        raise FileError("The file's question is not about sorted counts.")
+    transcript = None
+    if "answers" in saved.beside:
+        answers = np.array(saved.beside["answers"], np.int64)
+        transcript = question.transcript(finite(answers, question.length))
+    groups = question.space.groups
+    counts, fit = saved.numbers("count", groups), saved.kept("isotonic", groups)
+    return SortedRelease(counts, facts.noise.scales[0], facts, fit, transcript)
+
+
+def _named_release(saved: Saved) -> NamedRelease:
+    facts, names = _inferred(saved), tuple(saved.columns["query"])
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise FileError("The file's queries need names, each its own.")
+    # What was typed in with its errors, and reconciled, has no question: its law is not known.
+    scale = None
+    if facts.question is not None:
+        if facts.question.space.names != names:
+            raise FileError("The file's question does not ask its queries.")
+        scale = facts.noise.scales[0]
+    covariance = np.array(saved.beside["covariance"], np.float64)
+    if covariance.shape != (len(names), len(names)) or not np.isfinite(covariance).all():
+        raise FileError("The file's covariance does not fit its queries.")
+    answers, own = saved.numbers("count", len(names)), saved.kept("unbiased", len(names))
+    return NamedRelease(answers, QueryErrors(names, covariance, scale, facts.law), facts, own)
+
+
+for _kind in ("release", "grid release", "marginal release"):
+    reads(_kind, _release)
+reads("sorted release", _sorted_release)
+reads("query release", _named_release)
