@@ -208,16 +208,18 @@ def test_half_a_character_in_an_object_is_a_value_like_others(
         assert counts(people, HOUR) == [0, 2, 1, 0]
 
 
-IDS = [10**17 + 1, 10**17 + 2, 2**53, 2**53 + 1, 2**63 - 1, 2**63 - 2]
+IDS = [10**17 + 1, 10**17 + 2, 2**53, 2**53 + 1, 2**63 - 1, 2**63 - 2, 2**64 - 1, 2**64 - 2, -1]
+IDS += [10**30, 10**30 + 1, -(10**37)]
+ONES = [1] * len(IDS)
 
 
 def decimals(folder: Path) -> Any:
-    return pa.table({"user": pa.array(map(Decimal, IDS), pa.decimal128(38, 0)), "hour": [1] * 6})
+    return pa.table({"user": pa.array(map(Decimal, IDS), pa.decimal128(38, 0)), "hour": ONES})
 
 
 def scaled(folder: Path) -> Any:
-    ids = pa.array(map(Decimal, IDS), pa.decimal256(60, 20))
-    return arrow_parquet(pa.table({"user": ids, "hour": [1] * 6}), folder)
+    ids = pa.array(map(Decimal, IDS), pa.decimal256(70, 20))
+    return arrow_parquet(pa.table({"user": ids, "hour": ONES}), folder)
 
 
 def relation(folder: Path) -> Any:
@@ -227,7 +229,16 @@ def relation(folder: Path) -> Any:
 def frame_of_objects(folder: Path) -> Any:
     import pandas as pd
 
-    return pd.DataFrame({"user": pd.Series(map(Decimal, IDS), dtype=object), "hour": [1] * 6})
+    return pd.DataFrame({"user": pd.Series(map(Decimal, IDS), dtype=object), "hour": ONES})
+
+
+def mixed_files(folder: Path) -> Any:
+    small, large = [i for i in IDS if abs(i) < 2**63], [i for i in IDS if 2**63 <= i < 2**64]
+    rest = [Decimal(i) for i in IDS if i not in small + large]
+    for number, ids in enumerate((small, pa.array(large, pa.uint64()), rest)):
+        table = pa.table({"user": ids, "hour": [1] * len(ids)})
+        pq.write_table(table, folder / f"{number}.parquet")
+    return str(folder / "?.parquet")
 
 
 def polars_frame(folder: Path) -> Any:
@@ -255,6 +266,7 @@ def lines_with_powers(folder: Path) -> Any:
         relation,
         frame_of_objects,
         polars_frame,
+        mixed_files,
         text_with_points,
         lines_with_powers,
     ],
@@ -264,8 +276,8 @@ def test_people_whose_numbers_differ_in_the_last_digit_are_different_people(
 ) -> None:
     owner = tu.Owner(made(tmp_path), ledger, unit="user", columns={"user": "integer"})
     assert counts(owner, HOUR) == [0, len(IDS), 0, 0]
-    groups = owner._prepare(tu.SortedCounts(9, by="user"), None, False)()
-    assert groups.tolist() == [1] * len(IDS)
+    groups = owner._prepare(tu.SortedCounts(99, by="user"), None, False)()
+    assert groups.tolist() == ONES
     ids = tu.Axis.integers("user", 2**53, 2**53 + 1)
     assert counts(owner, ids) == [1, 1]
 

@@ -49,11 +49,12 @@ tables = st.one_of(
 )
 
 
-@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
+@pytest.mark.parametrize(("at_once", "short"), [(1, 0), (7, 1 << 30), (7, 100), (1 << 20, 0)])
 def test_rows_are_counted_by_their_names_to_the_byte(
-    at_once: int, monkeypatch: pytest.MonkeyPatch
+    at_once: int, short: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tally, "_AT_ONCE", at_once)
+    monkeypatch.setattr(tally, "_SHORT", short)
 
     @given(tables, st.integers(1, 5))
     def law(rows: list[tuple[Any, Any]], parts: int) -> None:

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from trueup.axis.numbers import Ints
+from trueup.owner.columns import Wanted
 from trueup.owner.graph import Graph
-from trueup.owner.placing import combined, fold, placer
-from trueup.owner.plain import Bools, Plain, plain
+from trueup.owner.placing import Counts, combined, placer
+from trueup.owner.plain import Bools, Plain, names, plain
 from trueup.owner.request import Count, Request
 from trueup.owner.tally import Tally, bounded, sizes, summed, whole
 from trueup.owner.truth import kept
@@ -66,9 +67,10 @@ def prepared(pieces: Sequence[Piece], request: Request) -> Count:
 
 
 def _plain_columns(batch: Batch, request: Request) -> dict[str, Plain]:
-    return {
-        one.name: plain(batch.columns.get(one.column), batch.rows, one) for one in request.wanted
-    }
+    """All columns but the unit's; where there is no axis, values are names."""
+    form = plain if request.axes else names
+    asked = [(one, form) for one in request.values] + [(one, plain) for one in request.compared]
+    return {one.name: read(batch.columns.get(one.column), batch.rows, one) for one, read in asked}
 
 
 def _kept(request: Request, columns: Mapping[str, Plain]) -> Bools | None:
@@ -97,15 +99,15 @@ def _each(pieces: Sequence[Piece], work: Callable[[Batch], None]) -> None:
 
 def _cells(pieces: Sequence[Piece], cells_of: Callable[[Batch], Ints], size: int) -> Ints:
     """How many rows are in each cell."""
-    counts, turn = np.zeros(size, np.int64), threading.Lock()
+    counts, turn = Counts(size), threading.Lock()
 
     def count(batch: Batch) -> None:
         cells = cells_of(batch)
         with turn:
-            fold(cells, counts)
+            counts.add(cells)
 
     _each(pieces, count)
-    return counts
+    return counts.cells
 
 
 def _tallied(pieces: Sequence[Piece], names_of: Callable[[Batch], dict[str, Any]]) -> Any:
@@ -125,9 +127,11 @@ def _named(column: Plain, keep: Bools) -> Any:
     """The names of some rows, none of them unknown, as an Arrow array."""
     import pyarrow as pa
 
-    if isinstance(column.values, np.ndarray):
-        return pa.array(column.values[keep])
     return column.values.filter(pa.array(keep))
+
+
+def _units(batch: Batch, unit: Wanted) -> Plain:
+    return names(batch.columns.get(unit.column), batch.rows, unit)
 
 
 def _cells_of_units(
@@ -141,7 +145,7 @@ def _cells_of_units(
 
     def names_of(batch: Batch) -> dict[str, Any]:
         cells = cells_of(batch)
-        units = plain(batch.columns.get(unit.column), batch.rows, unit)
+        units = _units(batch, unit)
         keep = units.known & (cells >= 0) & (cells < size)
         return {"unit": _named(units, keep), "value": pa.array(cells[keep])}
 
@@ -163,9 +167,10 @@ def _groups(pieces: Sequence[Piece], request: Request) -> Ints:
         keep = keep if among is None else keep & among
         if request.unit is None:
             return {"value": _named(columns[value.name], keep)}
-        keep = keep & columns["unit"].known
+        units = _units(batch, request.unit)
+        keep = keep & units.known
         return {
-            "unit": _named(columns["unit"], keep),
+            "unit": _named(units, keep),
             "value": _named(columns[value.name], keep),
         }
 

@@ -18,6 +18,7 @@ from trueup.owner.columns import Wanted
 from trueup.owner.plain import Bools, Plain, known_bits
 
 Placer = Callable[[Plain], Ints]
+SPARE = 8  # places behind the counts, into which the kernel throws what is no cell
 
 
 def placer(axis: Axis, wanted: Wanted) -> Placer:
@@ -71,11 +72,23 @@ def combined(cells: Sequence[Ints], axes: Sequence[Axis], keep: Bools | None) ->
     return whole if keep is None else np.where(keep, whole, -1)
 
 
-def fold(cells: Ints, counts: Ints) -> None:
-    """Adds one to the count of each cell; a number that is no cell is dropped."""
-    if len(cells) >= COMPILED:
-        from trueup._kernels.cells import place
+class Counts:
+    """How many rows are in each cell, so far."""
 
-        place.fold(cells, counts)
-    else:
-        np.add.at(counts, cells[(cells >= 0) & (cells < len(counts))], 1)
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._counts = np.zeros(size + SPARE, np.int64)
+
+    def add(self, cells: Ints) -> None:
+        """Counts more rows; a number that is no cell is dropped."""
+        if len(cells) >= COMPILED:
+            from trueup._kernels.cells.place import fold
+
+            fold(cells, self._counts, self._size)
+        else:
+            np.add.at(self._counts, cells[(cells >= 0) & (cells < self._size)], 1)
+
+    @property
+    def cells(self) -> Ints:
+        """The count of each cell."""
+        return self._counts[: self._size]

@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis.dates import ticks
-from trueup.axis.numbers import Floats, Ints, whole_numbers
-from trueup.owner import written
+from trueup.axis.numbers import Ints, whole_numbers
+from trueup.owner import decimals, written
 from trueup.owner.columns import Storage, Wanted
 
 Bools = npt.NDArray[np.bool_]
 UNKNOWN_TIME = np.iinfo(np.int64).min
-_EXACT = 1 << 53  # up to here every whole number is a float
-_POWERS = 22  # up to here every power of ten is
+_KNOWN_EXTENSIONS = ("arrow.uuid", "arrow.json")
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,9 @@ def storage_of(kind: Any) -> Storage:
 
     types = pa.types
     if isinstance(kind, pa.BaseExtensionType):
+        # What others mean by their numbers and bytes is theirs to say.
+        if kind.extension_name not in _KNOWN_EXTENSIONS:
+            return "something else"
         return "text" if _is_uuid(kind) else storage_of(kind.storage_type)
     if types.is_dictionary(kind):
         return storage_of(kind.value_type)
@@ -185,26 +187,76 @@ def _kind_of(column: Any) -> Storage:
 
 
 def _integer(column: Any, wanted: Wanted) -> Plain:
+    low, high, known = _wide(column)
+    return Plain(low, known & (high == low >> 63))
+
+
+def _wide(column: Any) -> tuple[Ints, Ints, Bools]:
+    """Whole numbers of 128 bits, low and high half, and which are."""
     known = known_bits(column)
-    if _kind_of(column) == "decimal":
-        values, whole = _whole_decimals(column, known)
-    elif _kind_of(column) in ("integer", "float"):
-        values, whole = whole_numbers(_numbers(column))
+    storage = _kind_of(column)
+    if storage == "decimal":
+        low, high, whole = decimals.whole(column, known)
+        return low, high, known & whole
+    if storage not in ("integer", "float"):
+        return _zeros(len(column)), _zeros(len(column)), np.zeros(len(column), np.bool_)
+    numbers = _numbers(column)
+    if numbers.dtype == np.uint64:
+        return numbers.view(np.int64), _zeros(len(column)), known
+    low, whole = whole_numbers(numbers)
+    return low, low >> 63, known & whole
+
+
+def _zeros(rows: int) -> Ints:
+    return np.zeros(rows, np.int64)
+
+
+def names(column: Any, rows: int, wanted: Wanted) -> Plain:
+    """A column that names units, groups or nodes, as an Arrow array of bytes.
+
+    Whole numbers are the 16 bytes of their 128 bits, so that no two that differ become one.
+    """
+    import pyarrow as pa
+
+    if column is None or wanted.kind == "text":
+        found = plain(column, rows, wanted)
+        if wanted.kind == "text":
+            return found
+        low, high, known = _zeros(rows), _zeros(rows), found.known
     else:
-        return _nothing(len(column), wanted)
-    return Plain(values, known & whole)
+        column = _unwrapped(column)
+        if wanted.storage == "raw":
+            low, high, known = _read_wide(column)
+        else:
+            low, high, known = _wide(column)
+    halves = np.ascontiguousarray(np.stack([low, high], axis=1))
+    return Plain(pa.Array.from_buffers(pa.binary(16), rows, [None, pa.py_buffer(halves)]), known)
+
+
+def _read_wide(column: Any) -> tuple[Ints, Ints, Bools]:
+    """Whole numbers of up to 128 bits that are written as text."""
+    coded = column.dictionary_encode()
+    read = [written.wide(value) for value in coded.dictionary.to_pylist()]
+    raw = b"".join((v or 0).to_bytes(16, "little", signed=True) for v in [*read, None])
+    halves = np.frombuffer(raw, np.int64).reshape(-1, 2)
+    known = np.array([v is not None for v in read] + [False], np.bool_)
+    places = np.where(
+        known_bits(coded.indices), _numbers(coded.indices).astype(np.int64), len(read)
+    )
+    return halves[places, 0], halves[places, 1], known[places]
 
 
 def _number(column: Any, wanted: Wanted) -> Plain:
     known = known_bits(column)
     if _kind_of(column) == "decimal":
-        x = _real_decimals(column, known)
+        x = decimals.real(column, known)
     elif _kind_of(column) in ("integer", "float"):
         x = _numbers(column).astype(np.float64, copy=False)
     else:
         return _nothing(len(column), wanted)
     if not known.all():
-        x = np.where(known, x, np.nan)
+        x = x.copy()
+        np.copyto(x, np.nan, where=~known)
     return Plain(x, known)
 
 
@@ -259,65 +311,3 @@ _FORMS: dict[str, Callable[[Any, Wanted], Plain]] = {
     "address": _address,
     "boolean": _boolean,
 }
-
-
-# Decimals: whole numbers of some power of ten, in 4 to 32 bytes.
-
-
-def _unscaled(column: Any) -> tuple[Ints, Bools]:
-    """The unscaled numbers that fit 64 bits, and which do."""
-    words = column.type.bit_width // 64
-    if words == 0:
-        return _signed(column, 4).astype(np.int64), np.ones(len(column), np.bool_)
-    parts = _signed(column, 8).reshape(len(column), words)
-    low = np.ascontiguousarray(parts[:, 0])
-    return low, (parts[:, 1:] == (low >> 63)[:, None]).all(axis=1)
-
-
-def _signed(column: Any, width: int) -> npt.NDArray[Any]:
-    bytes_each = column.type.bit_width // 8
-    count = len(column) * bytes_each // width
-    values = column.buffers()[1]
-    if values is None:
-        return np.zeros(count, f"i{width}")
-    return np.frombuffer(values, f"<i{width}", count, column.offset * bytes_each)
-
-
-def _large(column: Any, places: Ints) -> list[int]:
-    """The unscaled numbers at some places, however long."""
-    each = column.type.bit_width // 8
-    raw = bytes(column.buffers()[1])
-    starts = [(column.offset + place) * each for place in places.tolist()]
-    return [int.from_bytes(raw[s : s + each], "little", signed=True) for s in starts]
-
-
-def _whole_decimals(column: Any, known: Bools) -> tuple[Ints, Bools]:
-    """Decimals as 64-bit whole numbers, exact to the last digit, and which are."""
-    number, fits = _unscaled(column)
-    scale = column.type.scale
-    if 0 <= scale <= 18:
-        values = number // 10**scale
-        whole = fits & (values * 10**scale == number)
-    else:
-        values, whole = np.zeros(len(column), np.int64), fits & (number == 0)
-        fits = fits & (number == 0)
-    rest = np.flatnonzero(known & ~fits)
-    values = values.copy()
-    for place, large in zip(rest.tolist(), _large(column, rest) if len(rest) else [], strict=True):
-        exact, left = divmod(large, 10**scale) if scale >= 0 else (large * 10**-scale, 0)
-        if left == 0 and -(1 << 63) <= exact < 1 << 63:
-            values[place], whole[place] = exact, True
-    return values, whole
-
-
-def _real_decimals(column: Any, known: Bools) -> Floats:
-    """Decimals as the nearest float64."""
-    number, fits = _unscaled(column)
-    scale = column.type.scale
-    exact = fits & (number >= -_EXACT) & (number <= _EXACT) & (0 <= scale <= _POWERS)
-    # Both sides are exact, so the quotient is rounded once.
-    x = np.where(exact, number, 0).astype(np.float64) / (10.0**scale if scale <= _POWERS else 1.0)
-    rest = np.flatnonzero(known & ~exact)
-    for place, large in zip(rest.tolist(), _large(column, rest) if len(rest) else [], strict=True):
-        x[place] = large / 10**scale if scale >= 0 else float(large * 10**-scale)
-    return x

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from trueup.axis.numbers import Ints
 
 _AT_ONCE = 1 << 20  # rows counted together
+_SHORT = 1 << 30  # bytes of names that offsets of 32 bits reach well beyond
 
 Words = npt.NDArray[np.uint64]
 
@@ -57,9 +58,22 @@ class Tally:
 
 def summed(table: Any) -> Any:
     """The table with equal names put together, their `rows` added up."""
+    import pyarrow as pa
+
     names = [name for name in table.column_names if name != "rows"]
+    kinds = [table.schema.field(name).type for name in names]
+    if table.nbytes < _SHORT:  # Arrow groups bytes with short offsets five times as fast
+        short = [pa.binary() if pa.types.is_large_binary(kind) else kind for kind in kinds]
+        table = table.select([*names, "rows"]).cast(_schema(names, short))
     found = table.group_by(names, use_threads=False).aggregate([("rows", "sum")])
-    return found.select([*names, "rows_sum"]).rename_columns([*names, "rows"])
+    found = found.select([*names, "rows_sum"]).rename_columns([*names, "rows"])
+    return found.cast(_schema(names, kinds))
+
+
+def _schema(names: list[str], kinds: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.schema([*zip(names, kinds, strict=True), ("rows", pa.int64())])
 
 
 def whole(column: Any) -> Ints:

@@ -54,6 +54,12 @@ def integer(text: bytes) -> int | None:
     >>> integer(b" 100000000000000001.0"), integer(b"2.5")
     (100000000000000001, None)
     """
+    value = wide(text)
+    return None if value is None or not -(1 << 63) <= value < 1 << 63 else value
+
+
+def wide(text: bytes) -> int | None:
+    """The whole number that a text is, exact to 128 bits."""
     text = text.strip(_SPACES)
     if _WHOLE.fullmatch(text):
         return int(text)
@@ -61,10 +67,10 @@ def integer(text: bytes) -> int | None:
     if parts is None:
         return None
     sign, digits, power = parts
-    if power < 0 or len(digits) + power > 19:
+    if power < 0 or len(digits) + power > 39:
         return None
     value = sign * int(digits) * 10**power
-    return value if -(1 << 63) <= value < 1 << 63 else None
+    return value if -(1 << 127) <= value < 1 << 127 else None
 
 
 def number(text: bytes) -> float | None:

@@ -50,7 +50,7 @@ def _storage(column: Any) -> Storage:
 
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
-        return _storage(kind.categories.to_series())
+        return _storage(_categories(kind))
     if kind == np.dtype(object):
         return "raw"
     if isinstance(kind, pd.StringDtype):
@@ -61,6 +61,16 @@ def _storage(column: Any) -> Storage:
         return "something else"
 
 
+def _categories(kind: Any) -> Any:
+    """The values of a categorical column, each once; pandas is not to infer their type again."""
+    import pandas as pd
+
+    values = kind.categories
+    if values.dtype == np.dtype(object):
+        return pd.Series(values.to_numpy(), dtype=object)
+    return values.to_series()
+
+
 def _converted(column: Any) -> Any:
     """Some rows of a column as an Arrow array. No value makes it fail."""
     import pandas as pd
@@ -69,7 +79,7 @@ def _converted(column: Any) -> Any:
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy()
-        named = _converted(kind.categories.to_series())
+        named = _converted(_categories(kind))
         return named.take(pa.array(codes, pa.int64(), mask=codes < 0))
     # Text that pandas keeps as Arrow stays as it is: it may be no UTF-8, which Python cannot hold.
     if kind == np.dtype(object) or getattr(kind, "storage", "") == "python":
@@ -129,6 +139,8 @@ def _polars_storage(kind: Any) -> Storage:
     import polars as pl
     import pyarrow as pa
 
+    if kind == pl.Object:  # which Arrow would take for bytes
+        return "something else"
     try:
         return storage_of(pl.Series("x", [], dtype=kind).to_arrow().type)
     except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
