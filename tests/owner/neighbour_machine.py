@@ -6,7 +6,7 @@ an engine, asks the owner the same of each, and holds two laws on every pair of 
 1. the exact answers that go to the noise move by no more than the declared price, each block
    counted by its weight, in exact fractions, with the choice of rows fixed;
 2. the outcome is the same: an answer on both, or the same error in the same bytes; and the same
-   charge.
+   charge. What was charged is answered.
 
 Tables come in families. Under "add-remove" each member has one record more than the first; under
 "replace" all members differ from each other in one record.
@@ -188,6 +188,9 @@ def moved(one: Outcome, other: Outcome) -> Fraction:
 
 def judged(one: Outcome, other: Outcome) -> str | None:
     """What is wrong between two neighbours, None if nothing is."""
+    for outcome in (one, other):
+        if outcome.error and outcome.charge:
+            return f"charged {outcome.charge} and not answered: {outcome.error}"
     if (one.counts is None, one.error) != (other.counts is None, other.error):
         said = [o.error or f"answered, counts {_short(o.counts)}" for o in (one, other)]
         return f"another outcome: {said[0]} | {said[1]}"

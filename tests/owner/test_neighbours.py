@@ -87,8 +87,10 @@ def test_the_law_fires() -> None:
     assert judged(one, near) is None  # two steps at half the weight
     far = replace(one, answers=np.array([2, 2, 4]))
     assert "moved by 3/2, the price is 1" in str(judged(one, far))
-    failed = replace(one, counts=None, error="SourceError: no")
+    charged = replace(one, counts=None, error="SourceError: no")
+    assert "charged 1 and not answered" in str(judged(charged, charged))
+    failed = replace(charged, charge=Fraction(0))
     assert "another outcome" in str(judged(one, failed))
     assert "another outcome" in str(judged(failed, replace(failed, error="SourceError: No")))
-    assert "another charge" in str(judged(failed, replace(failed, charge=Fraction(0))))
+    assert "another charge" in str(judged(one, replace(one, charge=Fraction(2))))
     assert judged(failed, failed) is None

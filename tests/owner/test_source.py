@@ -275,6 +275,27 @@ def test_a_pandas_column_of_objects_is_read_value_by_value(ledger: tu.Ledger) ->
     assert counts(owner, tu.Axis.dates("hour", "2020-01-01", "2020-01-02")) == [1, 2]
 
 
+@pytest.mark.parametrize("values", ["(1)", "(1), (-2147483648), (2147483647)", "(NULL)"])
+def test_a_parquet_file_that_some_values_make_unreadable_is_refused_whatever_it_holds(
+    values: str, tmp_path: Path, ledger: tu.Ledger
+) -> None:
+    import duckdb
+
+    path = tmp_path / "t.parquet"
+    for kind, version, readable in [
+        ("INTEGER", "V2", False),
+        ("INTEGER", "V1", True),
+        ("BIGINT", "V2", True),
+    ]:
+        query = f"SELECT x::{kind} AS hour FROM (VALUES {values}) AS v(x)"
+        duckdb.sql(f"COPY ({query}) TO '{path}' (FORMAT parquet, PARQUET_VERSION {version})")
+        if readable:
+            assert counts(tu.Owner(path, ledger)) == [0, int("1" in values[1]), 0, 0]
+            continue
+        with pytest.raises(SourceError, match="with PARQUET_VERSION V1, DuckDB's default"):
+            tu.Owner(path, ledger)
+
+
 def test_a_narwhals_frame_is_its_native_one(ledger: tu.Ledger) -> None:
     import narwhals as nw
     import polars as pl

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from trueup.errors import SourceError
 from trueup.owner.counting import BATCH, Batch, arrow_batches
 from trueup.owner.readers.reader import Parts, Reader, of_files
 
@@ -27,7 +28,26 @@ def _file(path: str) -> Any:
 
 def _schema(path: str) -> tuple[Any, int]:
     with _file(path) as file:
+        _check_writer(file.metadata, path)
         return file.schema_arrow, file.metadata.num_row_groups
+
+
+def _check_writer(metadata: Any, path: str) -> None:
+    """Refuses, by who wrote it and how, a file that some values would make unreadable.
+
+    DuckDB's second version of Parquet packs differences of 32-bit numbers into more than 32 bits
+    where neighbouring values lie far apart, and Arrow then stops: one value would decide whether a
+    count can be answered. Writer, version and types are public; the values play no part here.
+    """
+    columns = (metadata.schema.column(number) for number in range(metadata.num_columns))
+    packed = any(column.physical_type == "INT32" for column in columns)
+    later = metadata.format_version != "1.0"
+    if packed and later and str(metadata.created_by).lower().startswith("duckdb"):
+        raise SourceError(
+            f"{path!r} was written by DuckDB with PARQUET_VERSION V2 and has columns of 32 bits, "
+            f"which cannot be read whatever they hold. Write it again with PARQUET_VERSION V1, "
+            f"DuckDB's default."
+        )
 
 
 def _read(path: str, groups: range, columns: list[str]) -> Iterator[Batch]:
