@@ -26,7 +26,7 @@ imports:
 unit:
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-# Every benchmark, with the peers beside us, into bench/RESULTS.md.
+# Every benchmark, with the peers beside us, into docs/results/benchmarks.md.
 bench: .venv/test
 	$(BIN)/python bench/run.py
 

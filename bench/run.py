@@ -1,4 +1,4 @@
-"""Runs every benchmark here, one after another, and writes what they print to bench/RESULTS.md.
+"""Runs every benchmark here, one after another; docs/results/benchmarks.md has what they print.
 
 Run: python bench/run.py [--quick] [--only NAME …] [--out FILE]
 A benchmark is a script of this folder whose docstring's first line says what it measures and which
@@ -113,7 +113,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the small sizes, where there are any")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
-    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    results = HERE.parent / "docs" / "results" / "benchmarks.md"
+    parser.add_argument("--out", type=Path, default=results)
     asked = parser.parse_args()
     found = scripts()
     unknown = [name for name in asked.only if name not in found]

@@ -178,12 +178,24 @@ def picture() -> str:
         sorted(room for room in graph if height[room] == each)
         for each in range(max(height.values()) + 1)
     ]
+    near = {
+        room: others - {far for other in others for far in reached(other)}
+        for room, others in graph.items()
+    }
     wide, apart, box = 920, 62, 30
-    place = {}
-    for number, floor in enumerate(floors):
-        for at, room in enumerate(floor):
-            x = wide * (at + 0.5) / len(floor)
-            place[room] = (x, apart * (len(floors) - number) - 16)
+    place: dict[str, tuple[float, float]] = {}
+    for sweep in range(6):  # each room over the middle of what it calls, then under its callers
+        for number, floor in enumerate(floors if sweep % 2 == 0 else reversed(floors)):
+            level_of = number if sweep % 2 == 0 else len(floors) - 1 - number
+
+            def middle(room: str) -> float:
+                linked = near[room] | {other for other in near if room in near[other]}
+                known = [place[other][0] for other in linked if other in place]
+                return sum(known) / len(known) if known else wide / 2
+
+            for at, room in enumerate(sorted(floor, key=lambda room: (middle(room), room))):
+                x = wide * (at + 0.5) / len(floor)
+                place[room] = (x, apart * (len(floors) - level_of) - 16)
     tall = apart * len(floors) + 20
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" role="img" '
@@ -193,9 +205,8 @@ def picture() -> str:
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
         'markerHeight="6" orient="auto"><path d="M0,0L8,4L0,8Z" fill="#808080"/></marker></defs>',
     ]
-    for room, others in sorted(graph.items()):
-        far = {each for other in others for each in reached(other)}
-        for other in sorted(others - far):
+    for room, others in sorted(near.items()):
+        for other in sorted(others):
             (x, y), (a, b) = place[room], place[other]
             parts.append(
                 f'<line x1="{x:.0f}" y1="{y + box / 2:.0f}" x2="{a:.0f}" y2="{b - box / 2:.0f}" '

@@ -1,7 +1,7 @@
 """The route of a single range, which is asked more often than all others together.
 
 A route of Starlette in FastAPI's router: its one parameter is a model of ours, read by pydantic as
-FastAPI would read it, in a quarter of the time (docs/decisions/0008-server.md).
+FastAPI would read it, in a quarter of the time (docs/decisions/0007-server.md).
 """
 
 from __future__ import annotations
