@@ -194,7 +194,8 @@ class TreeErrors:
         scales = self._level_scales * finer
         room = 64 * len(self.scales)
         numbers = self._coefficients.numbers
-        c, at, m, used = range_classes(numbers, self.shape.size, starts, stops, room)
+        law = numbers.known, numbers.under, numbers.number
+        c, at, m, used = range_classes(*law, starts, stops, room)
         if used.min(initial=0) < 0:  # never seen: the room is several times what a range takes
             raise AssertionError("A range of a regular tree has more classes than expected.")
         return rows(c / finer, scales[at], m, used, level)

@@ -8,20 +8,20 @@ of a child given what was asked at or below it, and t = ΣV of the children of v
 
 Under a node all whose cells have the same value, covariances fall off by V alone; so in a regular
 tree all nodes of a level under such siblings share one coefficient. Only nodes cut by a change of
-value, those on the paths to the ends of a range, are walked one by one.
+value, those on the paths to the ends of a range, are walked one by one (`tree_walk`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.law.tree_walk import KnownTree, room_for, walk
 from trueup.intervaltree.variance import TreeVariance
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ Ints = npt.NDArray[np.int64]
 Classes = tuple[Floats, Ints, Floats]
 """Coefficient, level and number of the noisy answers of each class."""
 
-_FULL, _LAST = 0, 1
+_FULL = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class TreeCoefficients:
         [[1.0], [1], [4.0]]
         """
         if self.tree.regular:
-            found = _regular(self.tree, self.numbers, cuts, values)
+            found = _regular(self.numbers, cuts, values)
         else:
             found = _irregular(self.tree, cuts, values)
         coefficients, levels, counts = found
@@ -64,142 +64,49 @@ class Regular:
     """What is asked again and again of a regular tree, as plain numbers."""
 
     def __init__(self, tree: TreeVariance) -> None:
-        self.widths = tree.shape.widths
-        self.lengths = [tree.shape.length(level) for level in range(tree.shape.height)]
-        self.V = [level.variance.tolist() for level in tree.levels]
-        self.below = [level.below.tolist() for level in tree.levels]
-        self.shrink = [level.shrink.tolist() for level in tree.levels]
-        self.weight = [level.weight.tolist() for level in tree.levels]
-        self.full_children = [tree.fan_out(lv)[1] for lv in range(tree.shape.height - 1)]
+        shape, height = tree.shape, tree.shape.height
+        self.known = KnownTree(
+            shape.size,
+            shape.widths,
+            [shape.length(level) for level in range(height)],
+            [level.variance.tolist() for level in tree.levels],
+            [level.below.tolist() for level in tree.levels],
+            [level.shrink.tolist() for level in tree.levels],
+            [level.weight.tolist() for level in tree.levels],
+            [tree.fan_out(level)[1] for level in range(height - 1)],
+        )
         # For a full node of each level, by level below: the coefficient and number of its nodes.
-        height = tree.shape.height
         self.under = np.zeros((height, height))
         self.number = np.zeros((height, height))
         for level in range(height):
             passed = 1.0
             for lower in range(level, height):
-                V = self.V[lower][_FULL]
-                self.under[level, lower] = self.weight[lower][_FULL] * V * passed
-                self.number[level, lower] = self.widths[level] / self.widths[lower]
-                passed *= self.shrink[lower][_FULL]
+                V = self.known.V[lower][_FULL]
+                self.under[level, lower] = self.known.weight[lower][_FULL] * V * passed
+                self.number[level, lower] = shape.widths[level] / shape.widths[lower]
+                passed *= self.known.shrink[lower][_FULL]
 
 
-def _regular(
-    tree: TreeVariance, known: Regular, cuts: Sequence[int], values: Sequence[float]
-) -> Classes:
-    size, height = tree.shape.size, tree.shape.height
-    # Each cut, and the value that begins there.
-    turns = [(cut, values[i]) for i, cut in enumerate(cuts[:-1]) if 0 < cut < size]
-    # Nodes cut by a change of value, left to right: number, Cov(q, total) given what is below it
-    # and given its own answer too, the runs of its children that are of one value, and how many
-    # of its children are cut.
-    path: list[list[_Cut]] = [[] for _ in range(height)]
-    for level in range(height - 2, -1, -1):
-        path[level] = _cut_nodes(known, level, size, turns, values[0], path[level + 1])
-    # Full nodes, all of one value below: level, factor, number. Single nodes: coefficient, level.
-    parts: list[tuple[int, float, float]] = [(0, 0.0, 0.0)]
-    alone: list[tuple[float, int]] = []
-
-    def last_node(level: int, factor: float) -> None:
-        """The last node of a level and what is under it, all of one value."""
-        while True:
-            covariance = known.V[level][_LAST] * factor
-            alone.append((known.weight[level][_LAST] * covariance, level))
-            if level == height - 1:
-                return
-            factor *= known.shrink[level][_LAST]
-            level += 1
-            parts.append((level, factor, known.full_children[level - 1]))
-
-    if not path[0]:
-        last_node(0, float(values[0]))
-    covariances = [cut.own for cut in path[0]]
-    for level in range(height - 1):
-        lower: list[float] = []
-        end, final = known.lengths[level + 1], known.lengths[level] - 1
-        weight, below, V = known.weight[level], known.below[level], known.V[level + 1]
-        children = iter(path[level + 1])
-        for cut, covariance in zip(path[level], covariances, strict=True):
-            kind = cut.node == final
-            alone.append((weight[kind] * covariance, level))
-            excess = (covariance - cut.below) / below[kind]
-            for first, after, value in cut.runs:
-                if after == end:
-                    after -= 1
-                    last_node(level + 1, value + excess)
-                parts.append((level + 1, value + excess, after - first))
-            for child in islice(children, cut.children):
-                lower.append(child.own + V[child.node == end - 1] * excess)
-        covariances = lower
-    return _gathered(known, parts, alone)
+def _zeros(zero: float, *shape: int) -> Any:
+    """A list of zeros, or a list of such lists."""
+    return [zero] * shape[0] if len(shape) == 1 else [[zero] * shape[1] for _ in range(shape[0])]
 
 
-class _Cut(NamedTuple):
-    """A node under which the value changes."""
-
-    node: int
-    below: float  # Cov(q, total), given what was asked below it
-    own: float  # and given its own answer too
-    runs: list[tuple[int, int, float]]  # children of one value: first, one past the last, value
-    children: int  # that are cut themselves
-
-
-def _cut_nodes(
-    known: Regular,
-    level: int,
-    size: int,
-    turns: Sequence[tuple[int, float]],
-    value: float,
-    lower: Sequence[_Cut],
-) -> list[_Cut]:
-    """The cut nodes of a level; `value` is that of the first cell, `lower` the next level's."""
-    width, narrow, end = known.widths[level], known.widths[level + 1], known.lengths[level + 1]
-    full, last = known.V[level + 1]
-    shrink, final = known.shrink[level], known.lengths[level] - 1
-    found: list[_Cut] = []
-    at = below = 0  # turns and lower nodes passed
-    while at < len(turns):
-        node, offset = divmod(turns[at][0], width)
-        if not offset:  # the value changes between two nodes
-            value = turns[at][1]
-            at += 1
-            continue
-        stop = min((node + 1) * width, size)
-        child, past = node * width // narrow, -(-stop // narrow)
-        runs = []
-        C = 0.0
-        while at < len(turns) and turns[at][0] < stop:
-            place, offset = divmod(turns[at][0], narrow)
-            if child < place:
-                runs.append((child, place, value))
-                C += value * (place - child) * full
-            child = max(child, place + (offset > 0))
-            value = turns[at][1]
-            at += 1
-        if child < past:
-            runs.append((child, past, value))
-            C += value * ((past - child) * full + (last - full if past == end else 0.0))
-        number = below
-        while below < len(lower) and lower[below].node < past:
-            C += lower[below].own
-            below += 1
-        found.append(_Cut(node, C, C * shrink[node == final], runs, below - number))
-    return found
-
-
-def _gathered(
-    known: Regular, parts: list[tuple[int, float, float]], alone: list[tuple[float, int]]
-) -> Classes:
-    level, factor, number = (np.array(column) for column in zip(*parts, strict=True))
-    height = len(known.under)
-    each = known.under[level] * factor[:, None]
-    counts = known.number[level] * number[:, None]
-    single, at = (np.array(column) for column in zip(*alone, strict=True))
+def _regular(numbers: Regular, cuts: Sequence[int], values: Sequence[float]) -> Classes:
+    known = numbers.known
+    height = len(known.widths)
+    turns = [cut for cut in cuts[:-1] if 0 < cut < known.size]
+    turned = [values[i] for i, cut in enumerate(cuts[:-1]) if 0 < cut < known.size]
+    path, found = room_for(height, max(1, len(turns)), partial(_zeros, 0), partial(_zeros, 0.0))
+    parts, alone = walk(known, turns, turned, float(values[0]), path, found)
+    level = np.array(found.level[:parts], np.int64)
+    each = numbers.under[level] * np.array(found.factor[:parts]).reshape(-1, 1)
+    counts = numbers.number[level] * np.array(found.number[:parts]).reshape(-1, 1)
     levels = np.broadcast_to(np.arange(height), each.shape)
     return (
-        np.concatenate([each.ravel(), single]),
-        np.concatenate([levels.ravel(), at]),
-        np.concatenate([counts.ravel(), np.ones(len(at))]),
+        np.concatenate([each.ravel(), found.alone[:alone]]),
+        np.concatenate([levels.ravel(), np.array(found.alone_level[:alone], np.int64)]),
+        np.concatenate([counts.ravel(), np.ones(alone)]),
     )
 
 
