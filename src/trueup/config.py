@@ -12,6 +12,7 @@ from typing import Any
 
 from trueup.ask import Neighbours, check_neighbours
 from trueup.axis import Axis
+from trueup.axis.declared import declared_axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError
@@ -123,9 +124,7 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             rows_per_unit=whole_number(spec.get("rows_per_unit", 1), "rows_per_unit"),
             neighbours=check_neighbours(spec.get("neighbours", "add-remove")),
             columns=dict(spec.get("columns", {})),
-            axes={
-                column: Axis.from_json({"name": column, **axis}) for column, axis in axes.items()
-            },
+            axes={column: declared_axis(column, axis) for column, axis in axes.items()},
             title=_text(spec.get("title"), "title"),
             description=_text(spec.get("description"), "description") or "",
             edges=_edges(spec.get("edges")),

@@ -1,4 +1,4 @@
-"""Jobs commands as a shell would: words in; exit code, output and errors out."""
+"""Runs commands as a shell would: words in; exit code, output and errors out."""
 
 from __future__ import annotations
 

@@ -173,7 +173,6 @@ def test_bad_input_costs_nothing(
         ("tree", tu.TreeCounts),
         ("hats", tu.HatCounts),
         ("flat", tu.CellCounts),
-        ("best", tu.HatCounts),
     ],
 )
 def test_a_strategy_is_asked_by_name(
@@ -182,6 +181,17 @@ def test_a_strategy_is_asked_by_name(
     ran = run("measure", people, *AXIS, *PAY, "--strategy", strategy, "-o", "m.parquet")
     assert (ran.code, ran.err) == (0, "")
     assert tu.load(tmp_path / "m.parquet").question == question(tu.Axis.integers("age", 0, 99))
+
+
+@pytest.mark.parametrize("strategy", [(), ("--strategy", "best")])
+def test_without_a_strategy_it_asks_what_everybody_publishes(
+    run: Run, people: Path, tmp_path: Path, strategy: tuple[str, ...]
+) -> None:
+    ran = run("measure", people, *AXIS, *PAY, *strategy, "-o", "m.parquet")
+    assert (ran.code, ran.err) == (0, "")
+    measured = tu.load(tmp_path / "m.parquet")
+    best = tu.plan(tu.Axis.integers("age", 0, 99), measured.epsilon, nonnegative=True).best
+    assert measured.question == best
 
 
 def test_unknown_strategies_cost_nothing(run: Run, people: Path, tmp_path: Path) -> None:

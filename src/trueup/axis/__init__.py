@@ -132,6 +132,15 @@ class Axis:
         cells = self.cells.locate(np.ma.getdata(values) if np.ma.isMA(values) else values)
         return np.where(np.ma.getmaskarray(values), -1, cells) if np.ma.isMA(values) else cells
 
+    def place(self, plain: npt.NDArray[Any]) -> Ints:
+        """As `locate`, for values in their plain form: float64, 64-bit whole numbers, microseconds.
+
+        A total function of a value alone. Labels are looked up in `labels` instead.
+        """
+        if isinstance(self.cells, Labelled):
+            raise InputError(f"The cells of axis '{self.name}' are labels, and have no plain form.")
+        return self.cells.place(plain)
+
     def count(self, values: npt.ArrayLike) -> Ints:
         """How many of the values fall into each cell."""
         cells = self.locate(values).ravel()

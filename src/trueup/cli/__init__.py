@@ -55,7 +55,7 @@ def root(
 
 
 def main() -> None:
-    """Jobs a command; our errors become one line and an exit code, never a traceback."""
+    """Runs a command; our errors become one line and an exit code, never a traceback."""
     try:
         app()
     except TrueupError as error:

@@ -19,7 +19,7 @@ from trueup.ask import (
     TreeCounts,
 )
 from trueup.axis import Axis
-from trueup.cli import axes
+from trueup.cli.axes import AxisOptions
 from trueup.config import Dataset
 from trueup.errors import InputError
 from trueup.noise import Noise
@@ -94,81 +94,130 @@ _GRIDS = {
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be asked of an axis, or of several, as the options say."""
+class Counted:
+    """The options about what is counted, and how it is asked."""
 
-    branching: int | None
-    strategy: str | None
-    epsilon: Fraction
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", help="The column to count; of a declared dataset, several."),
+    ] = None
+    branching: Annotated[
+        int | None, typer.Option("--branching", help="The paper's tree of this fan-out.")
+    ] = None
+    strategy: Annotated[
+        str | None,
+        typer.Option("--strategy", help="tree, hats, flat, binary or best; of a server, sorted."),
+    ] = None
+    by: Annotated[
+        str | None, typer.Option("--by", help="Sorted counts of a column's values, with --groups.")
+    ] = None
+    groups: Annotated[
+        int | None, typer.Option("--groups", help="How many groups there are: public.")
+    ] = None
+    degrees: Annotated[
+        str | None, typer.Option("--degrees", help="Degree sequence of edges: src,dst.")
+    ] = None
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", help="With --degrees: how many nodes: public.")
+    ] = None
+    graph: Annotated[str, typer.Option("--graph", help="undirected, directed or bipartite.")] = (
+        "undirected"
+    )
+    where: Annotated[
+        str | None, typer.Option("--where", help="A filter, such as \"age >= 18 and sex = 'F'\".")
+    ] = None
 
-    def of(self, axis: Axis) -> Question:
-        """The question; the paper's tree if a branching is given, else the best tree."""
-        if self.branching is not None and self.strategy is not None:
-            raise InputError("Give --branching or --strategy, not both.")
-        if self.strategy in (None, "tree"):
-            return TreeCounts(axis, branching=self.branching)
-        from trueup.plan import plan
-        from trueup.plan.offers import question, ways
-        from trueup.plan.workload import default_workload
-
-        if self.strategy == "best":
-            return plan(axis, self.epsilon).best
-        for way in ways(axis):
-            if way == self.strategy:
-                return question(axis, way, default_workload(axis))
-        known = ", ".join(("best", *ways(axis)))
-        raise InputError(f"--strategy must be one of {known} here, got {self.strategy!r}.")
-
-    def grid(
-        self, columns: list[str], options: axes.AxisOptions, dataset: Dataset | None
-    ) -> Question:
-        """The question over several declared columns: the plan's best, or as --strategy says."""
-        from trueup.plan import plan
-
-        if dataset is None or options.axis() is not None:
-            raise InputError(
-                "The axes of several columns are declared in trueup.toml, under the name of the "
-                "dataset; the options declare one."
-            )
-        if self.branching is not None:
-            raise InputError("--branching is for one column; of several, --strategy binary.")
-        found = plan([dataset.axis(column) for column in columns], self.epsilon)
-        if self.strategy in (None, "best"):
-            return found.best
-        names = [strategy.name for strategy in found.strategies]
-        known = {way: name for way, name in _GRIDS.items() if name in names}
-        if self.strategy not in known:
-            listed = ", ".join(("best", *known))
-            raise InputError(f"--strategy must be one of {listed} here, got {self.strategy!r}.")
-        return found[known[self.strategy]].question
+    @property
+    def ends(self) -> tuple[str, str] | None:
+        """The two columns of an edge."""
+        if self.degrees is None:
+            return None
+        parts = [part.strip() for part in self.degrees.split(",")]
+        if len(parts) != 2 or not all(parts):
+            raise InputError(f"--degrees names two columns, such as src,dst, got {self.degrees!r}.")
+        return parts[0], parts[1]
 
 
 def question_of(
-    options: axes.AxisOptions,
+    declared: AxisOptions,
     dataset: Dataset | None,
-    asked: Asked,
-    sorted_by: tuple[str | None, int | None],
-    edges: tuple[str | None, int | None, str],
+    counted: Counted,
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    rows_per_unit: int,
 ) -> Question:
-    """The question that the options put: over an axis, or sorted counts."""
-    by, groups = sorted_by
-    degrees, nodes, graph = edges
-    axis: Axis | None = options.axis()
-    ways = [axis is not None, by is not None, degrees is not None]
-    if sum(ways) > 1:
+    """The question that the options put: over an axis or several, or sorted counts."""
+    columns = counted.column or []
+    column = columns[0] if len(columns) == 1 else None
+    axis = declared.axis(column)
+    if sum([axis is not None, counted.by is not None, counted.degrees is not None]) > 1:
         raise InputError("Ask for one thing: an axis, --by, or --degrees.")
-    if degrees is not None:
-        count = nodes if nodes is not None else int(missing("--nodes with --degrees"))
-        return SortedCounts(count, ends=2 if graph == "undirected" else 1)
-    if by is not None:
-        return SortedCounts(groups if groups is not None else int(missing("--groups")), by=by)
+    if counted.degrees is not None:
+        nodes = (
+            counted.nodes if counted.nodes is not None else int(missing("--nodes with --degrees"))
+        )
+        return SortedCounts(nodes, ends=2 if counted.graph == "undirected" else 1)
+    if counted.by is not None:
+        groups = counted.groups if counted.groups is not None else int(missing("--groups"))
+        return SortedCounts(groups, by=counted.by)
+    if len(columns) > 1:
+        return _of_several(columns, axis, dataset, counted, epsilon)
     if axis is None:
         if dataset is None:
             raise InputError(
                 "Declare the axis: --column with --integers, --range and --bins, --edges, "
                 "--dates, --categories, --ipv4 or --hierarchy; or --by, or --degrees."
             )
-        axis = dataset.axis(options.column)
-    elif options.column is None:
+        axis = dataset.axis(column)
+    elif column is None:
         raise InputError("Name the column to count: --column.")
-    return asked.of(axis)
+    return _of_one(axis, counted, epsilon, neighbours, rows_per_unit)
+
+
+def _of_one(
+    axis: Axis, counted: Counted, epsilon: Fraction, neighbours: Neighbours, rows_per_unit: int
+) -> Question:
+    """The paper's tree if a branching is given; as --strategy says; else what all publish."""
+    from trueup.plan.default import question_for
+    from trueup.plan.offers import question, ways
+    from trueup.plan.workload import default_workload
+
+    if counted.branching is not None:
+        if counted.strategy is not None:
+            raise InputError("Give --branching or --strategy, not both.")
+        return TreeCounts(axis, branching=counted.branching)
+    if counted.strategy in (None, "best"):
+        return question_for(axis, epsilon, True, neighbours, rows_per_unit)
+    for way in ways(axis):
+        if way == counted.strategy:
+            return question(axis, way, default_workload(axis))
+    known = ", ".join(("best", *ways(axis)))
+    raise InputError(f"--strategy must be one of {known} here, got {counted.strategy!r}.")
+
+
+def _of_several(
+    columns: list[str],
+    axis: Axis | None,
+    dataset: Dataset | None,
+    counted: Counted,
+    epsilon: Fraction,
+) -> Question:
+    """The question over several declared columns: the plan's best, or as --strategy says."""
+    from trueup.plan import plan
+
+    if dataset is None or axis is not None:
+        raise InputError(
+            "The axes of several columns are declared in trueup.toml, under the name of the "
+            "dataset; the options declare one."
+        )
+    if counted.branching is not None:
+        raise InputError("--branching is for one column; of several, --strategy binary.")
+    found = plan([dataset.axis(column) for column in columns], epsilon)
+    if counted.strategy in (None, "best"):
+        return found.best
+    names = [strategy.name for strategy in found.strategies]
+    known = {way: name for way, name in _GRIDS.items() if name in names}
+    if counted.strategy not in known:
+        listed = ", ".join(("best", *known))
+        raise InputError(f"--strategy must be one of {listed} here, got {counted.strategy!r}.")
+    return found[known[counted.strategy]].question

@@ -1,32 +1,24 @@
-"""Axes and ranges as a person types them on a command line."""
+"""The options by which an axis is declared on a command line."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from trueup.axis import Axis
+from trueup.axis.declared import declared_axis
 from trueup.axis.numbers import typed_number
 from trueup.errors import InputError
-
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", help="The column to count; of a declared dataset, several."),
-]
 
 
 @dataclass(frozen=True)
 class AxisOptions:
     """The axis options of one call."""
 
-    column: Annotated[str | None, typer.Option("--column", help="The column to count.")] = None
     range: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -67,67 +59,40 @@ class AxisOptions:
         """What only the owner of a table declares, never somebody who asks his server."""
         return self.edges, self.categories, self.dates, self.ipv4, self.hierarchy
 
-    def axis(self) -> Axis | None:
-        """The axis that was declared; None if no kind was given."""
-        name = self.column or "value"
-        kinds = {
-            "--range": self.range,
-            "--integers": self.integers,
-            "--edges": self.edges,
-            "--categories": self.categories,
-            "--dates": self.dates,
-            "--ipv4": self.ipv4,
-            "--hierarchy": self.hierarchy,
-        }
-        given = [kind for kind, value in kinds.items() if value is not None]
-        if len(given) > 1:
-            raise InputError(f"Declare the axis in one way, not by {' and '.join(given)}.")
+    def axis(self, column: str | None) -> Axis | None:
+        """The axis that was declared, of this column; None if no kind was given."""
         if self.bins is not None and self.range is None:
             raise InputError("--bins needs --range LOW HIGH: ends are never read from the data.")
+        if self.range is not None and self.bins is None:
+            raise InputError("--range needs --bins, how many equal bins to make of it.")
+        given = self._declared()
+        if len(given) > 1:
+            raise InputError(f"Declare the axis in one way, not by {' and '.join(given)}.")
+        return next((declared_axis(column or "value", spec) for spec in given.values()), None)
+
+    def _declared(self) -> dict[str, dict[str, Any]]:
+        """The ways in which the axis is declared, each as trueup.toml would have it."""
+        given: dict[str, dict[str, Any]] = {}
         if self.range is not None:
-            if self.bins is None:
-                raise InputError("--range needs --bins, how many equal bins to make of it.")
             low, high = map(typed_number, self.range)
-            return Axis.regular(name, low, high, self.bins)
+            given["--range"] = {"kind": "regular", "low": low, "high": high, "bins": self.bins}
         if self.integers is not None:
-            return Axis.integers(name, *self.integers)
+            first, last = self.integers
+            given["--integers"] = {"kind": "integers", "first": first, "last": last}
         if self.edges is not None:
-            return Axis.edges(name, map(typed_number, self.edges.split(",")))
+            edges = [typed_number(text.strip()) for text in self.edges.split(",")]
+            given["--edges"] = {"kind": "edges", "edges": edges}
         if self.categories is not None:
-            return Axis.categories(name, [part.strip() for part in self.categories.split(",")])
+            labels = [text.strip() for text in self.categories.split(",")]
+            given["--categories"] = {"kind": "categories", "labels": labels}
         if self.dates is not None:
-            return Axis.dates(name, *self.dates, self.every)
+            ends = dict(zip(("first", "last"), self.dates, strict=True))
+            given["--dates"] = {"kind": "dates", **ends, "unit": self.every}
         if self.ipv4 is not None:
-            return Axis.ipv4(name, self.ipv4, self.prefix)
+            given["--ipv4"] = {"kind": "ipv4", "network": self.ipv4, "length": self.prefix}
         if self.hierarchy is not None:
-            return Axis.hierarchy(name, read_json(self.hierarchy))
-        return None
-
-
-NOTHING = AxisOptions()
-
-
-def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with an option for each field of AxisOptions in place of its `declared`.
-
-    Typer reads options from a signature; this way the axis has one for all commands. A command
-    that has `columns` of its own gets no single column.
-    """
-    signature = inspect.signature(command, eval_str=True)
-    own = signature.parameters
-    names = [f.name for f in fields(AxisOptions) if f.name != "column" or "columns" not in own]
-    options = inspect.signature(AxisOptions, eval_str=True).parameters
-    listed: list[inspect.Parameter] = []
-    for name, parameter in own.items():
-        listed += [options[n] for n in names] if name == "declared" else [parameter]
-
-    @functools.wraps(command)
-    def spelled(**given: Any) -> None:
-        declared = AxisOptions(**{name: given.pop(name) for name in names})
-        command(declared=declared, **given)
-
-    spelled.__signature__ = signature.replace(parameters=listed)  # type: ignore[attr-defined]
-    return spelled
+            given["--hierarchy"] = {"kind": "hierarchy", "tree": read_json(self.hierarchy)}
+        return given
 
 
 def read_json(path: Path) -> Any:

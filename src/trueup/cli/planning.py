@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueup.cli import axes
 from trueup.cli.asking import Epsilon
+from trueup.cli.axes import AxisOptions
+from trueup.cli.options import spelled_out
 from trueup.cli.output import AsJson, emit, number, say, table
 from trueup.epsilon import positive
 from trueup.errors import InputError
 
+if TYPE_CHECKING:
+    from trueup.plan import Plan
 
-@axes.spelled_out
+
+_WORKLOADS = {
+    "ranges": "all ranges",
+    "prefixes": "prefixes",
+    "lengths": "log-uniform lengths",
+    "cells": "cell counts",
+}
+
+
+@spelled_out
 def plan_command(
-    declared: axes.AxisOptions = axes.NOTHING,
+    declared: AxisOptions,
+    column: Annotated[str | None, typer.Option("--column", help="The column to count.")] = None,
     epsilon: Epsilon = None,
     workload: Annotated[
         str,
@@ -34,21 +47,15 @@ def plan_command(
     """Compare questions by their exact error before spending; or say what epsilon a goal needs."""
     from trueup.plan import epsilon_for, error_for, plan
 
-    axis = declared.axis()
+    axis = declared.axis(column)
     if axis is None:
         raise InputError(
             "Declare the axis: --integers, --range and --bins, --edges, --dates, --categories, "
             "--ipv4 or --hierarchy."
         )
-    known = {
-        "ranges": "all ranges",
-        "prefixes": "prefixes",
-        "lengths": "log-uniform lengths",
-        "cells": "cell counts",
-    }
-    if workload not in known:
-        raise InputError(f"--workload must be one of {', '.join(known)}, got {workload!r}.")
-    asked = known[workload]
+    if workload not in _WORKLOADS:
+        raise InputError(f"--workload must be one of {', '.join(_WORKLOADS)}, got {workload!r}.")
+    asked = _WORKLOADS[workload]
     needed = None if within is None else epsilon_for(axis, within, level, asked)
     cost = positive(epsilon) if epsilon is not None else (needed or Fraction(1))
     found = plan(axis, cost, asked, nonnegative=nonnegative)
@@ -68,19 +75,23 @@ def plan_command(
     }
 
     def show() -> None:
-        rows = [
-            [
-                ("→ " if s is found.best_strategy else "  ") + s.name,
-                number(s.mean),
-                number(s.worst),
-                f"±{number(s.mean**0.5)}",
-            ]
-            for s in found.strategies
-        ]
         title = f"Expected squared error at epsilon {cost} over {asked}, {axis.size:,} cells"
-        table(["question", "mean", "worst", "std. error"], rows, title)
+        _show(found, title)
         if needed is not None:
             say(f"±{number(float(within or 0))} at {100 * level:g} % needs epsilon = {needed}")
         say(f"epsilon {cost} buys ±{number(typical)} on a typical answer at {100 * level:g} %")
 
     emit(as_json, facts, show)
+
+
+def _show(found: Plan, title: str) -> None:
+    rows = [
+        [
+            ("→ " if each is found.best_strategy else "  ") + each.name,
+            number(each.mean),
+            number(each.worst),
+            f"±{number(each.mean**0.5)}",
+        ]
+        for each in found.strategies
+    ]
+    table(["question", "mean", "worst", "std. error"], rows, title)

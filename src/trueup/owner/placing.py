@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from trueup.axis import Axis
-from trueup.axis.bins import EdgeCells, IntegerCells, RegularCells
-from trueup.axis.dates import DateCells
-from trueup.axis.hierarchy import HierarchyCells
-from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.labels import CategoryCells
 from trueup.axis.numbers import COMPILED, Ints
 from trueup.owner.columns import Wanted
 from trueup.owner.plain import Bools, Plain, known_bits
@@ -23,23 +18,19 @@ SPARE = 8  # places behind the counts, into which the kernel throws what is no c
 
 def placer(axis: Axis, wanted: Wanted) -> Placer:
     """The function from a column in its plain form to cells; -1 for what is in none."""
-    cells = axis.cells
-    match cells:
-        case RegularCells() | EdgeCells() | DateCells() | Ipv4Cells():
-            return lambda column: cells.place(column.values)  # the unknown lies outside
-        case IntegerCells():
-            return lambda column: np.where(column.known, cells.place(column.values), -1)
-        case CategoryCells() | HierarchyCells():
-            return _labels(cells, wanted)
+    if axis.traits.labelled:
+        return _labels(axis.labels, wanted)
+    if axis.traits.values == "integer":
+        return lambda column: np.where(column.known, axis.place(column.values), -1)
+    return lambda column: axis.place(column.values)  # the unknown lies outside
 
 
-def _labels(cells: CategoryCells | HierarchyCells, wanted: Wanted) -> Placer:
+def _labels(by_label: Mapping[Any, int], wanted: Wanted) -> Placer:
     """Labels are looked up as the bytes or whole numbers that they are."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     text = wanted.kind == "text"
-    by_label: dict[Any, int] = cells.by_label
     fits = {label: cell for label, cell in by_label.items() if _fits(label, text)}
     at = np.array([*fits.values(), -1], np.int64)
     known = (

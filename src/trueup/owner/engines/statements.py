@@ -236,19 +236,17 @@ def _labels(cells: CategoryCells | HierarchyCells, kind: Kind) -> dict[Any, int]
 
 def _cells(axis: Axis, found: Sequence[Any]) -> Ints:
     """The cells that the results of `_placed` stand for; -1 for what stands for none."""
+    if axis.traits.labelled:
+        known = {_bytes(label): cell for label, cell in axis.labels.items()}
+        return np.array([known.get(_bytes(label), -1) for label in found], np.int64)
     cells, size = axis.cells, axis.size
-    match cells:
-        case CategoryCells() | HierarchyCells():
-            known = {_bytes(label): cell for label, cell in cells.by_label.items()}
-            return np.array([known.get(_bytes(label), -1) for label in found], np.int64)
-        case DateCells():
-            start, stop, origin, width = _units(cells)
-            begins = np.array([origin + (unit or 0) * width for unit in found], np.int64)
-            inside = (begins > start - width) & (begins < stop)
-            place = np.searchsorted(cells.edges, np.maximum(begins, start), side="right") - 1
-            return np.where(inside, place, -1).astype(np.int64)
-        case _:
-            return np.array([cell if 0 <= cell < size else -1 for cell in found], np.int64)
+    if isinstance(cells, DateCells):
+        start, stop, origin, width = _units(cells)
+        begins = np.array([origin + (unit or 0) * width for unit in found], np.int64)
+        inside = (begins > start - width) & (begins < stop)
+        place = np.searchsorted(cells.edges, np.maximum(begins, start), side="right") - 1
+        return np.where(inside, place, -1).astype(np.int64)
+    return np.array([cell if 0 <= cell < size else -1 for cell in found], np.int64)
 
 
 def _bytes(label: Any) -> Any:

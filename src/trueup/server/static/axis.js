@@ -71,7 +71,9 @@ export function typed(axis, text) {
   const trimmed = text.trim();
   if (!trimmed) return null;
   const plain = trimmed.replaceAll(",", "");
-  return isNumeric(axis) && Number.isFinite(Number(plain)) ? Number(plain) : trimmed;
+  const number = Number(plain);
+  if (!isNumeric(axis) || !Number.isFinite(number)) return trimmed;
+  return Number.isInteger(number) && !Number.isSafeInteger(number) ? plain : number; // the server reads text exactly
 }
 
 /** What a person may type, by example. */
