@@ -217,11 +217,11 @@ def _page(
             "Delays": [
                 "Departure delay in minutes of 336,776 flights. Zoom in: bars split until each is "
                 "one minute. Wide bars are the accurate ones.",
-                Picture(delays.plot(), delays.zoom_script()),
+                delays.picture(),
                 _table(answers),
             ],
             "What consistency buys": [_sides(EPSILON)],
-            "The share of flights below a delay": [Picture(delays.plot("cdf"))],
+            "The share of flights below a delay": [delays.picture("cdf")],
             "Flights by plane": [
                 "How often each plane flew, from the busiest down, without saying which plane is "
                 "which. Dotted: the truth.",

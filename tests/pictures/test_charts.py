@@ -114,12 +114,6 @@ def test_pictures_are_drawn_offline(tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "x.svg").read_text()[:200]
 
 
-def test_bars_never_cross_a_coarser_bars_edge() -> None:
-    coarse, fine = bar_edges(4096, most=10), bar_edges(4096, most=300)
-    assert set(coarse.tolist()) <= set(fine.tolist())
-    assert len(coarse) <= 11
-
-
 def test_unknown_kinds_and_endings_are_refused(tmp_path: Path) -> None:
     release = release_over(AXES["integers"])
     with pytest.raises(tu.InputError, match="histogram"):

@@ -77,13 +77,6 @@ def test_counts_made_to_be_shown_carry_the_errors_of_the_unbiased_ones() -> None
     assert bar.x[0] + bar.error_x.array[0] == pytest.approx(max(high, bar.x[0]))
 
 
-@pytest.mark.parametrize(
-    ("size", "edges"), [(1, [0, 1]), (64, list(range(65))), (100, [*range(0, 100, 2), 100])]
-)
-def test_boxes_are_a_power_of_two_cells_wide(size: int, edges: list[int]) -> None:
-    assert bar_edges(size, 64).tolist() == edges
-
-
 def test_other_pictures_of_grids_and_all_of_marginals_are_refused() -> None:
     with pytest.raises(tu.InputError, match='"heatmap" or "error"'):
         release_of("labels").plot("cdf")

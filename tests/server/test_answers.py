@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import trueup as tu
-from trueup.server.answers import bars, ranks, spans
+from trueup.server.answers import ranks, spans
 
 AXES = [
     tu.Axis.regular("x", -3, 61, 256),
@@ -19,25 +17,6 @@ AXES = [
     tu.Axis.dates("x", "2013-01-01", "2013-03-31"),
     tu.Axis.categories("x", ["a", "b", 3, "3x"]),
 ]
-
-
-@given(st.integers(1, 10**6), st.data())
-def test_bars_cover_what_is_shown_and_stand_on_multiples(size: int, data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, size - 1))
-    stop = data.draw(st.integers(start + 1, size))
-    most = data.draw(st.integers(1, 700))
-    edges = bars(size, start, stop, most)
-    width = int(edges[1] - edges[0])
-    assert len(edges) - 1 <= most
-    assert edges[0] <= start
-    assert stop <= edges[-1] <= size
-    assert np.all(np.diff(edges) > 0)
-    inner = edges[:-1] if len(edges) > 2 else edges[:1]
-    if len(edges) > 2:
-        assert width & (width - 1) == 0
-        assert np.all(inner % width == 0)
-    # Half as wide would be too many.
-    assert width == 1 or len(edges) == 2 or -(-stop // (width // 2)) - start // (width // 2) > most
 
 
 @pytest.mark.parametrize("axis", AXES[:3], ids=["regular", "integers", "edges"])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from trueup.axis import Axis
 from trueup.facts import Facts
-from trueup.pictures.places import MOST_BARS, drawn, has_positions, is_time, positions, words
+from trueup.pictures.places import MOST_BARS, drawn, moments, words
 from trueup.pictures.theme import BLUE, ORANGE, base_figure, headline
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def histogram(
     each = words(axis, edges)
     places: Any = each
     width = None
-    if has_positions(axis):
-        ends = positions(axis, edges)
-        places, width = drawn(axis, (ends[1:] + ends[:-1]) / 2), np.diff(ends)
+    if axis.traits.scale:
+        ends = drawn(axis, edges)
+        places, width = moments(axis, (ends[1:] + ends[:-1]) / 2), np.diff(ends)
     figure.add_bar(
         x=places,
         y=counts.values,
@@ -85,7 +85,7 @@ def named_bars(facts: Facts, names: Sequence[str], counts: Interval, whose: str)
 def shares(facts: Facts, title: str, axis: Axis, edges: Ints, below: Interval) -> Figure:
     """The share of the total below each edge of an axis, inside its band."""
     figure = base_figure(facts, axis.name, "share below")
-    x = drawn(axis, positions(axis, edges)) if has_positions(axis) else edges
+    x = moments(axis, drawn(axis, edges)) if axis.traits.scale else edges
     _add_band(figure, x, below.low, below.high)
     figure.add_scatter(x=x, y=below.values, mode="lines", line={"color": BLUE}, name="share")
     note = "share of the total below, with its 95 % band"
@@ -149,12 +149,12 @@ def zoom_script(
     the intervals of bars of 1, 2, 4, … of the finest reach.
     """
     data = {
-        "edges": [round(float(e), 9) for e in positions(axis, edges)],
+        "edges": [round(float(e), 9) for e in drawn(axis, edges)],
         "prefix": [round(float(p), 6) for p in shown],
         "unbiased": [round(float(p), 6) for p in unbiased],
         "reaches": [[round(float(r), 2) for r in reach] for reach in reaches],
         "most": MOST_BARS,
-        "dates": is_time(axis),
+        "dates": axis.traits.scale == "time",
         "cells": int(edges[1] - edges[0]),
     }
     return f"const trueup = {json.dumps(data)};\n{_ZOOM.read_text(encoding='utf-8')}"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from trueup.axis import Axis
 from trueup.facts import Facts
 from trueup.pictures.charts import Interval
-from trueup.pictures.places import has_positions, words
+from trueup.pictures.places import words
 from trueup.pictures.svg import bar, drawing, rect, text
 from trueup.pictures.theme import BLUE, base_figure, caption, headline
 
@@ -120,7 +120,7 @@ def _add_margin(figure: Figure, boxes: Boxes, number: int, named: list[str]) -> 
 def _ticks(axis: Axis, cuts: Ints, named: list[str]) -> dict[str, Any]:
     """Some boxes by name, evenly; of an axis with positions where they begin."""
     places = np.arange(0, len(named), -(-len(named) // _TICKS))
-    edges = has_positions(axis)
+    edges = axis.traits.scale is not None
     shown = [str(axis.edge(int(cuts[place]))) if edges else named[place] for place in places]
     return {"tickvals": places - 0.5 if edges else places, "ticktext": shown, "zeroline": False}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape, unescape
 from pathlib import Path
@@ -50,17 +51,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure; with a script, its bars split when zoomed in."""
+    """A figure; with a script, made when a page is, its bars split when zoomed in."""
 
     figure: Figure
-    script: str = ""
+    script: Callable[[], str] | None = None
 
     def to_html(self, library: bool = False) -> str:
         """The figure as a part of a page; with the library unless the page has plotly.js."""
         part = self.figure.to_html(
             full_html=False,
             include_plotlyjs=library,
-            post_script=[self.script] if self.script else [],
+            post_script=[self.script()] if self.script else [],
             config={"displaylogo": False, "responsive": True},
         )
         return f'<div class="figure">{part}</div>'

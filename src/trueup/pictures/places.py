@@ -16,37 +16,33 @@ Floats = npt.NDArray[np.float64]
 MOST_BARS = 200  # on screen at once; more cannot be told apart
 
 
-def bar_edges(size: int, most: int = MOST_BARS) -> Ints:
-    """The cell edges of at most that many equal bars.
+def bar_edges(size: int, most: int = MOST_BARS, start: int = 0, stop: int | None = None) -> Ints:
+    """The cell edges of at most so many equal bars over the cells start … stop − 1.
 
-    They are as many cells wide as a power of two, the last cut short, so that zooming in splits
-    them and never moves them.
+    Bars are a power of two cells wide and stand on multiples of that, so that zooming in splits
+    them and never moves them; the first and the last may reach a little further out.
+
+    >>> bar_edges(100, 5, 10, 50).tolist()
+    [0, 16, 32, 48, 64]
     """
+    stop = size if stop is None else stop
     width = 1
-    while -(-size // width) > most:
+    while -(-stop // width) - start // width > most:
         width *= 2
-    return np.append(np.arange(0, size, width), size).astype(np.int64)
+    inner = np.arange(start // width * width, stop, width)
+    last = min(int(inner[-1]) + width, size) if len(inner) else stop
+    return np.append(inner, last).astype(np.int64)
 
 
-def is_time(axis: Axis) -> bool:
-    """Whether places are moments."""
-    return axis.traits.scale == "time"
-
-
-def has_positions(axis: Axis) -> bool:
-    """Whether cells lie on a line, so that bars have a width."""
-    return axis.traits.scale is not None
-
-
-def positions(axis: Axis, edges: Ints) -> Floats:
-    """Edges as numbers; moments as milliseconds since 1970, plotly's own."""
+def drawn(axis: Axis, edges: Ints) -> Floats:
+    """Edges as plotly draws them; of time, milliseconds since 1970."""
     found = axis.positions(edges)
-    return found / 1000.0 if is_time(axis) else found
+    return found / 1000.0 if axis.traits.scale == "time" else found
 
 
-def drawn(axis: Axis, places: Floats) -> Any:
-    """Positions as plotly draws them: moments are dates."""
-    return (places * 1000).astype("datetime64[us]") if is_time(axis) else places
+def moments(axis: Axis, places: Floats) -> Any:
+    """Drawn places of time as dates, others as they are."""
+    return (places * 1000).astype("datetime64[us]") if axis.traits.scale == "time" else places
 
 
 def words(axis: Axis, edges: Ints) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,13 @@ from trueup.axis import Axis, levels
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts, Span
 from trueup.grid_errors import SliceErrors
+from trueup.pictures.page import Picture
 from trueup.release.boxes import Spans, box_of, cut, places, prefix_of, stacked
-from trueup.release.distribution import Distribution
+from trueup.release.distribution import check_share, quantile, rising
 from trueup.release.drawing import Drawn
 from trueup.release.estimate import Estimate, check_level
-from trueup.release.intervals import range_intervals
+from trueup.release.intervals import quantile_cells, range_intervals, share_interval
 from trueup.release.published import Contents, Published, Row, beside, freeze, to_frame
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -192,10 +190,9 @@ class Release(Published):
         holds its true count. With simultaneous=False each does by itself, as `Estimate.interval`.
         """
         self._check_unbiased()
-        check_level(level)
-        starts, stops = self.axis.spans(low, high)
-        values = self._sums([(starts, stops)]).astype(np.float64)
-        return range_intervals(self.errors, values, starts, stops, level, simultaneous)
+        span = self.axis.spans(low, high)
+        values = self._sums([span]).astype(np.float64)
+        return range_intervals(self.errors, values, *span, check_level(level), simultaneous)
 
     def total(self) -> Estimate:
         """The count of everything on the axes."""
@@ -265,12 +262,12 @@ class Release(Published):
         return beside(self._sums(spans), own, np.sqrt(self._variances(spans)))
 
     @cached_property
-    def _distribution(self) -> Distribution:
-        return Distribution(self.axis, self.prefix, self.errors)
+    def _rising(self) -> Floats:
+        return rising(self.axis, self.prefix)
 
     def cdf(self) -> Floats:
         """The share of the total below each edge of the axis: n + 1 values from 0 to 1, rising."""
-        return self._distribution.cdf()
+        return self._rising / self._rising[-1]
 
     def quantile(self, q: Any) -> Any:
         """The value below which a share q of the total lies, read from the rising `cdf`.
@@ -278,7 +275,7 @@ class Release(Published):
         Inside a bin it is interpolated; for whole numbers, dates and labels it is the first cell
         at which the share is reached.
         """
-        return self._distribution.quantile(q)
+        return quantile(self.axis, self._rising, check_share(q))
 
     def cdf_interval(self, value: object, level: float = 0.95) -> tuple[float, float]:
         """An interval for the share of the total below an edge of the axis.
@@ -287,7 +284,8 @@ class Release(Published):
         share. The wider the noisier the total.
         """
         self._check_unbiased()
-        return self._distribution.cdf_interval(value, level)
+        cut = self.axis.span(None, value)[1]
+        return share_interval(self.errors, self.prefix, cut, check_level(level))
 
     def quantile_interval(self, q: float, level: float = 0.95) -> tuple[Any, Any]:
         """An interval for the value below which a share q of the total lies.
@@ -296,7 +294,9 @@ class Release(Published):
         the ends are edges; for whole numbers, dates and labels they are cells, both included.
         """
         self._check_unbiased()
-        return self._distribution.quantile_interval(q, level)
+        axis, share = self.axis, check_share(q)
+        first, last = quantile_cells(self.errors, self.prefix, share, check_level(level))
+        return axis.interval(first)[0], axis.interval(last)[1 if axis.traits.bins else 0]
 
     @property
     def kind(self) -> str:
@@ -365,17 +365,9 @@ class Release(Published):
         flat = self if len(self.axes) <= 2 else self.margin(*(a.name for a in self.axes[:2]))
         return Drawn(flat.axes, flat.prefix, flat.unbiased.prefix, flat.errors, flat.facts)
 
-    def plot(self, kind: str | None = None) -> Figure:
-        """The plotly figure: its "histogram" or its "cdf".
-
-        Over several axes a "heatmap" between its margins, or the "error" of every box: of the
-        first two axes, in at most 64 boxes a side.
-        """
-        return self._drawn.figure(kind, self.cdf)
-
-    def zoom_script(self, kind: str | None = None) -> str:
-        """The script by which the bars of its histogram split when a page is zoomed in."""
-        return self._drawn.zoom_script(kind)
+    def picture(self, kind: str | None = None) -> Picture:
+        """Its histogram, or its "cdf"; of several axes a map of the first two, or its "error"."""
+        return self._drawn.picture(kind, self.cdf)
 
     def _repr_html_(self) -> str:
         return self._drawn.drawing(str(self.total()))

@@ -15,6 +15,7 @@ from trueup.facts import Facts
 from trueup.pictures import charts
 from trueup.pictures.charts import Interval
 from trueup.pictures.map import MOST_BOXES, Boxes, heat_map, map_drawing
+from trueup.pictures.page import Picture
 from trueup.pictures.places import MOST_BARS, bar_edges
 from trueup.pictures.svg import Bars, Panel, Ticks, between, svg
 from trueup.pictures.theme import BLUE, price, stamp
@@ -40,13 +41,13 @@ class Drawn:
     errors: Any
     facts: Facts
 
-    def figure(self, kind: str | None, cdf: Callable[[], Floats]) -> Figure:
-        """The plotly figure of a kind."""
+    def picture(self, kind: str | None, cdf: Callable[[], Floats]) -> Picture:
+        """The picture of a kind; bars of a histogram split when zoomed in."""
         if len(self.axes) > 1:
-            return self._map(check_kind(kind, "heatmap", "error") == "error")
+            return Picture(self._map(check_kind(kind, "heatmap", "error") == "error"))
         if check_kind(kind, "histogram", "cdf") == "cdf":
-            return self._shares(cdf())
-        return self._histogram()
+            return Picture(self._shares(cdf()))
+        return Picture(self._histogram(), self._zoom_script if self.axes[0].traits.scale else None)
 
     @property
     def _title(self) -> str:
@@ -94,10 +95,7 @@ class Drawn:
         flat = [margin.ravel() for margin in margins]
         return Boxes(self.axes, cuts, shown, unbiased, spread, flat)
 
-    def zoom_script(self, kind: str | None) -> str:
-        """The script by which the bars of a histogram split; none where cells have no width."""
-        if kind == "cdf" or len(self.axes) > 1 or self.axes[0].traits.scale is None:
-            return ""
+    def _zoom_script(self) -> str:
         (axis,) = self.axes
         finest = edges = bar_edges(axis.size, _MOST_KEPT)
         reach = [self._reach(edges)]

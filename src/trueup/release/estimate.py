@@ -131,10 +131,11 @@ class Estimate:
         return f"{written(self.value)} ± {written(self.std_error)}"
 
 
-def check_level(level: float) -> None:
-    """Refuses a confidence level outside (0, 1)."""
+def check_level(level: float) -> float:
+    """A confidence level, refused unless it lies between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"A level must lie between 0 and 1, such as 0.95, got {level!r}.")
+    return level
 
 
 def _outward(end: float, rounded: Callable[[float], int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,11 @@ import numpy.typing as npt
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.pictures import charts
+from trueup.pictures.page import Picture
 from trueup.release.drawing import check_kind, note, rows_drawing
 from trueup.release.estimate import Estimate
 from trueup.release.published import Contents, Published, Row, beside, freeze
 from trueup.uncertainty import QueryErrors
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,18 +81,14 @@ class NamedRelease(Published):
         listed = ", ".join(f"{name} {self[name]}" for name in self.names[:6])
         return f"<NamedRelease{stamp}: {listed}{', …' if len(self.names) > 6 else ''}>"
 
-    def plot(self, kind: str | None = None) -> Figure:
-        """The plotly figure: a bar with its 95 % interval for each query."""
+    def picture(self, kind: str | None = None) -> Picture:
+        """A bar with its 95 % interval for each query."""
         check_kind(kind, "bars")
         own = self.unbiased
         low, high = np.array([own[name].interval(0.95) for name in self.names]).T
         counts = charts.Interval(self.answers.astype(np.float64), low, high)
         whose = "95 % intervals" + " of the unbiased counts" * (own is not self)
-        return charts.named_bars(self.facts, self.names, counts, whose)
-
-    def zoom_script(self, kind: str | None = None) -> str:
-        """None: its bars do not split."""
-        return ""
+        return Picture(charts.named_bars(self.facts, self.names, counts, whose))
 
     def _repr_html_(self) -> str:
         return rows_drawing(f"{len(self.names)} counts", self.rows(64), note(self.facts))

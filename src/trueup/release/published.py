@@ -45,12 +45,16 @@ class Published(ABC):
         """What a file of it holds: the kind, the columns and the facts."""
 
     @abstractmethod
-    def plot(self, kind: str | None = None) -> Figure:
-        """The plotly figure, of a kind."""
+    def picture(self, kind: str | None = None) -> Picture:
+        """What is drawn of it, of a kind."""
 
-    @abstractmethod
-    def zoom_script(self, kind: str | None = None) -> str:
-        """The script by which bars split when a page is zoomed in, if they can."""
+    def plot(self, kind: str | None = None) -> Figure:
+        """The plotly figure: shows itself in a notebook.
+
+        Over one axis a "histogram" or a "cdf"; over several a "heatmap" between margins, or the
+        "error" of every box; of sorted counts "sorted" or their "tail"; by name, "bars".
+        """
+        return self.picture(kind).figure
 
     def to_frame(self, library: str = "pyarrow") -> Any:
         """The answers as a table of pyarrow, or of any library that narwhals knows by name."""
@@ -65,7 +69,7 @@ class Published(ABC):
 
     def save_plot(self, path: str | Path, kind: str | None = None) -> None:
         """Draws it into a file by its ending: .html (self-contained, to zoom in), .png or .svg."""
-        Picture(self.plot(kind), self.zoom_script(kind)).save(path)
+        self.picture(kind).save(path)
 
 
 def freeze(*arrays: npt.NDArray[Any] | None) -> None:

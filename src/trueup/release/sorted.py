@@ -17,14 +17,13 @@ from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.pictures import charts
+from trueup.pictures.page import Picture
 from trueup.release.drawing import check_kind, note, rows_drawing
 from trueup.release.estimate import Estimate, check_level, written
 from trueup.release.published import Contents, Published, Row, freeze
 from trueup.uncertainty import SumErrors
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
     from trueup._kernels.sorted.transcript import Transcript
 
 
@@ -203,17 +202,11 @@ class SortedRelease(Published):
             f"epsilon={self.facts.paid}>"
         )
 
-    def plot(self, kind: str | None = None, level: float = 0.95) -> Figure:
-        """The plotly figure: the "sorted" counts, or their "tail": how many reach each count."""
-        sides = (np.asarray(side, np.float64) for side in (self.fitted, *self.band(level)))
-        counts = charts.Interval(*sides)
-        if check_kind(kind, "sorted", "tail") == "tail":
-            return charts.tail(self.facts, counts, level)
-        return charts.sequence(self.facts, counts, level)
-
-    def zoom_script(self, kind: str | None = None) -> str:
-        """None: it has no bars."""
-        return ""
+    def picture(self, kind: str | None = None) -> Picture:
+        """The counts inside their 95 % band, or their "tail": how many groups reach each count."""
+        sides = (np.asarray(side, np.float64) for side in (self.fitted, *self.band(0.95)))
+        drawn = charts.tail if check_kind(kind, "sorted", "tail") == "tail" else charts.sequence
+        return Picture(drawn(self.facts, charts.Interval(*sides), 0.95))
 
     def _repr_html_(self) -> str:
         title = f"{len(self.fitted):,} counts in rising order, total {self.total()}"

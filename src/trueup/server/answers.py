@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from trueup.axis import Axis
 from trueup.linear_errors import HatErrors
+from trueup.pictures.places import bar_edges
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.release.estimate import check_level
 from trueup.release.intervals import allowing_for_rounding, reaches, share_band
@@ -118,7 +119,7 @@ class Answering:
         splits them and never moves them; the first and the last may reach a little further out.
         """
         check_level(level)
-        at = bars(self.axis.size, start, stop, points)
+        at = bar_edges(self.axis.size, points, start, stop)
         own = self.release.unbiased
         starts, stops = at[:-1], at[1:]
         counts = np.diff(self.release.prefix[at])
@@ -156,7 +157,7 @@ class Answering:
     def cdf(self, start: int, stop: int, points: int, level: float) -> dict[str, Any]:
         """The share of the total below each of so many edges, with a band."""
         check_level(level)
-        at = bars(self.axis.size, start, stop, points)
+        at = bar_edges(self.axis.size, points, start, stop)
         share = self.release.cdf()[at]
         own = self.release.unbiased
         low, high = share_band(own.errors, own.prefix, at, share, level)
@@ -180,21 +181,6 @@ def _told(estimate: Estimate, ends: list[Any], level: float) -> dict[str, Any]:
         "standard_error": own.std_error,
         "kind": EXACT if own is estimate else OF_UNBIASED,
     }
-
-
-def bars(size: int, start: int, stop: int, most: int) -> Ints:
-    """The edges of at most so many bars over the cells start … stop − 1.
-
-    >>> bars(100, 10, 50, 5).tolist()
-    [0, 16, 32, 48, 64]
-    """
-    width = 1
-    while -(-stop // width) - start // width > most:
-        width *= 2
-    inner = np.arange(start // width * width, stop, width)
-    return np.append(inner, min(int(inner[-1]) + width, size) if len(inner) else stop).astype(
-        np.int64
-    )
 
 
 def raw_counts(noisy_cells: npt.NDArray[Any], edges: Ints) -> list[Any]:
