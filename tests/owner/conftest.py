@@ -21,9 +21,7 @@ import pyarrow as pa
 import pytest
 
 collect_ignore = ["cluster.py", "disk.py", "tampering.py", "torture.py"]
-collect_ignore += [
-    f"neighbour_{part}.py" for part in ("draw", "machine", "run", "tables", "values")
-]
+collect_ignore += [path.name for path in Path(__file__).parent.glob("neighbour_*.py")]
 
 IN_CI = "CI" in os.environ
 KINDS = {"int64": "bigint", "double": "double precision", "string": "text", "bool": "boolean"}

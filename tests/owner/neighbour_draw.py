@@ -177,7 +177,18 @@ class _Draw:
     def counted(self, name: str) -> None:
         """A column to be counted over an axis."""
         family = self.random.choice(
-            ["integer", "float", "float", "decimal", "text", "text", "date", "time", "time"]
+            [
+                "integer",
+                "float",
+                "float",
+                "float",
+                "decimal",
+                "text",
+                "text",
+                "date",
+                "time",
+                "time",
+            ]
         )
         form = self.form(family)
         values: list[Value] = []

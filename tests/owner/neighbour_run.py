@@ -9,8 +9,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import shutil
-import subprocess
 import sys
 import time
 import warnings
@@ -41,8 +39,8 @@ class Started:
         """The address of the server."""
         import conftest
 
-        self._postgres = self._postgres or conftest._start_postgres()
-        return str(self._postgres[2])
+        self._postgres = self._postgres or conftest.Postgres.made()
+        return str(self._postgres.address)
 
     def spark(self) -> Any:
         """The session."""
@@ -53,15 +51,10 @@ class Started:
 
     def close(self) -> None:
         """Stop what was started."""
-        import conftest
-
         if self._spark is not None:
             self._spark.stop()
         if self._postgres is not None:
-            folder, as_user, _ = self._postgres
-            stop = [*as_user, conftest._postgres("pg_ctl"), "-D", str(folder / "data")]
-            subprocess.run([*stop, "-m", "fast", "stop"], check=True, capture_output=True)
-            shutil.rmtree(folder)
+            self._postgres.remove()
 
 
 _machines: list[Machine] = []
@@ -122,6 +115,10 @@ def say_rate(tallies: dict[str, Tally], seconds: float) -> None:
 def served(engine: str, pairs: int, first: int, servers: Servers, members: int) -> Tally:
     """So many pairs on one engine, in this process."""
     machine, tally = Machine(servers), Tally()
+    if engine in ("spark", "parquet-spark"):
+        servers.spark()  # what cannot be started stops the run, not a family
+    if engine == "postgresql":
+        servers.postgres()
     started = time.monotonic()
     for seed in count(first):
         if tally.pairs >= pairs:

@@ -20,7 +20,25 @@ from neighbour_stores import ENGINES
 from neighbour_tables import Servers
 
 FAMILIES = {"parquet-spark": 3, "spark": 5, "postgresql": 6}  # of other engines: 8
-MEMBERS = {"parquet-spark": 6, "spark": 8}  # tables of a family, of other engines: 6
+MEMBERS = {"spark": 8}  # tables of a family, of other engines: 6
+# Families that tell themselves in version 0.1, which the machine was first run on.
+KNOWN = {
+    "parquet-pyarrow": (
+        438,  # NaN is counted in the last cell until a value off the axis comes
+        159, 304,  # a NaN on a regular axis reaches a cast, after the charge
+        22,  # t[1].parquet is there and t1.parquet is counted
+        1, 39,  # text that is not UTF-8
+    ),
+    "arrow": (
+        325,  # unit ids of 18 digits merge in a float
+        1,  # a time in seconds at 10^17
+        14,  # a unit that is not UTF-8
+    ),
+    "csv": (13,),  # a path with brackets in it
+    "duckdb-relation": (240, 249),  # labels under a collation
+    "pandas": (10, 16),  # a lone surrogate, before the charge
+    "postgresql": (52,),  # labels under a collation
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +54,7 @@ def test_one_record_changes_counts_by_its_price_and_nothing_else(
     engine: str, machine: Machine
 ) -> None:
     tally = Tally()
-    for seed in range(FAMILIES.get(engine, 8)):
+    for seed in {*range(FAMILIES.get(engine, 8)), *KNOWN.get(engine, ())}:
         tally.add(machine.run(engine, seed, MEMBERS.get(engine, 6)))
     assert not tally.violations, "\n".join(map(str, tally.violations))
     # A machine whose tables cannot be written, or whose questions all fail, would find nothing.
