@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
+from trueup.errors import InputError
 from trueup.owner import counting
 
 EXAMPLES = [
@@ -126,3 +127,10 @@ def test_a_count_that_fails_is_tried_again_under_its_charge(
     assert len(answer.noisy) == 2
     assert ledger.spent - before == Fraction(1, 2)
     assert not failures
+
+
+@pytest.mark.parametrize("size", [2**54, 2**61, 2**70])
+def test_more_cells_than_there_is_room_for_are_refused_when_a_count_is_prepared(size: int) -> None:
+    with pytest.raises(InputError, match=f"no room in memory for {size:,} cells"):
+        counting._check_room(size)
+    counting._check_room(1000)

@@ -101,6 +101,19 @@ def test_decimals_are_exact_to_their_last_digit(made: tuple[pa.Array, list[Any]]
     assert read(column, "number") == [None if v is None else float(v) for v in exact]
 
 
+@pytest.mark.parametrize("scale", [-2, 0, 1, 17, 18, 19, 22, 23, 38])
+def test_decimals_are_exact_on_both_sides_of_every_shortcut(scale: int) -> None:
+    near = [2**53, 2**63, 10**18, 10**19, 10 ** max(scale, 0), 3 * 10 ** max(scale, 0)]
+    unscaled = [sign * (n + d) for n in near for d in (-1, 0, 1) for sign in (1, -1)]
+    raw = b"".join(n.to_bytes(32, "little", signed=True) for n in unscaled)
+    kind = pa.decimal256(76, scale)
+    column = pa.Array.from_buffers(kind, len(unscaled), [None, pa.py_buffer(raw)])
+    exact = [n / Fraction(10) ** scale for n in unscaled]
+    whole = [int(v) if v.denominator == 1 and -BIG <= v < BIG else None for v in exact]
+    assert read(column, "integer") == whole
+    assert read(column, "number") == [float(v) for v in exact]
+
+
 @given(st.lists(st.none() | st.integers(-BIG, BIG - 1), min_size=1))
 def test_times_of_every_unit_are_microseconds_or_unknown(ticks: list[int | None]) -> None:
     for unit, per in (("s", Fraction(10**6)), ("ms", Fraction(1000)), ("us", Fraction(1)),

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from trueup.axis.numbers import Ints
+from trueup.errors import InputError
 from trueup.owner.columns import Wanted
 from trueup.owner.graph import Graph
 from trueup.owner.placing import Counts, combined, placer
@@ -51,7 +52,7 @@ def prepared(pieces: Sequence[Piece], request: Request) -> Count:
     if not request.axes:
         return lambda: _groups(pieces, request)
     size = math.prod(axis.size for axis in request.axes)
-    np.zeros(size, np.int64)  # refused here, if there is no room for it
+    _check_room(size)
     placers = [placer(axis, one) for axis, one in zip(request.axes, request.values, strict=True)]
 
     def cells_of(batch: Batch) -> Ints:
@@ -64,6 +65,16 @@ def prepared(pieces: Sequence[Piece], request: Request) -> Count:
     if request.unit is not None:
         return lambda: _cells_of_units(pieces, request, cells_of, size)
     return lambda: _cells(pieces, cells_of, size)
+
+
+def _check_room(size: int) -> None:
+    """Refuses, before the charge, more cells than memory has room for."""
+    try:
+        np.zeros(size, np.int64)
+        return
+    except (MemoryError, ValueError):
+        pass
+    raise InputError(f"There is no room in memory for {size:,} cells. Use wider bins.")
 
 
 def _plain_columns(batch: Batch, request: Request) -> dict[str, Plain]:
