@@ -38,7 +38,7 @@ _FORMATS = {
 }
 _PACKED = (".gz", ".zst")
 _ADDRESS = re.compile(r"\s*[a-z][\w+.-]+:/|.*\bpassword\s*=", re.IGNORECASE | re.DOTALL)
-_PAUSES = (0.1, 1.0)  # seconds before a count that failed is tried again
+_PAUSES = (0.1, 1.0, 4.0)  # seconds before a count that failed is tried again
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +36,6 @@ _PINNED = {
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
 }
-_WAITS = (0.1, 1.0)  # seconds before a charged count is tried again
 _FARTHEST = 100_000_000  # days whose microseconds fit 64 bits
 _STORAGE: dict[str, Storage] = {
     "tinyint": "integer",
@@ -81,17 +79,10 @@ def prepare(frame: Any, request: Request) -> Count:
 
 
 def _answered(session: Any, native: Any, request: Request) -> Ints:
-    """The counts; asked for again if the cluster fails, for a charge has been made."""
-    for wait in (*_WAITS, None):
-        try:
-            with _pinned(session):
-                table = native.select("*").toArrow()  # a frame that failed remembers it
-            return answer(request, {name: table[name].to_pylist() for name in table.column_names})
-        except Exception:
-            if wait is None:
-                raise
-        time.sleep(wait)
-    raise AssertionError("unreachable")
+    """The counts. A frame that failed remembers it: tried again, they are those of a new one."""
+    with _pinned(session):
+        table = native.select("*").toArrow()
+    return answer(request, {name: table[name].to_pylist() for name in table.column_names})
 
 
 _lock = threading.Lock()
