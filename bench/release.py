@@ -20,7 +20,8 @@ import numpy as np
 import trueup as tu
 from _timing import seconds
 from trueup._kernels.sorted.isotonic import isotonic
-from trueup._kernels.tree.regular import Floats, Numbers, RegularTree, fit_leaves
+from trueup._kernels.tree.regular import Floats, Numbers, RegularTree
+from trueup._kernels.tree.regular_fit import fit_leaves
 from trueup.facts import Facts
 from trueup.onepass import release_in_one_pass
 

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import on_grid
-from trueup._kernels.tree.regular import RegularTree, fit_leaves, fit_prefix
+from trueup._kernels.tree.regular import RegularTree
+from trueup._kernels.tree.regular_fit import fit_leaves, fit_prefix
 from trueup.ask import (
     BoxCounts,
     CellCounts,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from trueup._kernels.tree import prefix
-from trueup._kernels.tree.prefix import grid_for, prefix_on_grid
+from trueup._kernels.tree.binary_grid import grid_for
+from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup._kernels.tree.running_sums import sum_blocks_on_grid
 
 SIZE = (1 << 18) + 77

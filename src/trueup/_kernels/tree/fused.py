@@ -17,8 +17,8 @@ import numpy.typing as npt
 from trueup._kernels.compiled import compiled, inlined
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree import blocks
+from trueup._kernels.tree.binary_grid import grid_for
 from trueup._kernels.tree.blocks import block_level, fall, rise
-from trueup._kernels.tree.prefix import grid_for
 from trueup._kernels.tree.regular import RegularTree
 
 Floats = npt.NDArray[np.float64]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.threads import cores
+from trueup._kernels.tree.binary_grid import grid_for
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,16 +22,6 @@ def on_grid(values: npt.ArrayLike, largest: float) -> Floats:
     rounded = np.array(values, np.float64, order="C")
     _round(rounded.reshape(-1), largest)
     return rounded
-
-
-def grid_for(largest: float) -> float:
-    """The power of two g for which the largest sum, times g, just fits 52 bits."""
-    if largest == 0.0:
-        return 1.0
-    shift = min(52 - math.ceil(math.log2(largest)), 1000)
-    while math.ldexp(largest, shift) > 2.0**52:  # log2 rounds
-        shift -= 1
-    return math.ldexp(1.0, shift)
 
 
 def _round(values: Floats, largest: float) -> None:

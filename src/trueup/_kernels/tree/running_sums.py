@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
 from trueup._kernels.threads import in_threads
-from trueup._kernels.tree.prefix import grid_for
+from trueup._kernels.tree.binary_grid import grid_for
 
 Floats = npt.NDArray[np.float64]
 
