@@ -30,6 +30,8 @@ def box_of(
     axes: Sequence[Axis], ends: tuple[Any, ...], named: dict[str, Any]
 ) -> list[tuple[int, int]]:
     """The cells of a box: two ends of one axis, or (low, high) of each, in order or by name."""
+    if len(axes) == 1 and len(ends) == 2 and not named:
+        return [axes[0].span(*ends)]
     names = [axis.name for axis in axes]
     if len(names) == 1 and not set(named) & set(names):
         given = _matched(("low", "high"), ends, named, names)

@@ -134,13 +134,17 @@ class Release(Published):
     def between(self, *box: Any) -> Estimate:
         """The count of the cells start … stop − 1, by number; over several axes, of each axis."""
         spans = (box,) if isinstance(box[0], (int, np.integer)) else box
-        key = tuple((int(start), int(stop)) for start, stop in spans)
-        sides = zip(self.axes, key, strict=True)
-        self._check_asked([axis.name for axis, span in sides if span != (0, axis.size)])
-        value = self._sums([(np.array([start]), np.array([stop])) for start, stop in key])
+        key: Any = tuple((int(start), int(stop)) for start, stop in spans)
+        if self.asked:
+            sides = zip(self.axes, key, strict=True)
+            self._check_asked([axis.name for axis, span in sides if span != (0, axis.size)])
+        if len(key) == 1:
+            (key,) = key
+            value = self.prefix[key[1]] - self.prefix[key[0]]
+        else:
+            (value,) = self._sums([(np.array([start]), np.array([stop])) for start, stop in key])
         shown_for = None if self.unbiased is self else self.unbiased.between(*box)
-        combination = ((key[0] if len(key) == 1 else key, 1.0),)
-        return Estimate(value[0].item(), combination, self.errors, shown_for, self.facts)
+        return Estimate(value.item(), ((key, 1.0),), self.errors, shown_for, self.facts)
 
     def ranges(self, low: Any, high: Any) -> npt.NDArray[Any]:
         """The counts of many ranges at once; over several axes, arrays of ends for each axis."""
