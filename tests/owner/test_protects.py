@@ -97,6 +97,13 @@ def test_an_entry_that_protects_another_unit_is_an_edit(tmp_path: Path) -> None:
         now.follow(Entry(1, body, link(now.hash, body)))
 
 
+@pytest.mark.parametrize("name", ["row", "edge"])
+def test_a_unit_cannot_pass_for_a_row_or_an_edge(name: str, tmp_path: Path) -> None:
+    table = pa.table({name: [1, 1, 2], "hour": [0, 1, 3]})
+    with pytest.raises(InputError, match="rename the column"):
+        tu.Owner(table, tu.Ledger(tmp_path / "l", limit=1), unit=name)
+
+
 # Ledgers of version 0.1.
 
 

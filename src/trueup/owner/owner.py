@@ -70,6 +70,11 @@ class Owner:
         self.rows_per_unit = check_rows_per_unit(rows_per_unit)
         if unit is None and self.rows_per_unit != 1:
             raise InputError('rows_per_unit goes with a unit, such as unit="user_id".')
+        if unit in ("row", "edge"):
+            raise InputError(
+                f"In a ledger the word {unit!r} means one {unit} of the table, so a column of that "
+                f"name cannot be the unit: rename the column."
+            )
         self.graph = None if edges is None else Graph(*_two(edges), graph)
         if self.graph is not None and unit is not None:
             raise InputError(
