@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from trueup.ask import Question, SortedCounts
 from trueup.axis import Axis
@@ -15,7 +15,8 @@ from trueup.noise import Noise
 from trueup.plan.offers import Offer, offers, question, sorted_error, ways
 from trueup.plan.workload import Workload, as_workload, default_workload
 
-Strategy = Literal["best", "flat", "tree", "binary", "hats", "sorted"]
+_STRATEGIES = {"unit": "flat", "young": "sorted"}
+"""What analysts call a question where that is not its recorded kind."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Asked:
     ends: tuple[Any, Any] | None
     cells: int | None
     epsilon: Fraction
-    strategy: Strategy
+    strategy: str
     where: str | None
     workload: str | None
 
@@ -137,3 +138,12 @@ def _sorted(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
 
 def _rounded(error: float) -> str:
     return f"{error:,.0f}" if error >= 10 else f"{error:.2g}"
+
+
+def strategy_of(question: Question) -> str:
+    """The word by which analysts know the way that a question was asked."""
+    spec = question.to_json()
+    radices = spec.get("radices") if question.space.one_axis else None
+    if radices and spec.get("shares") and all(radix == 2 for radix in radices):
+        return "binary"
+    return _STRATEGIES.get(question.kind, question.kind)

@@ -9,14 +9,20 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import HatCounts, TreeCounts, WaveletCounts, WeightedCounts
-from trueup.axis import Axis
+from trueup.ask import (
+    HatCounts,
+    Question,
+    TreeCounts,
+    WaveletCounts,
+    WeightedCounts,
+    question_from_json,
+)
 from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.files.codec import arrow_table, encode
@@ -29,6 +35,7 @@ from trueup.server.answers import Answering, Version
 from trueup.server.datasets import Table
 from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Jobs, Status
+from trueup.server.questions import strategy_of
 
 Format = Literal["parquet", "json", "arrow", "csv"]
 MEDIA: dict[Format, str] = {
@@ -37,9 +44,6 @@ MEDIA: dict[Format, str] = {
     "arrow": "application/vnd.apache.arrow.stream",
     "csv": "text/csv; charset=utf-8",
 }
-_KINDS = {"unit": "flat", "tree": "tree", "hats": "hats", "haar": "haar", "young": "sorted"}
-_SHOWN = {"sorted": "sorted", "young": "sorted", "queries": "queries"}
-_SHOWN |= {"grid": "grid", "lattice": "grid"}  # the rest are histograms
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,26 +155,27 @@ class Releases:
 
     def entry(self, table: Table, charge: Charge) -> dict[str, Any]:
         """The line that a release has in the list."""
-        request = json.loads(charge.request)
-        question = request["question"]
-        kind, axes = question["kind"], _axes(question)
-        strategy = _KINDS.get(kind, kind)
-        if kind == "tree" and question.get("shares") and set(question.get("radices", [])) == {2}:
-            strategy = "binary"
-        cells = math.prod(axis.size for axis in axes) if axes else question["groups"]
-        column = " × ".join(axis.name for axis in axes) if axes else question["by"]
+        question, where = _request(charge.request)
+        space = question.space
+        shown, cells, column = "sorted", space.groups, space.by
+        if space.kind != "ranks":
+            shown = "queries" if space.kind == "names" else "grid"
+            shown = "histogram" if space.one_axis else shown
+            cells = math.prod(axis.size for axis in space.axes)
+            column = " × ".join(axis.name for axis in space.axes)
+        strategy = strategy_of(question)
         return {
             "id": release_id(table, charge),
             "dataset": table.name,
             "column": column,
             "strategy": strategy,
-            "name": NAMES.get(strategy, strategy),
+            "name": next((name for way, name in NAMES.items() if way == strategy), strategy),
             "epsilon": str(charge.epsilon),
             "cells": cells,
-            "where": request.get("where"),
+            "where": where,
             "created": charge.time,
             "by": charge.by,
-            "kind": _SHOWN.get(kind, "histogram"),
+            "kind": shown,
         }
 
     def find(self, release: str) -> tuple[Table, Charge]:
@@ -211,12 +216,11 @@ class Releases:
         return status if status.at <= time.time() else Status("running", 0.0)
 
 
-def _axes(question: Mapping[str, Any]) -> list[Axis]:
-    """The axes of a question that is written down; sorted counts have none."""
-    if "axis" in question:
-        return [Axis.from_json(question["axis"])]
-    specs = [factor["axis"] for factor in question.get("factors", [])]
-    return [Axis.from_json(spec) for spec in specs or question.get("axes", [])]
+@lru_cache(maxsize=1024)
+def _request(written: str) -> tuple[Question, str | None]:
+    """The question and the filter that a charge was for, as the ledger has them."""
+    request = json.loads(written)
+    return question_from_json(request["question"]), request.get("where")
 
 
 def release_id(table: Table, charge: Charge) -> str:

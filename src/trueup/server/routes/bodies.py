@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
+from trueup.axis import Axis
 from trueup.epsilon import positive
-from trueup.server.questions import Asked, Strategy
+from trueup.errors import InputError
+from trueup.server.questions import Asked
 
 End = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=500)] | None
 Range = Annotated[list[End], Field(min_length=2, max_length=2)]
@@ -29,7 +31,9 @@ class Ask(Sent):
     column: Annotated[StrictStr, Field(max_length=200)] | None = None
     range: Range | None = Field(None, description="Two edges of the declared axis.")
     cells: Annotated[StrictInt, Field(ge=1, le=1 << 40)] | None = None
-    strategy: Strategy = "best"
+    strategy: Annotated[StrictStr, Field(max_length=40)] = Field(
+        "best", description="best, sorted, or a way that a quote names: flat, tree, binary, hats."
+    )
     where: Annotated[StrictStr, Field(max_length=10_000)] | None = None
     workload: Literal["all ranges", "prefixes", "cell counts"] | None = None
 
@@ -53,6 +57,34 @@ class Ranges(Sent):
     ranges: Annotated[list[Range], Field(min_length=1)]
     level: Level = 0.95
     version: Versions = "unbiased"
+
+
+class Picture(Sent):
+    """What a picture shows: from low to high in axis units, or from cell start to cell stop."""
+
+    low: Annotated[str, Field(max_length=500)] | None = None
+    high: Annotated[str, Field(max_length=500)] | None = None
+    start: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
+    stop: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
+    points: Annotated[int, Field(ge=1, le=2_000)] = 600
+    version: Versions = "unbiased"
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+
+    def cells(self, axis: Axis) -> tuple[int, int]:
+        """The cells that are shown."""
+        if self.start is None and self.stop is None:
+            return axis.around(self.low, self.high)
+        if self.low is not None or self.high is not None:
+            raise InputError("Give low and high, or start and stop, not both.")
+        start = 0 if self.start is None else min(self.start, axis.size - 1)
+        stop = axis.size if self.stop is None else min(self.stop, axis.size)
+        return start, max(stop, start + 1)
+
+
+class View(Picture):
+    """The same of bars; with `raw`, the noisy counts beside them."""
+
+    raw: bool = False
 
 
 class Difference(Sent):

@@ -14,15 +14,11 @@ from trueup.server import answers
 from trueup.server.answers import Answering, Version
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
 from trueup.server.routes.asking import NOT_FOUND, Identifier, Parts, reply
-from trueup.server.routes.bodies import Difference, Quantiles, Ranges
+from trueup.server.routes.bodies import Difference, Picture, Quantiles, Ranges, View
 from trueup.server.service import holder
 
 router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(holder)])
 Which = Annotated[Version, Query(description="Unbiased, or non-negative whole numbers.")]
-Level = Annotated[float, Query(gt=0, lt=1)]
-Place = Annotated[str | None, Query(max_length=500)]
-Cell = Annotated[int | None, Query(ge=0, le=1 << 40)]
-Points = Annotated[int, Query(ge=1, le=2_000)]
 
 
 def _span(asked: Answering, low: Any, high: Any) -> tuple[int, int]:
@@ -98,42 +94,33 @@ def quantiles(parts: Parts, release: Identifier, body: Quantiles) -> Response:
 
 
 @router.get("/releases/{release}/view", responses=NOT_FOUND)
-def view(
-    parts: Parts,
-    release: Identifier,
-    low: Place = None,
-    high: Place = None,
-    start: Cell = None,
-    stop: Cell = None,
-    points: Points = 600,
-    version: Which = "unbiased",
-    level: Level = 0.95,
-    raw: bool = False,
-) -> Response:
+def view(parts: Parts, release: Identifier, shown: Annotated[View, Query()]) -> Response:
     """A picture's worth of a release: at most so many bars, at any zoom.
 
     The part shown goes from `low` to `high` in axis units, or from cell `start` to cell `stop`.
     """
     opened = parts.releases.open(release)
-    found = opened.version(version)
+    found = opened.version(shown.version)
     if isinstance(found, SortedRelease):
-        shown = {"kind": "sorted", **answers.sorted_view(found, points, level)}
+        told = {"kind": "sorted", **answers.sorted_view(found, shown.points, shown.level)}
         if (
-            raw
+            shown.raw
             and isinstance(opened.measurement.question, SortedCounts)
             and not opened.measurement.question.adaptive
         ):  # one answer a rank
             order = opened.measurement.noisy[::-1]
-            shown["raw"] = order[answers.ranks(len(order), points) - 1].tolist()
-        return reply(shown)
+            told["raw"] = order[answers.ranks(len(order), shown.points) - 1].tolist()
+        return reply(told)
     if isinstance(found, NamedRelease):
-        return reply({"kind": "queries", "answers": answers.queries_view(found, level)})
-    asked = opened.answering(version)
-    span = _shown(asked, (low, high), (start, stop))
-    shown = {"kind": "histogram", **asked.view(*span, points, level)}
-    if raw:
-        shown["raw"] = _raw(opened, shown["cells"])
-    return reply(shown)
+        return reply({"kind": "queries", "answers": answers.queries_view(found, shown.level)})
+    asked = opened.answering(shown.version)
+    told = {
+        "kind": "histogram",
+        **asked.view(*shown.cells(asked.axis), shown.points, shown.level),
+    }
+    if shown.raw:
+        told["raw"] = _raw(opened, told["cells"])
+    return reply(told)
 
 
 def _raw(opened: Opened, edges: list[int]) -> list[Any] | None:
@@ -144,31 +131,7 @@ def _raw(opened: Opened, edges: list[int]) -> list[Any] | None:
 
 
 @router.get("/releases/{release}/cdf", responses=NOT_FOUND)
-def cdf(
-    parts: Parts,
-    release: Identifier,
-    low: Place = None,
-    high: Place = None,
-    start: Cell = None,
-    stop: Cell = None,
-    points: Points = 600,
-    version: Which = "unbiased",
-    level: Level = 0.95,
-) -> Response:
+def cdf(parts: Parts, release: Identifier, shown: Annotated[Picture, Query()]) -> Response:
     """The share of the total below each edge, with a band."""
-    asked = parts.releases.open(release).answering(version)
-    span = _shown(asked, (low, high), (start, stop))
-    return reply(asked.cdf(*span, points, level))
-
-
-def _shown(
-    asked: Answering, ends: tuple[str | None, str | None], cells: tuple[int | None, int | None]
-) -> tuple[int, int]:
-    if cells == (None, None):
-        return asked.axis.around(*ends)
-    if ends != (None, None):
-        raise InputError("Give low and high, or start and stop, not both.")
-    size = asked.axis.size
-    start = 0 if cells[0] is None else min(cells[0], size - 1)
-    stop = size if cells[1] is None else min(cells[1], size)
-    return start, max(stop, start + 1)
+    asked = parts.releases.open(release).answering(shown.version)
+    return reply(asked.cdf(*shown.cells(asked.axis), shown.points, shown.level))
