@@ -27,11 +27,11 @@ import trueup as tu
 from _timing import seconds
 from trueup._kernels.display.boxes import box_prefix, box_sums
 from trueup.ask import Question
-from trueup.infer import errors_of
-from trueup.linear_errors import HatErrors, StrategyErrors
+from trueup.infer import errors_of, figures_of
+from trueup.infer.hat_errors import HatErrors
+from trueup.infer.least_squares import MatrixErrors
 from trueup.noise import Noise
 from trueup.paper.noise import measure_for_experiment
-from trueup.plan.figures import figures_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -171,7 +171,7 @@ def optimised(steps: int) -> None:
     size = question.size
     i = np.arange(size)
     gram = np.minimum.outer(i + 1.0, i + 1.0) * (size - np.maximum.outer(i, i))
-    cells = StrategyErrors(question.matrix(), lengths, scales, "continuous").covariance()
+    cells = MatrixErrors(question.matrix(), lengths, scales, "continuous").covariance()
     error = float((gram * cells).sum() / (size * (size + 1) / 2))
     print(
         f"\nOptimised for all ranges of 1,024 cells, {steps} steps, {took:.0f} s, weights rounded "

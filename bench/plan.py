@@ -9,8 +9,8 @@ import time
 from fractions import Fraction
 
 import trueup as tu
+from trueup.infer import figures_of
 from trueup.noise import Noise
-from trueup.plan.figures import figures_of
 
 ONE = Fraction(1)
 SIZES = (365, 1024, 4096, 65_536, 86_400, 1_000_000, 1 << 24)

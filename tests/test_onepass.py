@@ -17,7 +17,7 @@ from trueup.ask import Question
 from trueup.audit import audit, replay
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.infer import node_values
+from trueup.infer import axis_model
 from trueup.onepass import can_be_released, release_in_one_pass
 from trueup.paper.noise import measure_for_experiment
 
@@ -65,7 +65,9 @@ def test_the_release_says_what_infer_says(question: Question) -> None:
 def test_large_trees_are_inferred_as_small_ones_are(shares: tuple[object, ...] | None) -> None:
     question = tu.TreeCounts(70_000, radices=(7, 100, 100), shares=shares)
     measured = measure_for_experiment(np.arange(70_000) % 9, question, 1, seed=3)
-    expected = fit(question.shape.first, *node_values(measured))[-70_000:]
+    expected = fit(question.shape.first, *axis_model(measured.noise).nodes(measured.noisy))[
+        -70_000:
+    ]
     assert np.allclose(tu.infer(measured).counts(), expected, atol=1e-6)
 
 

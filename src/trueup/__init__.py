@@ -28,7 +28,7 @@ from trueup.infer import infer
 from trueup.measure import measure
 from trueup.measurement import Measurement
 from trueup.optimize import Optimized, optimize
-from trueup.plan import GridPlan, Plan, Workload, epsilon_for, error_for, plan
+from trueup.plan import Plan, Workload, epsilon_for, error_for, plan
 from trueup.reconcile import reconcile
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.saved import load
@@ -49,7 +49,6 @@ __all__ = [
     "Estimate",
     "FileError",
     "GridCounts",
-    "GridPlan",
     "HatCounts",
     "InputError",
     "Ledger",

@@ -9,16 +9,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import (
-    CellCounts,
-    Question,
-    TreeCounts,
-    cell_counts,
-)
+from trueup.ask import Question, cell_counts
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
-from trueup.infer import errors_of
+from trueup.infer import errors_of, model_of
 from trueup.measure import new_id
 from trueup.noise import Noise
 from trueup.release import Release
@@ -26,7 +21,8 @@ from trueup.release import Release
 
 def can_be_released(question: Question) -> bool:
     """Whether a question can be answered in one pass: cells, and trees of equal fan-outs."""
-    return bool(_radices(question))
+    levels = model_of(Noise.of_unit(question)).levels()
+    return levels is not None and bool(levels.radices)
 
 
 def release_in_one_pass(counts: npt.ArrayLike, facts: Facts, threads: int = 1) -> Release:
@@ -44,17 +40,13 @@ def release_in_one_pass(counts: npt.ArrayLike, facts: Facts, threads: int = 1) -
     threads = whole_number(threads, "threads")
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}.")
-    question = facts.noise.question
-    asked = question.asked if isinstance(question, TreeCounts) else (1,)
-    prefix = _prefix(counts, facts.noise, _radices(question), asked, threads)
+    levels = model_of(facts.noise).levels()
+    if levels is None or not levels.radices:
+        raise InputError("Only cells and trees of equal fan-outs are released in one pass.")
+    prefix = _prefix(counts, facts.noise, levels.radices, levels.asked, threads)
     facts = replace(facts, id=new_id(), inferred=LEAST_SQUARES)
-    return Release(question.space.answer_axes, prefix, errors_of(facts.noise), facts)
-
-
-def _radices(question: Question) -> tuple[int, ...]:
-    if isinstance(question, CellCounts):
-        return (question.size,)
-    return question.radices if isinstance(question, TreeCounts) else ()
+    axes = facts.noise.question.space.answer_axes
+    return Release(axes, prefix, errors_of(facts.noise), facts)
 
 
 def _prefix(

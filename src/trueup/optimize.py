@@ -17,13 +17,13 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import CellCounts, HatCounts, TreeCounts, WeightedCounts
+from trueup.ask import CellCounts, HatCounts, Question, TreeCounts, WeightedCounts
 from trueup.ask.hats import strides_for
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import InputError
-from trueup.linear_errors import StrategyErrors
+from trueup.infer.least_squares import MatrixErrors
 from trueup.noise import Noise
 
 Floats = npt.NDArray[np.float64]
@@ -87,7 +87,7 @@ def optimize(
     start = min(_starts(size), key=lambda rows: _error(rows.ravel(), gram, len(rows))[0])
     free = _search(start, gram, steps)
     strategy = WeightedCounts(over, _rational(free))
-    standard: dict[str, CellCounts | TreeCounts | HatCounts | WeightedCounts] = {
+    standard: dict[str, Question] = {
         "optimized": strategy,
         "cell counts": CellCounts(over),
         "tree": TreeCounts(over),
@@ -98,13 +98,9 @@ def optimize(
     return Optimized(strategy, exact, errors)
 
 
-def workload_error(
-    question: CellCounts | TreeCounts | HatCounts | WeightedCounts, gram: Floats, epsilon: Fraction
-) -> float:
+def workload_error(question: Question, gram: Floats, epsilon: Fraction) -> float:
     """tr(gram · covariance of the cells) after measuring and inferring the question, exactly."""
-    noise = Noise(question, epsilon)
-    covariance = StrategyErrors(question.matrix(), noise.lengths, noise.scales).covariance()
-    return float((gram * covariance).sum())
+    return float((gram * MatrixErrors.of(Noise(question, epsilon)).covariance()).sum())
 
 
 def _gram(workload: Any, axis: Axis | int | None) -> tuple[Floats, int, Axis]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.ask import Neighbours, Question, SortedCounts
+from trueup.ask import Neighbours, Question
 from trueup.axis.numbers import Ints
 from trueup.epsilon import positive
 from trueup.errors import InputError
@@ -104,7 +104,7 @@ def _count_table(data: object, question: Question, unit: str, rows_per_unit: int
     source = open_source(data)
     columns = Columns(source.schema, None)
     space = question.space
-    if isinstance(question, SortedCounts) and space.by is None:
+    if space.kind == "ranks" and space.by is None:
         raise InputError('Name the column that has the groups: SortedCounts(n, by="…").')
     values: tuple[Wanted, ...]
     if space.kind == "ranks":

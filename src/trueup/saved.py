@@ -12,12 +12,11 @@ from trueup.axis import Axis
 from trueup.errors import FileError
 from trueup.facts import Facts
 from trueup.files.load import Saved, finite, load, reads
-from trueup.grid_errors import SliceErrors
-from trueup.infer import errors_of, grid_errors_of
+from trueup.infer import errors_of
+from trueup.law import QueryErrors, SliceErrors
 from trueup.reconcile.combined import errors_from
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.release.boxes import prefix_of
-from trueup.uncertainty import QueryErrors
 
 __all__ = ["load"]
 
@@ -38,8 +37,7 @@ def _release(saved: Saved) -> Release:
         axes = _left(facts)
         # Checked before anything is made for so many cells.
         saved.numbers("count", math.prod(axis.size for axis in axes))
-        asked = facts.noise.question.space.axes
-        errors = errors_of(facts.noise) if len(asked) == 1 else grid_errors_of(facts.noise)
+        errors = errors_of(facts.noise)
         if facts.slice is not None:
             errors = SliceErrors(errors, facts.slice)
     sizes = [axis.size for axis in axes]

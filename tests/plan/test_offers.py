@@ -80,9 +80,7 @@ def test_labels_have_no_windows() -> None:
 
 
 def test_errors_of_sorted_counts_are_those_of_the_noise() -> None:
-    mean, typical = sorted_error(
-        tu.SortedCounts(10, adaptive=False), Fraction(1, 10), "add-remove", 1
-    )
+    mean, typical = sorted_error(Noise(tu.SortedCounts(10, adaptive=False), Fraction(1, 10)))
     m = tu.Measurement(tu.SortedCounts(10, adaptive=False), [0] * 10, epsilon="1/10")
     assert mean == pytest.approx(m.variances[0])
     assert typical == pytest.approx(10 * np.log(20))

@@ -196,7 +196,7 @@ def test_the_page_shows_what_the_code_prints():
         ({"workload": tu.Workload.lengths([1000])}, "do not fit"),
         ({"neighbours": "both"}, "neighbours must be"),
         ({"nonnegative": "yes"}, "True or False"),
-        ({"rows_per_unit": 0}, "at least 1"),
+        ({"rows_per_unit": 0}, "between 1 and"),
     ],
 )
 def test_plans_that_make_no_sense_are_refused(given, said):

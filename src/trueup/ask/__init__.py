@@ -42,9 +42,6 @@ QUESTIONS: tuple[type[Question], ...] = (
 for _question in QUESTIONS:
     register(_question)
 
-Histogram = CellCounts | TreeCounts | WaveletCounts | HatCounts | WeightedCounts
-"""The questions whose release is a histogram: a count for every cell, and so for every range."""
-
 __all__ = [
     "QUESTIONS",
     "AdaptiveQuestion",
@@ -52,7 +49,6 @@ __all__ = [
     "CellCounts",
     "GridCounts",
     "HatCounts",
-    "Histogram",
     "NamedCounts",
     "Neighbours",
     "Question",

@@ -22,14 +22,12 @@ from trueup.ask.question import (
     as_axis,
     cell_counts,
     check_neighbours,
-    even_radices,
     listed,
 )
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
 from trueup.errors import InputError
-from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -101,14 +99,6 @@ class HatCounts(Question):
     def answer_axis(self) -> Axis:
         """The axis that a release of this question is over."""
         return self.axis
-
-    @property
-    def shape(self) -> IntervalTree:
-        """The tree that counts for people are handed down by: hats have none of their own.
-
-        Narrow, since neighbouring stretches share the noise of the hats over both.
-        """
-        return IntervalTree.regular(self.size, even_radices(self.size, 4))
 
     @property
     def heaviest(self) -> int:

@@ -24,7 +24,6 @@ from trueup.ask.question import (
 from trueup.axis import Axis
 from trueup.epsilon import exact
 from trueup.errors import InputError
-from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -78,11 +77,6 @@ class WaveletCounts(Question):
     @property
     def heaviest(self) -> int:
         return 1
-
-    @property
-    def shape(self) -> IntervalTree:
-        """The tree whose nodes' halves are compared."""
-        return IntervalTree(self.size, widths=self.widths)
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -28,7 +28,6 @@ from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
 from trueup.errors import FileError, InputError
-from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -137,11 +136,6 @@ class WeightedCounts(Question):
     def answer_axis(self) -> Axis:
         """The axis that a release of this question is over."""
         return self.axis
-
-    @property
-    def shape(self) -> IntervalTree:
-        """A flat tree: what counts for people are handed down by."""
-        return IntervalTree.regular(self.size, (self.size,))
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:

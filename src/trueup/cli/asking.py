@@ -6,18 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-import numpy as np
-import numpy.typing as npt
 import typer
 
-from trueup.ask import (
-    BoxCounts,
-    GridCounts,
-    Neighbours,
-    Question,
-    SortedCounts,
-    TreeCounts,
-)
+from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.cli.axes import AxisOptions
 from trueup.config import Dataset
@@ -39,50 +30,9 @@ def expected_errors(
     question: Question, epsilon: Fraction, neighbours: Neighbours, rows: int
 ) -> list[tuple[str, float]]:
     """What 95 % of answers will be within, before anything is spent: (of what, counts)."""
-    from trueup.infer import errors_of
-    from trueup.release.intervals import reaches
-    from trueup.uncertainty import NoiseLaw
+    from trueup.infer import model_of
 
-    noise = Noise(question, epsilon, neighbours, rows)
-    if isinstance(question, SortedCounts):
-        alone = NoiseLaw(np.ones(1), np.array([float(noise.scales[0])]), np.ones(1), "discrete")
-        return [("a count before inference", alone.half_width(0.95))]
-    if isinstance(question, (GridCounts, BoxCounts)):
-        return _expected_boxes(question, noise)
-    errors = errors_of(noise)
-    n = question.space.check_one_axis().size
-    quarter = max(n // 4, 1)
-    some = np.unique(np.linspace(0, n - quarter, 50).astype(np.int64))
-    middle = np.array([n // 2])
-
-    def within(starts: npt.NDArray[np.int64], cells: int) -> float:
-        reach = reaches(errors, starts, starts + cells, 0.95)
-        return float(np.sqrt(np.mean(reach**2)))
-
-    return [
-        ("one cell", within(middle, 1)),
-        ("a quarter of the axis", within(some, quarter)),
-        ("the total", within(middle * 0, n)),
-    ]
-
-
-def _expected_boxes(question: GridCounts | BoxCounts, noise: Noise) -> list[tuple[str, float]]:
-    """The same for a grid: a cell, half of each axis, all of it."""
-    from trueup.infer import grid_errors_of
-
-    errors = grid_errors_of(noise)
-    some = {
-        "one cell": [(axis.size // 2, axis.size // 2 + 1) for axis in question.axes],
-        "half of each axis": [
-            (axis.size // 4, max(3 * axis.size // 4, 1)) for axis in question.axes
-        ],
-        "the total": [(0, axis.size) for axis in question.axes],
-    }
-    found = []
-    for what, box in some.items():
-        if question.complete or what == "the total":
-            found.append((what, errors.noise_law(((tuple(box), 1.0),)).half_width(0.95)))
-    return found
+    return model_of(Noise(question, epsilon, neighbours, rows)).expected()
 
 
 _GRIDS = {
@@ -180,7 +130,7 @@ def _of_one(
     """The paper's tree if a branching is given; as --strategy says; else what all publish."""
     from trueup.plan.default import question_for
     from trueup.plan.offers import question, ways
-    from trueup.plan.workload import default_workload
+    from trueup.workload import default_workload
 
     if counted.branching is not None:
         if counted.strategy is not None:

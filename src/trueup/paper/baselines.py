@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from trueup.ask import CellCounts, SortedCounts, TreeCounts
 from trueup.errors import InputError
-from trueup.infer import node_values
+from trueup.infer import axis_model
 from trueup.intervaltree import IntervalTree
 from trueup.measurement import Measurement
 
@@ -41,7 +41,7 @@ def noisy_nodes(measurement: Measurement) -> Floats:
     question = _tree(measurement)
     if len(question.asked) != question.height:
         raise InputError("H̃ answers by the fewest nodes: it needs every level, the root too.")
-    return node_values(measurement)[0]
+    return axis_model(measurement.noise).nodes(measurement.noisy)[0]
 
 
 def zeroed_nodes(measurement: Measurement) -> Floats:
@@ -53,7 +53,7 @@ def zeroed_nodes(measurement: Measurement) -> Floats:
     from trueup._kernels.tree.any_tree import fit
 
     question = _tree(measurement)
-    noisy, weights = node_values(measurement)
+    noisy, weights = axis_model(measurement.noise).nodes(measurement.noisy)
     shape = question.shape
     fitted = fit(shape.first, noisy, weights)
     dead = fitted <= 0

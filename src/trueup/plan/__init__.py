@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from html import escape
 from itertools import cycle
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import CellCounts, Neighbours, TreeCounts, WaveletCounts, check_neighbours
+from trueup.ask import Neighbours, Question, check_neighbours
 from trueup.ask.question import as_axis
+from trueup.ask.several import check_grid, grid_axis
 from trueup.axis import Axis
-from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
-from trueup.noise import LAWS, Noise
+from trueup.infer import Candidate, figures_of, table_model
+from trueup.noise import LAWS, Noise, check_rows_per_unit
 from trueup.pictures.svg import Line, Panel, svg
 from trueup.pictures.theme import CURVES, MARKERS
-from trueup.plan.choice import best_of, named
-from trueup.plan.figures import Planned, figures_of
+from trueup.plan.choice import best_of, candidates, named
 from trueup.plan.goals import epsilon_for, error_for
-from trueup.plan.grids import GridPlan, GridStrategy, plan_grid
-from trueup.plan.hats import best_hats
-from trueup.plan.search import best_branching, best_own_levels, best_question, shown_question
 from trueup.plan.table import figure, html_table
-from trueup.plan.workload import Figures, Workload, as_workload, default_workload
+from trueup.workload import Figures, Workload, as_workload, default_workload
 
-__all__ = [
-    "GridPlan",
-    "GridStrategy",
-    "Plan",
-    "Strategy",
-    "Workload",
-    "epsilon_for",
-    "error_for",
-    "plan",
-]
+__all__ = ["Plan", "Strategy", "Workload", "epsilon_for", "error_for", "plan"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -47,36 +36,49 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """A question, how it is answered, and the expected squared error of its answers."""
+    """A question and the expected squared error of its answers; `worst` of an axis's ranges."""
 
     name: str
-    question: Planned
-    figures: Figures
+    question: Question
     mean: float
     continuous: float
-    worst: float
+    worst: float = math.nan
+    figures: Figures | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Questions of one price compared by their exact expected errors.
+    """Questions of one price, over one axis or several, compared by their exact expected errors.
 
-    Errors are squared counts, of discrete Laplace noise; `continuous` is that of Laplace noise on
-    the real line, which tables elsewhere give. None of it looks at data.
+    Over several axes it is about boxes, products of a range of each axis's workload. Errors are
+    squared counts, of discrete Laplace noise; `continuous` is that of Laplace noise on the real
+    line, which tables elsewhere give. None of it looks at data.
 
     >>> found = plan(365, epsilon=1)
     >>> found.best.strides, round(found["hats"].mean, 1), round(found["best tree"].mean, 1)
     ((25,), 78.9, 92.8)
     """
 
-    axis: Axis
+    axes: tuple[Axis, ...]
     epsilon: Fraction
-    workload: Workload
+    workloads: tuple[Workload, ...]
     strategies: tuple[Strategy, ...]
     nonnegative: bool = False
 
     @property
-    def best(self) -> Planned:
+    def axis(self) -> Axis:
+        """The one axis; refused where there are several."""
+        if len(self.axes) > 1:
+            raise InputError("This plan is over several axes: see its axes.")
+        return self.axes[0]
+
+    @property
+    def workload(self) -> Workload:
+        """What will be asked of the first axis, and of all where one was given for all."""
+        return self.workloads[0]
+
+    @property
+    def best(self) -> Question:
         """The question to ask: of the least mean error, or best for non-negative counts."""
         return self.best_strategy.question
 
@@ -96,17 +98,17 @@ class Plan:
     def by_length(self) -> dict[str, Floats]:
         """The mean squared error of a range of each of `lengths`, by strategy."""
         lengths = self.lengths()
-        return {s.name: s.figures.mean_by_length(lengths) for s in self.strategies}
+        known = [(s.name, s.figures) for s in self.strategies]
+        return {name: own.mean_by_length(lengths) for name, own in known if own is not None}
 
     def table(self) -> str:
         """The plan as a Markdown table."""
-        rows = [
-            "| strategy | mean error | continuous | worst | typical ± |",
-            "|---|--:|--:|--:|--:|",
-        ]
+        one = len(self.axes) == 1
+        names = ["strategy", "mean error", "continuous", *(["worst"] * one), "typical ±"]
+        rows = [f"| {' | '.join(names)} |", f"|---{'|--:' * (len(names) - 1)}|"]
         for s in self.strategies:
             name = f"**{s.name}**" if s is self.best_strategy else s.name
-            numbers = [s.mean, s.continuous, s.worst, s.mean**0.5]
+            numbers = [s.mean, s.continuous, *([s.worst] * one), s.mean**0.5]
             rows.append(f"| {name} | {' | '.join(figure(number) for number in numbers)} |")
         return "\n".join(rows)
 
@@ -114,11 +116,14 @@ class Plan:
         return f"{self._title()}\n\n{self.table()}"
 
     def _title(self) -> str:
-        return (
-            f"Expected squared error over {self.workload.words} of '{self.axis.name}' "
-            f"({self.axis.size:,} cells) at epsilon = {self.epsilon}"
-            + (", before counts are made non-negative" if self.nonnegative else "")
-        )
+        words = " × ".join(dict.fromkeys(workload.words for workload in self.workloads))
+        if len(self.axes) == 1:
+            over = f"{words} of '{self.axis.name}' ({self.axis.size:,} cells)"
+        else:
+            sides = " × ".join(f"'{axis.name}' ({axis.size:,})" for axis in self.axes)
+            over = f"boxes, {words}, of {sides}"
+        shown = ", before counts are made non-negative" if self.nonnegative else ""
+        return f"Expected squared error over {over} at epsilon = {self.epsilon}{shown}"
 
     def picture(self) -> str:
         """Error against the length of a range, as the paper's Figure 6: an SVG."""
@@ -144,31 +149,8 @@ class Plan:
         return svg(self._title(), [[panel]])
 
     def _repr_html_(self) -> str:
-        return f"{self.picture()}{html_table(self.table())}"
-
-
-@overload
-def plan(
-    axis: Axis | int,
-    epsilon: object = 1,
-    workload: object = None,
-    *,
-    nonnegative: bool = False,
-    neighbours: Neighbours = "add-remove",
-    rows_per_unit: int = 1,
-) -> Plan: ...
-
-
-@overload
-def plan(
-    axis: Sequence[Axis | int],
-    epsilon: object = 1,
-    workload: object = None,
-    *,
-    nonnegative: bool = False,
-    neighbours: Neighbours = "add-remove",
-    rows_per_unit: int = 1,
-) -> GridPlan: ...
+        drawn = self.picture() if len(self.axes) == 1 else f"<p>{escape(self._title())}</p>"
+        return f"{drawn}{html_table(self.table())}"
 
 
 def plan(
@@ -179,7 +161,7 @@ def plan(
     nonnegative: bool = False,
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
-) -> Plan | GridPlan:
+) -> Plan:
     """The expected error of each way to ask, for an axis (or a number of cells) and ε.
 
     The workload is all ranges unless said otherwise; for a hierarchy of labels, whose order means
@@ -187,6 +169,8 @@ def plan(
     real line; at an ε so large that noise is mostly 0 another strategy may beat them, and then
     that one is `best`. With `nonnegative` the best is the question for counts that are shown
     non-negative, where many cells may be empty. It all follows from public facts.
+
+    What is compared is what the registered models offer (`trueup.infer.MODELS`).
 
     Given a list of axes, it is the plan of a grid: over boxes, a range of each axis's workload (one
     for all, or a list of them).
@@ -198,49 +182,61 @@ def plan(
     >>> [type(each).__name__ for each in plan([1024, 12], epsilon=1).best.factors]
     ['HatCounts', 'CellCounts']
     """
-    epsilon = positive(epsilon)
+    cost = positive(epsilon)
     check_neighbours(neighbours)
+    check_rows_per_unit(rows_per_unit)
     if nonnegative not in (True, False):
         raise InputError(f"nonnegative must be True or False, got {nonnegative!r}.")
-    if whole_number(rows_per_unit, "rows_per_unit") < 1:
-        raise InputError(f"rows_per_unit must be at least 1, got {rows_per_unit}.")
-    if isinstance(axis, (list, tuple)):
-        return plan_grid(axis, epsilon, workload, nonnegative, neighbours, rows_per_unit)
-    axis = as_axis(axis)  # type: ignore[arg-type]
-    chosen = default_workload(axis) if workload is None else as_workload(workload)
-    chosen.check(axis)
+    axes, workloads = _over(axis, workload)
     found = []
-    for name, question, inferred in _questions(axis, chosen, nonnegative):
-        figures, continuous = (
-            figures_of(Noise(question, epsilon, neighbours, rows_per_unit, law), inferred=inferred)
-            for law in LAWS
-        )
-        means = chosen.mean(figures, axis), chosen.mean(continuous, axis)
-        found.append(Strategy(name, question, figures, *means, chosen.worst(figures, axis)))
-    return Plan(axis, epsilon, chosen, tuple(found), nonnegative)
+    for candidate in candidates(axes, workloads, nonnegative):
+        question = candidate.ask()
+        if question is None:
+            continue
+        noise = Noise(question, cost, neighbours, rows_per_unit)
+        compared = _compared if len(axes) == 1 else _compared_over_boxes
+        found.append(compared(candidate, noise, axes, workloads))
+    return Plan(axes, cost, workloads, tuple(found), nonnegative)
 
 
-def _questions(
-    axis: Axis, workload: Workload, nonnegative: bool
-) -> list[tuple[str, Planned, bool]]:
-    """Each strategy's name, its question, and whether answers are inferred; simplest first."""
-    found: list[tuple[str, Planned, bool]] = [("cells alone (L̃)", CellCounts(axis), True)]
-    if axis.size > 1:
-        paper = TreeCounts(axis, branching=2)
-        found.append(("the paper's tree, fewest nodes (H̃)", paper, False))
-        found.append(("the paper's tree, inferred (H̄)", paper, True))
-        found.append(("Haar wavelet", WaveletCounts(axis), True))
-        equal = best_branching(axis, workload)
-        found.append((f"{equal.radices[0]}-ary, root not asked", equal, True))
-        if axis.traits.nested or workload.by_level:
-            alike = TreeCounts(axis, levels=list(axis.levels()), root=False)
-            found.append(("the axis's own levels", alike, True))
-            own = best_own_levels(axis, workload)
-            found.append(("the axis's own levels, best shares", own, True))
-    found.append(("best tree", best_question(axis, workload), True))
-    hats = best_hats(axis, workload)
-    if hats is not None:
-        found.append(("hats", hats, True))
-    if nonnegative:
-        found.append(("for non-negative counts", shown_question(axis, workload), True))
-    return found
+def _over(
+    axis: Axis | int | Sequence[Axis | int], workload: object
+) -> tuple[tuple[Axis, ...], tuple[Workload, ...]]:
+    """The axes, and the workload of each."""
+    if not isinstance(axis, (list, tuple)):
+        one = as_axis(axis)  # type: ignore[arg-type]
+        chosen = default_workload(one) if workload is None else as_workload(workload)
+        chosen.check(one)
+        return (one,), (chosen,)
+    axes = tuple(grid_axis(each, number) for number, each in enumerate(axis))
+    if len(axes) < 2:
+        raise InputError(f"A grid needs two axes or more, got {len(axes)}.")
+    check_grid(list(axes), math.prod(each.size for each in axes))
+    given = "all ranges" if workload is None else workload
+    each = tuple(given) if isinstance(given, (list, tuple)) else (given,) * len(axes)
+    if len(each) != len(axes):
+        raise InputError(f"There are {len(axes)} axes, but {len(each)} workloads.")
+    workloads = tuple(as_workload(one) for one in each)
+    for one_workload, one_axis in zip(workloads, axes, strict=True):
+        one_workload.check(one_axis)
+    return axes, workloads
+
+
+def _compared(
+    candidate: Candidate, noise: Noise, axes: Sequence[Axis], workloads: Sequence[Workload]
+) -> Strategy:
+    """The errors of a question about ranges of one axis."""
+    (axis,), (workload,) = axes, workloads
+    own = candidate.figures or figures_of
+    figures, continuous = (own(replace(noise, law=law)) for law in LAWS)
+    means = workload.mean(figures, axis), workload.mean(continuous, axis)
+    name = candidate.name.format(noise.question)
+    return Strategy(name, noise.question, *means, workload.worst(figures, axis), figures)
+
+
+def _compared_over_boxes(
+    candidate: Candidate, noise: Noise, axes: Sequence[Axis], workloads: Sequence[Workload]
+) -> Strategy:
+    """The errors of a question about boxes of several axes."""
+    means = table_model(noise).mean_over_boxes(workloads)
+    return Strategy(candidate.name.format(noise.question), noise.question, *means)

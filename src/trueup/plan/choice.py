@@ -1,11 +1,14 @@
-"""Choosing among the strategies of a plan: the best of them, or the one of a name."""
+"""What a plan compares: the candidates of all models, the best of them, the one of a name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from trueup.axis import Axis
 from trueup.errors import InputError
+from trueup.infer import Candidate, models
+from trueup.workload import Workload
 
 _EQUAL = 1e-9  # errors this near to each other are the same
 
@@ -23,6 +26,14 @@ class Named(Protocol):
 
 
 S = TypeVar("S", bound=Named)
+
+
+def candidates(
+    axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool = False
+) -> list[Candidate]:
+    """What the models offer for these axes, the simplest first."""
+    found = [each for model in models() for each in model.candidates(axes, workloads, nonnegative)]
+    return sorted(found, key=lambda each: each.rank)
 
 
 def best_of(strategies: Sequence[S], nonnegative: bool) -> S:

@@ -10,23 +10,35 @@ from functools import cached_property
 
 import numpy as np
 
-from trueup.ask import CellCounts, HatCounts, Neighbours, TreeCounts, check_neighbours
+from trueup.ask import Neighbours, Question, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
-from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import InputError
-from trueup.infer import errors_of
-from trueup.linear_errors import HatErrors
-from trueup.noise import Noise
-from trueup.plan.figures import figures_of
-from trueup.plan.hats import best_hats
-from trueup.plan.search import best_question
-from trueup.plan.workload import as_workload, default_workload
+from trueup.infer import axis_model, figures_of
+from trueup.law import Law, NoiseLaw
+from trueup.noise import Noise, check_rows_per_unit
+from trueup.plan.choice import best_of, candidates
 from trueup.release.estimate import check_level
-from trueup.uncertainty import Law, NoiseLaw
+from trueup.workload import Workload, as_workload, default_workload
 
 _SAMPLED = 2000
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Whom the noise protects: the neighbour relation, and the rows of one unit."""
+
+    neighbours: Neighbours = "add-remove"
+    rows_per_unit: int = 1
+
+    def __post_init__(self) -> None:
+        check_neighbours(self.neighbours)
+        check_rows_per_unit(self.rows_per_unit)
+
+    def noise(self, question: Question, epsilon: Fraction) -> Noise:
+        """The noise of a question at this price."""
+        return Noise(question, epsilon, self.neighbours, self.rows_per_unit)
 
 
 def error_for(
@@ -35,13 +47,15 @@ def error_for(
     level: float = 0.95,
     workload: object = None,
     *,
+    nonnegative: bool = False,
     worst: bool = False,
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
 ) -> float:
     """The counts within which a typical answer will lie of the truth, with probability `level`.
 
-    Of the best question for the workload; a typical answer is one whose expected squared error is
+    Of the question that `plan(axis, epsilon, workload, nonnegative=…).best` asks; before counts are
+    made non-negative, where that is wanted. A typical answer is one whose expected squared error is
     the workload's mean (with worst=True, the largest of any range). It is half of what
     `Estimate.interval` will give for such an answer.
 
@@ -49,7 +63,7 @@ def error_for(
     28.4
     """
     check_level(level)
-    goal = _Goal.of(axis, workload, worst, neighbours, rows_per_unit)
+    goal = _Goal.of(axis, workload, nonnegative, worst, Terms(neighbours, rows_per_unit))
     return goal.reach(positive(epsilon), level)
 
 
@@ -59,6 +73,7 @@ def epsilon_for(
     level: float = 0.95,
     workload: object = None,
     *,
+    nonnegative: bool = False,
     worst: bool = False,
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
@@ -75,7 +90,7 @@ def epsilon_for(
             f"within must be a positive number of counts, got {within!r}. No epsilon makes noisy "
             f"counts exact."
         )
-    goal = _Goal.of(axis, workload, worst, neighbours, rows_per_unit)
+    goal = _Goal.of(axis, workload, nonnegative, worst, Terms(neighbours, rows_per_unit))
     # The reach is nearly in proportion to 1/ε: a first guess, a bracket around it, halving.
     low = high = Fraction(goal.reach(Fraction(1), level) / within).limit_denominator(10**6)
     low = high = max(high, Fraction(1, 10**6))
@@ -94,73 +109,88 @@ def epsilon_for(
 
 @dataclass(frozen=True, eq=False)
 class _Goal:
-    """The questions that may be best, each with the range that stands for its answers."""
+    """The questions that the plan compares, each with the range that stands for its answers."""
 
-    candidates: tuple[_Candidate, ...]
-    neighbours: Neighbours
-    rows_per_unit: int
+    standing: tuple[_Standing, ...]
+    terms: Terms
 
     @staticmethod
     def of(
-        axis: Axis | int, workload: object, worst: bool, neighbours: Neighbours, rows: int
+        axis: Axis | int, workload: object, nonnegative: bool, worst: bool, terms: Terms
     ) -> _Goal:
         axis = as_axis(axis)
-        check_neighbours(neighbours)
-        if whole_number(rows, "rows_per_unit") < 1:
-            raise InputError(f"rows_per_unit must be at least 1, got {rows}.")
         chosen = default_workload(axis) if workload is None else as_workload(workload)
         chosen.check(axis)
-        starts, stops, _ = chosen.sample(axis, _SAMPLED)
-        candidates = []
-        hats = best_hats(axis, chosen)
-        for question in (CellCounts(axis), best_question(axis, chosen), hats):
-            if question is None:
-                continue
-            figures = figures_of(Noise(question, Fraction(1), law="continuous"))
-            goal = chosen.worst(figures, axis) if worst else chosen.mean(figures, axis)
-            errors = figures.range_variances(starts, stops)
-            nearest = int(np.argmin(np.abs(errors - goal)))
-            times = math.sqrt(goal / errors[nearest])  # the rest of the way to the goal
-            candidates.append(
-                _Candidate(question, int(starts[nearest]), int(stops[nearest]), times)
-            )
-        return _Goal(tuple(candidates), neighbours, rows)
+        every = candidates((axis,), (chosen,), nonnegative)
+        some = every[-1:] if nonnegative else [each for each in every if each.figures is None]
+        asked = [question for each in some if (question := each.ask()) is not None]
+        return _Goal(tuple(_Standing(each, axis, chosen, worst) for each in asked), terms)
 
     def reach(self, epsilon: Fraction, level: float) -> float:
         """The half-width of the interval of the range that stands for all, of the best question."""
-        found = []
-        for each in self.candidates:
-            noise = Noise(each.question, epsilon, self.neighbours, self.rows_per_unit)
-            found.append(each.times * each.noise_law(noise).half_width(level))
-        return min(found)
+        best = self.standing[0]
+        if len(self.standing) > 1:
+            best = best_of([each.at(self.terms, epsilon) for each in self.standing], False).standing
+        noise = self.terms.noise(best.question, epsilon)
+        return best.times * best.noise_law(noise).half_width(level)
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidate:
-    """A question, a range whose error is near the goal, and how many times it is the goal."""
+class _Standing:
+    """A question, and the range of it that stands for the answers of a workload."""
 
-    question: CellCounts | TreeCounts | HatCounts
-    start: int
-    stop: int
-    times: float
+    question: Question
+    axis: Axis
+    workload: Workload
+    worst: bool
 
-    def noise_law(self, noise: Noise) -> Law:
-        """The law of the range's error."""
-        if isinstance(self.question, HatCounts):
-            times = float(noise.scales[0] / Noise.of_unit(self.question).scales[0])
-            return replace(self._hat_law, scales=times * self._hat_law.scales)
-        return errors_of(noise).noise_law((((self.start, self.stop), 1.0),))
+    def at(self, terms: Terms, epsilon: Fraction) -> _Compared:
+        """Its mean error at a price."""
+        figures = figures_of(terms.noise(self.question, epsilon))
+        return _Compared("", self.workload.mean(figures, self.axis), self)
 
     @cached_property
-    def _hat_law(self) -> NoiseLaw:
-        """The same for a unit of 1.
+    def _range(self) -> tuple[int, int, float]:
+        """A range whose error is near the goal, and how many times its deviation is the goal's."""
+        figures = figures_of(Noise(self.question, Fraction(1), law="continuous"))
+        measure = self.workload.worst if self.worst else self.workload.mean
+        goal = measure(figures, self.axis)
+        starts, stops, _ = self.workload.sample(self.axis, _SAMPLED)
+        errors = figures.range_variances(starts, stops)
+        nearest = int(np.argmin(np.abs(errors - goal)))
+        return int(starts[nearest]), int(stops[nearest]), math.sqrt(goal / errors[nearest])
 
-        What each answer counts for takes time in the number of cells, and hardly depends on ε: it
-        is taken once, as of noise on the real line.
+    @property
+    def times(self) -> float:
+        """The rest of the way from the range's error to the goal."""
+        return self._range[2]
+
+    def noise_law(self, noise: Noise) -> Law:
+        """The law of the range's error.
+
+        Where it takes time in the number of cells what each answer counts for is taken once, as
+        of noise on the real line: it hardly depends on ε.
         """
-        errors = errors_of(Noise.of_unit(self.question))
-        assert isinstance(errors, HatErrors)
-        return replace(errors.noise_law((((self.start, self.stop), 1.0),)), law="discrete")
+        errors = axis_model(noise).errors
+        if errors.work == 1:
+            return errors.noise_law(((self._range[:2], 1.0),))
+        times = float(noise.scales[0] / Noise.of_unit(self.question).scales[0])
+        law = self._unit_law
+        return replace(law, scales=times * law.scales) if isinstance(law, NoiseLaw) else law
+
+    @cached_property
+    def _unit_law(self) -> Law:
+        law = axis_model(Noise.of_unit(self.question)).errors.noise_law(((self._range[:2], 1.0),))
+        return replace(law, law="discrete") if isinstance(law, NoiseLaw) else law
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """A standing question and its mean error."""
+
+    name: str
+    mean: float
+    standing: _Standing
 
 
 def _three_figures(epsilon: Fraction) -> Fraction:

@@ -6,36 +6,26 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
-from trueup.ask import (
-    CellCounts,
-    HatCounts,
-    Histogram,
-    Neighbours,
-    TreeCounts,
-)
+from trueup.ask import Neighbours, Question
 from trueup.axis import Axis
 from trueup.errors import InputError
-from trueup.infer import errors_of
-from trueup.linear_errors import HatErrors
+from trueup.infer import axis_model
+from trueup.law import RangeErrors
 from trueup.noise import Noise
-from trueup.plan.figures import figures_of
-from trueup.plan.hats import best_hats
-from trueup.plan.search import best_question
-from trueup.plan.workload import Floats, Ints, Workload
+from trueup.plan.choice import candidates
 from trueup.release.estimate import check_level
-from trueup.uncertainty import RangeErrors
+from trueup.workload import Floats, Ints, Workload, default_workload
 
-Way = Literal["flat", "tree", "binary", "hats"]
-NAMES: dict[Way, str] = {
+NAMES = {
     "flat": "cells alone",
     "tree": "best tree",
     "binary": "the paper's binary tree",
     "hats": "hats: overlapping windows",
 }
+"""What ways to ask are called where people choose among them; others by their own words."""
 _SAMPLED = 400  # ranges looked at for means that have no closed form, and for a typical one
 _LENGTHS = 40  # ranges looked at for each length
 
@@ -49,34 +39,31 @@ class Offer:
     cells.
     """
 
-    way: Way
+    way: str
     name: str
-    question: Histogram
+    question: Question
     mean: float
     typical: float
     by_length: tuple[tuple[int, float], ...]
 
 
-def ways(axis: Axis) -> tuple[Way, ...]:
-    """The ways that make sense for an axis: labels have no windows that overlap."""
-    if axis.size == 1:
-        return ("flat",)
-    if axis.traits.labelled:
-        return ("flat", "tree", "binary")
-    return ("flat", "tree", "binary", "hats")
+def ways(axis: Axis) -> tuple[str, ...]:
+    """The ways to ask about an axis, by their words."""
+    some = candidates((axis,), (default_workload(axis),))
+    return tuple(each.word for each in some if each.word is not None)
 
 
 @lru_cache(maxsize=64)
-def question(axis: Axis, way: Way, workload: Workload) -> Histogram:
+def question(axis: Axis, way: str, workload: Workload) -> Question:
     """The question that a way to ask puts to an axis, for a workload."""
-    match way:
-        case "flat":
-            return CellCounts(axis)
-        case "binary":
-            return TreeCounts(axis, branching=2)
-        case "hats":
-            return best_hats(axis, workload) or HatCounts(axis)
-    return best_question(axis, workload)
+    for each in candidates((axis,), (workload,)):
+        if each.word == way:
+            asked = each.ask()
+            if asked is None and each.plainly is not None:
+                asked = each.plainly()
+            if asked is not None:
+                return asked
+    raise InputError(f"'{axis.name}' cannot be asked by {way!r}.")
 
 
 def offers(
@@ -90,7 +77,7 @@ def offers(
 ) -> tuple[Offer, ...]:
     """The ways to ask, the best for the workload first; those that noise cannot pay are left out.
 
-    >>> from trueup.plan.workload import Workload
+    >>> from trueup.workload import Workload
     >>> [offer.way for offer in offers(Axis.integers("x", 0, 99), Fraction(1), Workload.prefixes())]
     ['hats', 'tree', 'flat', 'binary']
     """
@@ -99,33 +86,27 @@ def offers(
     found, refused = [], None
     for way in ways(axis):
         asked = question(axis, way, workload)
+        noise = Noise(asked, epsilon, neighbours, rows_per_unit)
         try:
-            Noise(asked, epsilon, neighbours, rows_per_unit).check_drawable()
+            noise.check_drawable()
         except InputError as wrong:
             refused = wrong
             continue
-        found.append(_offer(axis, way, epsilon, workload, level, neighbours, rows_per_unit))
+        found.append(_offer(way, noise, workload, level))
     if refused is not None and not found:
         raise refused
     return tuple(sorted(found, key=lambda offer: offer.mean))
 
 
 @lru_cache(maxsize=512)
-def _offer(
-    axis: Axis,
-    way: Way,
-    epsilon: Fraction,
-    workload: Workload,
-    level: float,
-    neighbours: Neighbours,
-    rows: int,
-) -> Offer:
-    asked = question(axis, way, workload)
-    errors = errors_of(Noise(asked, epsilon, neighbours, rows))
+def _offer(way: str, noise: Noise, workload: Workload, level: float) -> Offer:
+    model = axis_model(noise)
+    axis, errors = noise.question.space.axes[0], model.errors
     starts, stops, likely = workload.sample(axis, _SAMPLED)
     variances = errors.range_variances(starts, stops)
-    mean = _mean(asked, errors, epsilon, workload, neighbours, rows)
-    if mean is None:
+    if workload.kind in ("ranges", "prefixes"):
+        mean = workload.mean(model.figures(), axis)
+    else:
         mean = float(variances @ likely)
     nearest = int(np.argmin(np.abs(variances - mean)))
     law = errors.noise_law((((int(starts[nearest]), int(stops[nearest])), 1.0),))
@@ -133,30 +114,8 @@ def _offer(
     lengths = _lengths(axis.size)
     by_length = times * np.sqrt(_mean_by_length(errors, axis.size, lengths))
     pairs = tuple(zip(lengths.tolist(), by_length.tolist(), strict=True))
-    return Offer(way, NAMES[way], asked, mean, times * math.sqrt(mean), pairs)
-
-
-def _mean(
-    asked: Histogram,
-    errors: RangeErrors,
-    epsilon: Fraction,
-    workload: Workload,
-    neighbours: Neighbours,
-    rows: int,
-) -> float | None:
-    """The mean where it has a closed form that is quick; None otherwise."""
-    if workload.kind not in ("ranges", "prefixes"):
-        return None
-    if isinstance(errors, HatErrors):
-        return errors.mean_variances()[workload.kind == "prefixes"]
-    if isinstance(asked, (CellCounts, TreeCounts)) and (
-        isinstance(asked, CellCounts) or asked.radices
-    ):
-        figures = figures_of(Noise(asked, epsilon, neighbours, rows))
-        if workload.kind == "ranges":
-            return figures.mean_over_ranges()
-        return figures.mean_over_prefixes()
-    return None
+    asked = noise.question
+    return Offer(way, NAMES.get(way, way), asked, mean, times * math.sqrt(mean), pairs)
 
 
 def _lengths(size: int) -> Ints:

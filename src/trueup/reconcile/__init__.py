@@ -11,6 +11,7 @@ import numpy.typing as npt
 from trueup.ask import NamedCounts
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
+from trueup.law import QueryErrors
 from trueup.measurement import Measurement
 from trueup.reconcile.combined import (
     check_apart,
@@ -34,7 +35,6 @@ from trueup.reconcile.named import (
 )
 from trueup.reconcile.statements import Statement, independent, statements
 from trueup.release import Estimate, NamedRelease, Release
-from trueup.uncertainty import QueryErrors
 
 __all__ = ["reconcile", "show"]
 

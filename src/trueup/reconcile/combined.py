@@ -19,17 +19,19 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import prefix_on_grid
-from trueup.ask import CellCounts, TreeCounts
+from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.axis.numbers import finite_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
+from trueup.infer.model import AskedLevels, axis_model
+from trueup.infer.tree import TreeErrors
 from trueup.intervaltree import IntervalTree
+from trueup.law import Combination, NoiseLaw, RangeErrors
 from trueup.measurement import Measurement
 from trueup.noise import noise_variance
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
-from trueup.uncertainty import Combination, NoiseLaw, RangeErrors, TreeErrors
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -61,11 +63,12 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     about = Facts.together(
         facts, combined=tuple(facts), known_total=known_total, inferred=LEAST_SQUARES
     )
-    if not _all_trees(questions):
+    asked = _asked_levels(facts)
+    if asked is None:
         _check_total(known_total)
         axis, stacked = stacked_errors(questions, facts)
         return Release.of((axis,), stacked_cells(stacked, questions, parts), stacked, about)
-    axis, levels = _levels(parts, questions, facts)
+    axis, levels = _levels(questions, asked, facts, parts)
     errors = _errors(axis.size, levels, known_total is not None)
     if isinstance(errors, TreeErrors):
         cells = _tree_cells(errors.shape, levels, known_total)
@@ -106,13 +109,11 @@ def _twice() -> InputError:
 def errors_from(facts: Facts) -> tuple[Axis, RangeErrors]:
     """The axis and errors of a combined release, from its facts."""
     blank = _questions(facts.combined)
-    if not _all_trees(blank):
+    asked = _asked_levels(facts.combined)
+    if asked is None:
         _check_total(facts.known_total)
         return stacked_errors(blank, facts.combined)
-    axis = max((q.answer_axis for q in blank), key=lambda a: a.size)
-    levels = []
-    for question, part in zip(blank, facts.combined, strict=True):
-        levels += _level_list(question, part, axis, None)
+    axis, levels = _levels(blank, asked, facts.combined, [None] * len(blank))
     return axis, _errors(axis.size, levels, facts.known_total is not None)
 
 
@@ -122,9 +123,9 @@ def _facts(part: Release | Measurement) -> Facts:
     return part.facts if isinstance(part, Measurement) else part.facts.made(LEAST_SQUARES)
 
 
-def _questions(facts: Sequence[Facts]) -> list[Any]:
+def _questions(facts: Sequence[Facts]) -> list[Question]:
     """What each part asked, refused unless it is all about one axis."""
-    questions = []
+    questions: list[Question] = []
     for each in facts:
         if each.question is None or not each.question.space.one_axis:
             raise InputError("Only counts over an axis can be combined cell by cell.")
@@ -140,8 +141,11 @@ def _questions(facts: Sequence[Facts]) -> list[Any]:
     return questions
 
 
-def _all_trees(questions: Sequence[Any]) -> bool:
-    return all(isinstance(question, (TreeCounts, CellCounts)) for question in questions)
+def _asked_levels(facts: Sequence[Facts]) -> list[AskedLevels] | None:
+    """The levels of trees that the parts asked; None if the answers of some are no nodes."""
+    found = [axis_model(each.noise).levels() for each in facts]
+    known = [each for each in found if each is not None]
+    return known if len(known) == len(found) else None
 
 
 def _check_total(known_total: float | None) -> None:
@@ -150,53 +154,37 @@ def _check_total(known_total: float | None) -> None:
 
 
 def _levels(
-    parts: Sequence[Release | Measurement],
-    questions: Sequence[TreeCounts | CellCounts],
+    questions: Sequence[Question],
+    asked: Sequence[AskedLevels],
     facts: Sequence[Facts],
+    parts: Sequence[Release | Measurement | None],
 ) -> tuple[Axis, list[Level]]:
-    axis = max((question.answer_axis for question in questions), key=lambda a: a.size)
-    levels: list[Level] = []
-    for part, question, each in zip(parts, questions, facts, strict=True):
-        levels += _level_list(question, each, axis, part)
-    return axis, levels
-
-
-def _level_list(
-    question: TreeCounts | CellCounts,
-    facts: Facts,
-    axis: Axis,
-    part: Release | Measurement | None,
-) -> list[Level]:
-    """The levels of one part in cells of the finest axis.
+    """The finest axis, and the levels of all parts in its cells.
 
     A release's own answers stand for the noisy ones: they fit their tree, so with the same
     weights they say the same.
     """
-    shape = question.shape
-    asked = question.asked if isinstance(question, TreeCounts) else (1,)
-    finest = _first_cells(question, axis)
-    levels, taken = [], 0
-    for level, scale in zip(asked, facts.noise.scales, strict=True):
-        starts = shape.starts(level)
-        if isinstance(part, Measurement):
-            values = part.noisy[taken : taken + len(starts)].astype(np.float64)
-        elif part is not None:
-            values = np.diff(part.unbiased.prefix[np.append(starts, shape.size)])
-        else:
-            values = np.zeros(len(starts))
-        taken += len(starts)
-        levels.append(Level(finest[starts], values, scale, facts.law))
-    return levels
+    finest = max(range(len(asked)), key=lambda part: asked[part].tree.size)
+    axis = questions[finest].space.answer_axes[0]
+    fine = _first_cells(asked[finest])
+    levels: list[Level] = []
+    for each, about, part in zip(asked, facts, parts, strict=True):
+        cells, taken = np.searchsorted(fine, _first_cells(each)), 0
+        for level, scale in zip(each.asked, about.noise.scales, strict=True):
+            starts = each.tree.starts(level)
+            if isinstance(part, Measurement):
+                values = part.noisy[taken : taken + len(starts)].astype(np.float64)
+            elif part is not None:
+                values = np.diff(part.unbiased.prefix[np.append(starts, each.tree.size)])
+            else:
+                values = np.zeros(len(starts))
+            taken += len(starts)
+            levels.append(Level(cells[starts], values, scale, about.law))
+    return axis, levels
 
 
-def _first_cells(question: TreeCounts | CellCounts, axis: Axis) -> Ints:
-    """For each cell of the question's answers its first cell on the finest axis."""
-    if question.answer_axis.size == axis.size:
-        return np.arange(axis.size)
-    assert isinstance(question, TreeCounts)
-    known = question.axis.levels()
-    fine = next((cut for cut in known.values() if len(cut) == axis.size), np.arange(axis.size))
-    return np.searchsorted(fine, known[question.levels[-1]]).astype(np.int64)
+def _first_cells(asked: AskedLevels) -> Ints:
+    return np.arange(asked.tree.size) if asked.first_cells is None else asked.first_cells
 
 
 def _errors(size: int, levels: Sequence[Level], pinned: bool) -> RangeErrors:
@@ -240,7 +228,7 @@ def _tree_cells(shape: IntervalTree, levels: Sequence[Level], known_total: float
 
 
 @dataclass(frozen=True, eq=False)
-class SpringErrors:
+class SpringErrors(RangeErrors):
     """The error of ranges when the intervals asked do not nest: resistances between edges.
 
     `edges` holds sets of intervals, by where they start, with the scales of their noisy answers.

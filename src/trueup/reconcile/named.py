@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.errors import InputError
+from trueup.law import Combination, NormalLaw
 from trueup.reconcile.forest import Tree
 from trueup.reconcile.statements import Row
-from trueup.uncertainty import Combination, NormalLaw
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -12,11 +12,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Histogram
+from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.linear_errors import StrategyErrors
+from trueup.infer.least_squares import MatrixErrors
 from trueup.measurement import Measurement
 from trueup.release import Release
 
@@ -26,12 +26,12 @@ MOST_CELLS = 4_096
 
 
 def stacked_errors(
-    questions: Sequence[Histogram], parts: Sequence[Facts]
-) -> tuple[Axis, StrategyErrors]:
+    questions: Sequence[Question], parts: Sequence[Facts]
+) -> tuple[Axis, MatrixErrors]:
     """The axis that all questions share, and the errors of least squares on all their answers."""
     from scipy.sparse import csr_array, vstack
 
-    axis = questions[0].axis
+    (axis,) = questions[0].space.axes
     if axis.size > MOST_CELLS:
         raise InputError(
             f"Hats, strategies and wavelets are combined with others up to {MOST_CELLS:,} cells; "
@@ -44,11 +44,11 @@ def stacked_errors(
         scales += facts.noise.scales
     law = "discrete" if all(facts.law == "discrete" for facts in parts) else "continuous"
     matrix = csr_array(vstack([question.matrix() for question in questions]))
-    return axis, StrategyErrors(matrix, tuple(lengths), tuple(scales), law)
+    return axis, MatrixErrors(matrix, tuple(lengths), tuple(scales), law)
 
 
 def stacked_cells(
-    errors: StrategyErrors, questions: Sequence[Histogram], parts: Sequence[Release | Measurement]
+    errors: MatrixErrors, questions: Sequence[Question], parts: Sequence[Release | Measurement]
 ) -> Floats:
     """The least-squares cells of all parts together.
 

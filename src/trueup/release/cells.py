@@ -15,7 +15,7 @@ from trueup._kernels.display.boxes import box_sums, cells_of
 from trueup.axis import Axis, levels
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts, Span
-from trueup.grid_errors import SliceErrors
+from trueup.law import SliceErrors
 from trueup.pictures.page import Picture
 from trueup.release.boxes import Spans, box_of, cut, places, prefix_of, stacked
 from trueup.release.distribution import check_share, quantile, rising

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from trueup.errors import InputError
 from trueup.facts import Facts
+from trueup.law import Combination, Errors, Law, NoiseLaw
 from trueup.release.intervals import allowing_for_rounding
-from trueup.uncertainty import Combination, Errors, Law, NoiseLaw
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.uncertainty import Combination, RangeErrors, TreeErrors, half_widths
+from trueup.law import Combination, RangeErrors, half_widths
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -21,7 +21,6 @@ Ints = npt.NDArray[np.int64]
 _HALVINGS = 6
 _MOST_LAWS = 2560  # looked at on each side of a quantile
 _CHOSEN = 8
-_MANY = 1000
 
 
 def range_intervals(
@@ -34,14 +33,7 @@ def range_intervals(
 ) -> tuple[Floats, Floats]:
     """The ends of an interval for the count of each [start, stop)."""
     each = 1 - (1 - level) / max(len(values), 1) if simultaneous else level
-    if isinstance(errors, TreeErrors) and len(values) >= _MANY:  # worth waiting for a compiler
-        parts = [slice(first, first + _MANY) for first in range(0, len(values), _MANY)]
-        found = [errors.half_widths(starts[some], stops[some], each) for some in parts]
-        reach = np.concatenate(found)
-    else:
-        ends = zip(starts.tolist(), stops.tolist(), strict=True)
-        reach = half_widths([errors.noise_law(((range_, 1.0),)) for range_ in ends], each)
-    reach = allowing_for_rounding(reach, values)
+    reach = allowing_for_rounding(errors.half_widths(starts, stops, each), values)
     return values - reach, values + reach
 
 
@@ -59,8 +51,7 @@ def reaches(
     if not len(order):
         return spread
     some = np.unique(order[np.linspace(0, len(order) - 1, few).astype(np.int64)])
-    ends = [(int(starts[i]), int(stops[i])) for i in some]
-    exact = half_widths([errors.noise_law(((range_, 1.0),)) for range_ in ends], level)
+    exact = errors.half_widths(starts[some], stops[some], level)
     return spread * float((exact / spread[some]).max())
 
 

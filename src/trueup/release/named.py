@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
+from trueup.law import QueryErrors
 from trueup.pictures import charts
 from trueup.pictures.page import Picture
 from trueup.release.drawing import check_kind, note, rows_drawing
 from trueup.release.estimate import Estimate
 from trueup.release.published import Contents, Published, Row, beside, freeze
-from trueup.uncertainty import QueryErrors
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,12 @@ from trueup._kernels.sorted.sorted_band import sorted_band
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
+from trueup.law import SumErrors
 from trueup.pictures import charts
 from trueup.pictures.page import Picture
 from trueup.release.drawing import check_kind, note, rows_drawing
 from trueup.release.estimate import Estimate, check_level, written
 from trueup.release.published import Contents, Published, Row, freeze
-from trueup.uncertainty import SumErrors
 
 if TYPE_CHECKING:
     from trueup._kernels.sorted.transcript import Transcript

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.linear_errors import HatErrors
 from trueup.pictures.places import bar_edges
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.release.estimate import check_level
 from trueup.release.intervals import allowing_for_rounding, reaches, share_band
-from trueup.uncertainty import TreeErrors, half_widths
 
 Version = Literal["unbiased", "whole"]
 Floats = npt.NDArray[np.float64]
@@ -27,12 +26,11 @@ Ints = npt.NDArray[np.int64]
 EXACT = "exact, from the law of the noise"
 OF_UNBIASED = "interval and standard error are those of the unbiased count"
 NEARLY = "from the law of the noise of ranges alike"
-_MOST_WORK = 1 << 23  # cells × laws: what a release of hats takes for exact intervals
-_COMPILED = 8  # ranges at once from which on compiled code is worth its loading
+_MOST_WORK = 1 << 23  # cells × laws: what exact intervals may take
 _MOST_TIMES = 200  # widths and levels that are remembered
 _BARS = 64  # looked at for the bands of a picture
 _PLAIN = 1 << 53  # whole numbers up to here are floats
-_MOST_SHARES = 1 << 16  # cells × quantiles up to which a release of hats gives their intervals
+_MOST_SHARES = 1 << 16  # cells × quantiles up to which their intervals are given
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +54,13 @@ class Answering:
         own, shown = self.release.unbiased, self.release
         values = (own.prefix[stops] - own.prefix[starts]).astype(np.float64)
         spread = np.sqrt(own.errors.range_variances(starts, stops))
-        size = self.axis.size
-        exact = not isinstance(own.errors, HatErrors) or size * len(starts) <= _MOST_WORK
+        exact = own.errors.work * len(starts) <= _MOST_WORK
         low: list[float | None] = [None] * len(starts)
         high = low
         if level is not None:
             check_level(level)
-            if isinstance(own.errors, TreeErrors) and len(starts) >= _COMPILED:
-                reach = own.errors.half_widths(starts, stops, level)
-            elif exact:
-                pairs = zip(starts.tolist(), stops.tolist(), strict=True)
-                reach = half_widths([own.errors.noise_law(((s, 1.0),)) for s in pairs], level)
-            else:
-                reach = reaches(own.errors, starts, stops, level)
+            found = own.errors.half_widths if exact else partial(reaches, own.errors)
+            reach = found(starts, stops, level)
             reach = allowing_for_rounding(reach, values)
             low, high = (values - reach).tolist(), (values + reach).tolist()
         kind = OF_UNBIASED if shown is not own else EXACT if exact else NEARLY
@@ -104,7 +96,7 @@ class Answering:
         """The value below which each share of the total lies."""
         check_level(level)
         own = self.release.unbiased
-        told = not isinstance(own.errors, HatErrors) or self.axis.size * len(shares) <= _MOST_SHARES
+        told = own.errors.work * len(shares) <= _MOST_SHARES
         found = []
         for share in shares:
             value = self.release.quantile(share)
@@ -145,8 +137,8 @@ class Answering:
             last = -(-size // width) - 1
             starts = np.unique(np.linspace(0, last, _BARS).astype(np.int64)) * width
             stops = np.minimum(starts + width, size)
-            slow = isinstance(errors, HatErrors) and size > _MOST_SHARES
-            reach = reaches(errors, starts, stops, level, few=2 if slow else 8)
+            few = 2 if errors.work > _MOST_SHARES else 8
+            reach = reaches(errors, starts, stops, level, few)
             spread = np.sqrt(errors.range_variances(starts, stops))
             some = spread > 0
             if len(self._times) > _MOST_TIMES:

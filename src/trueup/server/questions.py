@@ -13,7 +13,7 @@ from trueup.config import Dataset
 from trueup.errors import InputError
 from trueup.noise import Noise
 from trueup.plan.offers import Offer, offers, question, sorted_error, ways
-from trueup.plan.workload import Workload, as_workload, default_workload
+from trueup.workload import Workload, as_workload, default_workload
 
 _STRATEGIES = {"unit": "flat", "young": "sorted"}
 """What analysts call a question where that is not its recorded kind."""

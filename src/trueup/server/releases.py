@@ -12,21 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import (
-    HatCounts,
-    Question,
-    TreeCounts,
-    WaveletCounts,
-    WeightedCounts,
-    question_from_json,
-)
+from trueup.ask import Question, question_from_json
 from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.files.codec import arrow_table, encode
-from trueup.infer import infer
+from trueup.infer import infer, model_of
 from trueup.measurement import Measurement
 from trueup.owner.account import Charge
 from trueup.plan.offers import NAMES
@@ -83,14 +75,7 @@ class Opened:
     @cached_property
     def raw_cells(self) -> npt.NDArray[Any] | None:
         """The noisy count of every cell itself, None where cells were not asked."""
-        question, noisy = self.measurement.question, self.measurement.noisy
-        if isinstance(question, (WaveletCounts, WeightedCounts)):
-            return None
-        if isinstance(question, HatCounts):
-            return noisy[: question.size]
-        if isinstance(question, TreeCounts):
-            return noisy[len(noisy) - question.shape.size :]
-        return np.asarray(noisy)
+        return model_of(self.measurement.noise).raw(self.measurement.noisy)
 
     def describe(self) -> dict[str, Any]:
         """What is said of it beside the list."""

@@ -14,7 +14,6 @@ from trueup.axis import Axis
 from trueup.config import Config
 from trueup.errors import TrueupError
 from trueup.plan.offers import offers
-from trueup.plan.workload import Workload
 from trueup.server.answers import Answering
 from trueup.server.auth import Holder, NotAllowedError, Role, Tokens
 from trueup.server.batches import SingleRanges
@@ -23,6 +22,7 @@ from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Jobs
 from trueup.server.releases import Releases
 from trueup.server.settings import Settings, read_settings
+from trueup.workload import Workload
 
 
 @dataclass(frozen=True, eq=False)

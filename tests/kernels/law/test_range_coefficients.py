@@ -10,8 +10,9 @@ import pytest
 import trueup as tu
 from trueup._kernels.law.range_coefficients import range_classes
 from trueup.infer import errors_of
+from trueup.infer.tree import TreeErrors
+from trueup.law import half_widths
 from trueup.noise import Noise
-from trueup.uncertainty import TreeErrors, half_widths
 
 QUESTIONS = {
     "cells": lambda n: tu.CellCounts(tu.Axis.integers("x", 0, n - 1)),
@@ -66,7 +67,7 @@ def test_half_widths_are_those_of_the_laws(name: str, epsilon: str) -> None:
     starts, stops = ranges(108, 60).T.copy()
     pairs = zip(starts.tolist(), stops.tolist(), strict=True)
     exact = half_widths([model.noise_law(((pair, 1.0),)) for pair in pairs], 0.95)
-    np.testing.assert_allclose(model.half_widths(starts, stops, 0.95), exact, rtol=1e-5)
+    np.testing.assert_allclose(model.many_half_widths(starts, stops, 0.95), exact, rtol=1e-5)
 
 
 def test_a_row_too_short_says_so() -> None:
@@ -82,6 +83,7 @@ def test_an_irregular_tree_is_answered_all_the_same() -> None:
     question = tu.TreeCounts(place, levels=list(place.levels()))
     model = errors_of(Noise(question, Fraction(1)))
     assert isinstance(model, TreeErrors)
+    assert model.many_half_widths(np.array([0, 1]), np.array([3, 4]), 0.9) is None
     found = model.half_widths(np.array([0, 1]), np.array([3, 4]), 0.9)
     exact = half_widths([model.noise_law((((a, b), 1.0),)) for a, b in ((0, 3), (1, 4))], 0.9)
     np.testing.assert_allclose(found, exact, rtol=1e-9)

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from trueup.ask import SortedCounts
 from trueup.errors import InputError
 from trueup.release import NamedRelease, SortedRelease
 from trueup.server import answers
@@ -103,12 +102,8 @@ def view(parts: Parts, release: Identifier, shown: Annotated[View, Query()]) -> 
     found = opened.version(shown.version)
     if isinstance(found, SortedRelease):
         told = {"kind": "sorted", **answers.sorted_view(found, shown.points, shown.level)}
-        if (
-            shown.raw
-            and isinstance(opened.measurement.question, SortedCounts)
-            and not opened.measurement.question.adaptive
-        ):  # one answer a rank
-            order = opened.measurement.noisy[::-1]
+        if shown.raw and opened.raw_cells is not None:  # one answer a rank
+            order = opened.raw_cells[::-1]
             told["raw"] = order[answers.ranks(len(order), shown.points) - 1].tolist()
         return reply(told)
     if isinstance(found, NamedRelease):

@@ -7,7 +7,7 @@ import pytest
 
 import trueup as tu
 from trueup.noise import Noise
-from trueup.plan.workload import as_workload, default_workload
+from trueup.workload import as_workload, default_workload
 
 AGE = tu.Axis.integers("age", 0, 99)
 DAY = tu.Axis.dates("day", "2024-01-01", "2024-12-31")
@@ -96,7 +96,7 @@ def test_workloads_that_make_no_sense_are_refused(make, said):
 def test_a_sample_has_the_error_of_the_whole(workload):
     from fractions import Fraction
 
-    from trueup.plan.figures import figures_of
+    from trueup.infer import figures_of
 
     figures = figures_of(Noise(tu.TreeCounts(AGE), Fraction(1)))
     starts, stops, likely = workload.sample(AGE, 2000)

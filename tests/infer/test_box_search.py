@@ -9,8 +9,8 @@ import pytest
 
 import trueup as tu
 from trueup.ask.several import grid_axis
-from trueup.lattice_errors import LatticeErrors
-from trueup.plan.boxes import best_boxes, mean_energies
+from trueup.infer.box_search import best_boxes, mean_energies
+from trueup.infer.lattice import LatticeErrors
 
 RANGES = tu.Workload.all_ranges()
 

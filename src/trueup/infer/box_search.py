@@ -13,8 +13,8 @@ import numpy.typing as npt
 from trueup.ask import BoxCounts
 from trueup.ask.boxes import equal_parts
 from trueup.axis import Axis
-from trueup.lattice_errors import LatticeErrors
-from trueup.plan.workload import Workload
+from trueup.infer.lattice import LatticeErrors
+from trueup.workload import Workload
 
 Floats = npt.NDArray[np.float64]
 Radices = tuple[tuple[int, ...], ...]
@@ -24,6 +24,15 @@ _BRANCHINGS = (2, 4, 7, 16, 32)
 _MOST_LEVELS = 121  # products of levels that a search weighs
 _PARTS = 200
 _STEPS = 200
+_WIDE = 16
+
+
+def quadtree(axes: Sequence[Axis]) -> BoxCounts | None:
+    """Boxes in boxes, sixteen or so in each, where every axis can be cut into equal parts."""
+    branching = max(2, round(_WIDE ** (1 / len(axes))))
+    if any(axis.traits.labelled or equal_parts(axis.size, branching) is None for axis in axes):
+        return None
+    return BoxCounts.quadtree(*axes, branching=branching)
 
 
 def mean_energies(

@@ -121,8 +121,7 @@ def test_a_sparse_strategy_of_many_cells_is_solved_without_a_dense_matrix():
     # The same weights as hats with shares in that ratio have.
     price = 1 + 20 + 200
     shares = [Fraction(1, price), Fraction(20, price), Fraction(200, price)]
-    scales = measurement.noise.scales * 3
-    as_hats = errors_of(HatCounts(size, [10, 100], shares, ends=True), scales, "discrete")
+    as_hats = errors_of(Noise(HatCounts(size, [10, 100], shares, ends=True), 1))
     found = release.errors.range_variances([0, 17, 5_000], [1, 4_000, size])
     np.testing.assert_allclose(found, as_hats.range_variances([0, 17, 5_000], [1, 4_000, size]))
 

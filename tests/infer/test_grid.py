@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup.infer import grid_errors_of
+from trueup.infer import errors_of
 from trueup.noise import Noise, noise_variance
 from trueup.paper.noise import measure_for_experiment
 
@@ -75,7 +75,7 @@ def test_inferred_cells_equal_dense_least_squares(grid, law):
 @pytest.mark.parametrize("law", ["discrete", "continuous"])
 def test_variances_of_boxes_equal_those_of_the_dense_estimator(grid, law):
     inverse, variances, _ = dense(grid, law)
-    errors = grid_errors_of(Noise(grid, EPSILON, law=law))
+    errors = errors_of(Noise(grid, EPSILON, law=law))
     starts, stops = random_boxes(grid.sizes, 40)
     found = errors.box_variances(starts, stops)
     for start, stop, variance in zip(starts, stops, found, strict=True):
@@ -92,7 +92,7 @@ def test_variances_of_boxes_equal_those_of_the_dense_estimator(grid, law):
 @every_grid
 def test_noise_laws_of_differences_equal_those_of_the_dense_estimator(grid):
     inverse, variances, _ = dense(grid, "discrete")
-    errors = grid_errors_of(Noise(grid, EPSILON))
+    errors = errors_of(Noise(grid, EPSILON))
     one = tuple((0, size - 1) for size in grid.sizes)
     other = tuple((size // 2, size) for size in grid.sizes)
     values = np.zeros(grid.sizes)
@@ -159,8 +159,8 @@ def test_many_boxes_at_once_equal_boxes_one_by_one():
 @pytest.mark.parametrize(("size", "goal"), [(256, 2_250), (1_024, 8_200)])
 def test_mean_error_over_all_rectangles_meets_its_goal(size, goal):
     grid = tu.GridCounts(axis("x", size), axis("y", size))
-    errors = grid_errors_of(Noise(grid, 1, law="continuous"))
-    line = errors.lines[0].errors
+    errors = errors_of(Noise(grid, 1, law="continuous"))
+    line = errors.lines[0]
     # For continuous noise the variance of a box is half the product of its sides'.
     exactly = line.mean_variances()[0] ** 2 / 2
     starts, stops = random_boxes(grid.sizes, 600, 7)

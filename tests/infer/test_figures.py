@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.infer import figures_of
+from trueup.infer.tree import fewest_nodes
 from trueup.noise import Noise
-from trueup.plan.figures import figures_of
-from trueup.plan.workload import Workload
+from trueup.workload import Workload
 
 PLACES = tu.Axis.hierarchy(
     "place", {"a": ["b", "c", "d"], "e": ["f"], "g": ["h", "i"]}, levels=["state", "county"]
@@ -95,7 +96,7 @@ def test_replacing_a_row_and_many_rows_a_person_cost_what_they_cost(name):
 
 def test_without_inference_is_known_for_regular_trees_only():
     with pytest.raises(tu.InputError, match="equal fan-outs"):
-        figures_of(Noise(QUESTIONS["hierarchy"], Fraction(1)), inferred=False)
+        fewest_nodes(Noise(QUESTIONS["hierarchy"], Fraction(1)))
     tree = tu.TreeCounts(64, branching=4)
-    raw = figures_of(Noise(tree, Fraction(1)), inferred=False).mean_over_ranges()
+    raw = fewest_nodes(Noise(tree, Fraction(1))).mean_over_ranges()
     assert raw > figures_of(Noise(tree, Fraction(1))).mean_over_ranges()

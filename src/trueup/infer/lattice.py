@@ -17,9 +17,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trueup.linear_errors import noise_law
+from trueup.law import Combination, NoiseLaw, law_of
 from trueup.noise import noise_variance
-from trueup.uncertainty import Combination, NoiseLaw
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -173,7 +172,7 @@ class LatticeErrors:
                 at = np.arange(0, self.widths[axis][0], self.widths[axis][level])
                 block = np.add.reduceat(block, at, axis=axis)
             blocks.append(weight * block.ravel())
-        return noise_law(blocks, self.scales, self.law)
+        return law_of(blocks, self.scales, self.law)
 
     def nonnegative(self, blocks: Sequence[Floats], steps: int = 400) -> Floats:
         """Cells ≥ 0 that are nearest to the answers, by accelerated projected steps."""

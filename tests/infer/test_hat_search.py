@@ -9,9 +9,9 @@ import pytest
 
 import trueup as tu
 from trueup.ask.question import as_axis
+from trueup.infer import figures_of
+from trueup.infer.hat_search import best_hats, hat_error
 from trueup.noise import Noise
-from trueup.plan.figures import figures_of
-from trueup.plan.hats import best_hats, hat_error
 
 from .test_figures import by_brute_force
 

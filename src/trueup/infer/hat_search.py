@@ -1,114 +1,26 @@
-"""The best hats for a workload, and their expected errors."""
+"""The best hats for a workload."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 from operator import mul
-
-import numpy as np
-import numpy.typing as npt
 
 from trueup.ask import HatCounts
 from trueup.ask.hats import strides_for
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
-from trueup.infer import errors_of
-from trueup.linear_errors import HatErrors
+from trueup.infer.hat_errors import HatErrors
 from trueup.noise import Noise
-from trueup.plan.workload import Workload
+from trueup.workload import Workload
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-_SPREAD = 4_096  # ranges looked at where there is no closed form
 _SAMPLED = 120  # while searching
 _FEWEST = 34  # cells: below, hats are no better than the cells alone
 _SHORTEST = 10  # cells of a range: likewise
 _LONG = 32  # times the longest range: a piece of the axis that is as good as all of it
 _MOST = 512  # stretches of the largest stride
-_GOLDEN = 0.6180339887498949
-
-
-@dataclass(frozen=True)
-class HatFigures:
-    """The errors of least squares on hats.
-
-    Means over all ranges and over all prefixes are exact. Means over the ranges of one length are
-    too where there are few ranges; else over some thousands, spread evenly over the axis.
-    """
-
-    errors: HatErrors
-
-    @cached_property
-    def _means(self) -> tuple[float, float]:
-        return self.errors.mean_variances()
-
-    def mean_over_ranges(self) -> float:
-        """Averaged over all ranges."""
-        return self._means[0]
-
-    def mean_over_prefixes(self) -> float:
-        """Averaged over all prefixes."""
-        return self._means[1]
-
-    def mean_by_length(self, lengths: npt.ArrayLike) -> Floats:
-        """For each length, averaged over ranges of it."""
-        each = np.atleast_1d(np.asarray(lengths, np.int64))
-        room = self.errors.size - each + 1
-        number = np.minimum(room, max(16, _SPREAD // len(each)))
-        which = np.repeat(np.arange(len(each)), number)
-        rank = np.arange(len(which)) - np.repeat(np.cumsum(number) - number, number)
-        # All places where there is room for them; else one in each of so many equal parts.
-        within = np.where(number == room, 0.0, (_GOLDEN * np.arange(1, len(each) + 1)) % 1)
-        jitter = (within[which] + _GOLDEN * rank) % 1
-        part = (room / number)[which]
-        starts = np.where((number == room)[which], rank, np.floor((rank + jitter) * part)).astype(
-            np.int64
-        )
-        variances = self.errors.range_variances(starts, starts + each[which])
-        return np.bincount(which, variances, len(each)) / number
-
-    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
-        """Of each range [start, stop) of cells."""
-        return self.errors.range_variances(starts, stops)
-
-    def worst_range(self) -> float:
-        """Of the range that has the largest, found by walking uphill from the worst of many."""
-        size = self.errors.size
-        if size * (size + 1) // 2 <= _SPREAD:
-            starts, stops = np.triu_indices(size + 1, 1)
-            return float(self.errors.range_variances(starts, stops).max())
-        i = np.arange(1, _SPREAD // 4)
-        ends = np.sort(
-            np.stack([(i * 0.7548776662466927) % 1, (i * 0.5698402909980532) % 1]), axis=0
-        )
-        starts, stops = np.rint(ends * size).astype(np.int64)
-        worst = float(self.errors.range_variances([0], [size])[0])
-        steps = [1, 2, 4, *(each for k in self.errors.strides for each in (max(k // 4, 1), k))]
-        moves = np.array([(a, b) for step in steps for a, b in _moves(step)], np.int64)
-        for _ in range(12):
-            variances = self.errors.range_variances(starts, stops)
-            top = np.argsort(-variances)[:6]
-            if float(variances[top[0]]) <= worst * (1 + 1e-6):
-                break
-            worst = float(variances[top[0]])
-            starts = (starts[top, None] + moves[None, :, 0]).ravel()
-            stops = (stops[top, None] + moves[None, :, 1]).ravel()
-            inside = (starts >= 0) & (stops <= size) & (starts < stops)
-            ends = np.unique(np.stack([starts[inside], stops[inside]]), axis=1)
-            starts, stops = ends
-        return worst
-
-
-def _moves(step: int) -> Iterator[tuple[int, int]]:
-    for a in (-step, 0, step):
-        for b in (-step, 0, step):
-            yield a, b
 
 
 def hat_error(axis: Axis, workload: Workload) -> Callable[[HatCounts], float]:
@@ -120,9 +32,7 @@ def hat_error(axis: Axis, workload: Workload) -> Callable[[HatCounts], float]:
 
 
 def _errors(question: HatCounts) -> HatErrors:
-    errors = errors_of(Noise.of_unit(question))
-    assert isinstance(errors, HatErrors)
-    return errors
+    return HatErrors.of(Noise.of_unit(question))
 
 
 def best_hats(axis: Axis, workload: Workload) -> HatCounts | None:
@@ -157,14 +67,9 @@ def best_hats(axis: Axis, workload: Workload) -> HatCounts | None:
             tried[key] = error(_hats(searched, ratios, parts, ends))
         return tried[key]
 
-    usual = len(strides_for(searched.size))
-    spans = {searched.size, min(searched.size, 2 * longest)}
-    some = {
-        _ratios(span, levels) for span in spans for levels in range(max(1, usual - 1), usual + 2)
-    } | {_ratios(min(spans), 1)}
     found = [
         (of(ratios, None, ends), ratios, ends)
-        for ratios in some
+        for ratios in _tried_first(searched.size, longest)
         if _MOST * math.prod(ratios) >= searched.size
         for ends in (False, True)
     ]
@@ -188,6 +93,14 @@ def best_hats(axis: Axis, workload: Workload) -> HatCounts | None:
     if _MOST * math.prod(ratios) < size:
         return None
     return _hats(axis, ratios, parts, ends)
+
+
+def _tried_first(size: int, longest: int) -> set[tuple[int, ...]]:
+    """Ratios of strides for the whole axis and for the longest range, of a few levels."""
+    usual = len(strides_for(size))
+    spans = {size, min(size, 2 * longest)}
+    some = {_ratios(s, levels) for s in spans for levels in range(max(1, usual - 1), usual + 2)}
+    return some | {_ratios(min(spans), 1)}
 
 
 def _hats(axis: Axis, ratios: Sequence[int], parts: Sequence[int] | None, ends: bool) -> HatCounts:

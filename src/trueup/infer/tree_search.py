@@ -21,7 +21,7 @@ from trueup.axis import Axis
 from trueup.intervaltree import IntervalTree
 from trueup.intervaltree.range_walk import RangeWalk
 from trueup.intervaltree.variance import TreeVariance
-from trueup.plan.workload import Workload
+from trueup.workload import Workload
 
 _SAMPLED = 400  # ranges looked at while searching, where there is no closed form quick enough
 _BRANCHINGS = range(2, 65)

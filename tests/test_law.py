@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import binomtest
 
 import trueup as tu
+from trueup.law import steps
 from trueup.noise import noise_variance
 from trueup.paper.noise import measure_for_experiment
-from trueup.uncertainty import steps
 
 DRAWS = 20_000
 

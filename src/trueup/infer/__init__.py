@@ -1,0 +1,106 @@
+"""Infer: the nearest consistent answers. Free, by anyone, as often as they like.
+
+Reads the noisy answers and the constraints of the question, and nothing else. How a question is
+answered is told by its model; `MODELS` lists those that come with the library.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueup.errors import InputError
+from trueup.infer.boxes import BoxModel
+from trueup.infer.cells import CellModel
+from trueup.infer.display import METHODS, Method, checked_wish
+from trueup.infer.grid import GridModel
+from trueup.infer.hats import HatModel
+from trueup.infer.model import (
+    Candidate,
+    Model,
+    axis_model,
+    model_of,
+    models,
+    register,
+    table_model,
+)
+from trueup.infer.named import NamedModel
+from trueup.infer.sorted import SortedModel
+from trueup.infer.tree import TreeModel
+from trueup.infer.wavelet import WaveletModel
+from trueup.infer.weighted import WeightedModel
+from trueup.measurement import Measurement
+from trueup.noise import Noise
+from trueup.workload import Figures
+
+MODELS: tuple[type[Model], ...] = (
+    CellModel,
+    TreeModel,
+    HatModel,
+    WaveletModel,
+    WeightedModel,
+    NamedModel,
+    GridModel,
+    BoxModel,
+    SortedModel,
+)
+register(*MODELS)
+
+__all__ = [
+    "METHODS",
+    "MODELS",
+    "Candidate",
+    "Method",
+    "Model",
+    "axis_model",
+    "errors_of",
+    "figures_of",
+    "infer",
+    "model_of",
+    "models",
+    "register",
+    "table_model",
+]
+
+
+def infer(
+    measurement: Measurement,
+    *,
+    nonnegative: bool = False,
+    integers: bool | None = None,
+    graphical: bool = False,
+    method: Method | None = None,
+) -> Any:
+    """The release whose answers obey the question's constraints and are nearest in L2.
+
+    Trees: weighted least squares in two passes (H̄). Sorted counts: isotonic regression (S̄).
+    Hats, strategies, grids and named counts: least squares. Cell counts obey no constraints and
+    stay as they are; a Haar wavelet is inverted.
+
+    `nonnegative` and `integers` give counts for people to read, which still add up; the release
+    then keeps the unbiased ones beside them (`release.unbiased`). Non-negative counts are made
+    by `method`: "large-first" (the default) goes from the root down, keeps what stands clearly
+    above the noise and fits the rest to what remains; "top-down" moves all children of a parent
+    alike; "exact" is nearest to all the noisy answers at once.
+    `graphical` gives sorted degrees that some undirected graph has. Sorted counts asked adaptively
+    are never negative, and whole unless `integers=False`.
+
+    >>> from trueup.ask import SortedCounts
+    >>> asked = SortedCounts(4, adaptive=False)
+    >>> infer(Measurement(asked, [1, 2, 0, 11], epsilon=1)).counts().tolist()
+    [1.0, 1.0, 1.0, 11.0]
+    """
+    if not isinstance(measurement, Measurement):
+        raise InputError(f"infer needs a Measurement, got {type(measurement).__name__}.")
+    model = model_of(measurement.noise)
+    wish = checked_wish(model, nonnegative, integers, graphical, method)
+    return model.release(measurement, wish)
+
+
+def errors_of(noise: Noise) -> Any:
+    """The errors of a release of the question that was measured with this noise."""
+    return model_of(noise).errors
+
+
+def figures_of(noise: Noise) -> Figures:
+    """The expected squared errors of the question over sets of ranges, before it is asked."""
+    return axis_model(noise).figures()

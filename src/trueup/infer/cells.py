@@ -1,0 +1,74 @@
+"""L̃: the cells alone. They obey no constraints, and stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import CellCounts
+from trueup.axis import Axis
+from trueup.infer.model import AskedLevels, Candidate, Line
+from trueup.infer.tree import NodeModel
+from trueup.intervaltree import IntervalTree
+from trueup.workload import Workload
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CellLine:
+    """Every cell asked once."""
+
+    size: int
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many answers: one a cell."""
+        return (self.size,)
+
+    def fit_lines(self, noisy: Floats) -> Floats:
+        """The noisy cells of each line."""
+        return noisy
+
+    def coefficients(self, values: Floats) -> Floats:
+        """Each noisy cell counts as the cell does."""
+        return values
+
+
+class CellModel(NodeModel):
+    """Noisy cells: the leaves of a flat tree whose root is not asked."""
+
+    asks = CellCounts
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """All for the cells."""
+        return (Fraction(0), Fraction(1))
+
+    def levels(self) -> AskedLevels:
+        """The noisy answers as the last level of a flat tree."""
+        size = self.noise.question.size
+        return AskedLevels(IntervalTree.regular(size, (size,)), (1,), None, (size,))
+
+    @property
+    def line(self) -> Line:
+        """The cells along the lines of a grid."""
+        return CellLine(self.noise.question.size)
+
+    def fit(self, noisy: npt.NDArray[Any]) -> Floats:
+        """The noisy cells."""
+        return np.asarray(noisy, np.float64)
+
+    @classmethod
+    def candidates(
+        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
+    ) -> list[Candidate]:
+        """The cells of the axis."""
+        if len(axes) > 1:
+            return []
+        return [Candidate("cells alone (L̃)", lambda: CellCounts(axes[0]), 0, "flat")]

@@ -1,0 +1,79 @@
+"""Least squares on hats: overlapping windows, which answer ranges better than any tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import HatCounts
+from trueup.ask.question import even_radices
+from trueup.axis import Axis
+from trueup.infer.figures import SampledFigures
+from trueup.infer.hat_errors import HatErrors
+from trueup.infer.hat_search import best_hats
+from trueup.infer.model import AxisModel, Candidate, Line
+from trueup.intervaltree import IntervalTree
+from trueup.workload import Workload
+
+Floats = npt.NDArray[np.float64]
+
+
+class HatModel(AxisModel):
+    """The nearest counts to noisy cells and windows."""
+
+    asks = HatCounts
+
+    @cached_property
+    def errors(self) -> HatErrors:
+        """The error of every combination of ranges."""
+        return HatErrors.of(self.noise)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """No node has a noisy count of its own."""
+        return ("top-down",)
+
+    @property
+    def tree(self) -> IntervalTree:
+        """A narrow one, since neighbouring stretches share the noise of the hats over both."""
+        size = self.noise.question.size
+        return IntervalTree.regular(size, even_radices(size, 4))
+
+    @property
+    def line(self) -> Line:
+        """Least squares on the same hats, line by line."""
+        return self.errors
+
+    def fit(self, noisy: npt.NDArray[Any]) -> Floats:
+        """The least-squares cells."""
+        return self.errors.fit(noisy)
+
+    def figures(self) -> SampledFigures:
+        """The expected squared errors of sets of ranges: exact over all ranges and prefixes."""
+        errors = self.errors
+        return SampledFigures(errors, errors.size, errors.mean_variances, errors.strides)
+
+    def raw(self, noisy: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The noisy counts of the cells, which come first."""
+        return noisy[: self.noise.question.size]
+
+    @classmethod
+    def candidates(
+        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
+    ) -> list[Candidate]:
+        """The best hats for the workload; labels have no windows that overlap."""
+        axis, workload = axes[0], workloads[0]
+        if len(axes) > 1 or axis.size == 1 or axis.traits.labelled:
+            return []
+        best = Candidate(
+            "hats",
+            lambda: best_hats(axis, workload),
+            60,
+            "hats",
+            plainly=lambda: HatCounts(axis),
+        )
+        return [best]

@@ -1,0 +1,298 @@
+"""How wrong an answer may be: the law of its error, from the law of the noise alone.
+
+An answer of linear inference is off by Σ coefficient · noise, over the noisy answers. `NoiseLaw` is
+the law of such a sum; errors know the coefficients of any answer, and so its variance and its law.
+There is no question here.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup._kernels.law.weighted_laplace import half_width
+from trueup.noise import noise_variance
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Combination = tuple[tuple[Any, float], ...]
+"""Answers with coefficients: ((start, stop), 1.0) is a range of cells, (name, 1.0) a query."""
+
+FINER = 1024  # continuous noise is taken as discrete noise on a lattice this much finer
+_CLASS_WIDTH = 0.01  # coefficients within one percent are one class
+_LEAST = 1e-7  # and those below this part of the largest are another
+_ATOMS = 0.5  # noise of a smaller scale is mostly 0, and where it is not, each value shows
+_NARROW = 0.0001  # then those of a class are as near as this, however small
+_DUST = 1e-13  # what rounding leaves where a coefficient is 0
+_WORTH_COMPILING = 1000  # intervals: they take longer one by one than compiling does
+_COMPILED = 8  # intervals at once that are quicker by code that is compiled already
+_ROWS = "trueup._kernels.law.laplace_rows"
+_TOGETHER = 1000  # intervals in one call of compiled code: each takes room
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseLaw:
+    """The law of Σ coefficient · noise: `counts` noises of a scale share a coefficient.
+
+    Those that share one may differ by a part of it, by which half-widths are `widened`.
+    """
+
+    coefficients: Floats
+    scales: Floats
+    counts: Floats
+    law: str = "discrete"
+    widened: float = 0.0
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance of the sum."""
+        if not len(self.coefficients):
+            return 0.0
+        scales, which = np.unique(self.scales, return_inverse=True)
+        each = np.array([noise_variance(scale, self.law) for scale in scales])
+        return float(np.sum(self.counts * self.coefficients**2 * each[which]))
+
+    def half_width(self, level: float) -> float:
+        """The q for which |sum| ≤ q with at least that probability, and hardly more."""
+        finer = FINER if self.law == "continuous" else 1
+        found = half_width(self.coefficients / finer, self.scales * finer, self.counts, level)
+        return found * (1 + self.widened)
+
+
+@dataclass(frozen=True)
+class NormalLaw:
+    """An error of which only the variance is known, taken as normal."""
+
+    variance: float
+
+    def half_width(self, level: float) -> float:
+        """The q for which |error| ≤ q with that probability."""
+        return NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(self.variance)
+
+
+Law = NoiseLaw | NormalLaw
+
+
+def half_widths(laws: Sequence[Law], level: float) -> Floats:
+    """As `half_width` of each, for many at once."""
+    return np.array([law.half_width(level) for law in laws])
+
+
+class Errors(Protocol):
+    """The error of every answer of a release."""
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of answers."""
+
+    def noise_law(self, combination: Combination) -> Law:
+        """The law of the error of a combination of answers."""
+
+
+class RangeErrors(ABC):
+    """The error of every range of a release."""
+
+    work: int = 1
+    """What one law takes: about as much time as looking at so many cells."""
+
+    @abstractmethod
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of ranges."""
+
+    @abstractmethod
+    def noise_law(self, combination: Combination) -> Law:
+        """The law of the error of a combination of ranges."""
+
+    @abstractmethod
+    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each range [start, stop) of cells."""
+
+    def many_half_widths(self, starts: Ints, stops: Ints, level: float) -> Floats | None:
+        """The half width of each range by compiled code; None where there is none."""
+        return None
+
+    def half_widths(self, starts: Ints, stops: Ints, level: float) -> Floats:
+        """The half width of the interval of each range [start, stop), exact as of its `noise_law`.
+
+        The one place that decides how: laws one by one, or many in compiled code where there is
+        some. That is worth compiling for a thousand; a process that has compiled it, such as a
+        server, uses it for a handful too.
+        """
+        least = _COMPILED if _ROWS in sys.modules else _WORTH_COMPILING
+        if len(starts) >= least:
+            parts = [slice(first, first + _TOGETHER) for first in range(0, len(starts), _TOGETHER)]
+            found = [self.many_half_widths(starts[some], stops[some], level) for some in parts]
+            if found[0] is not None:
+                return np.concatenate([each for each in found if each is not None])
+        pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+        return half_widths([self.noise_law(((pair, 1.0),)) for pair in pairs], level)
+
+
+class BoxErrors(Errors, Protocol):
+    """The error of every box of a release."""
+
+    def box_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each box, one column an axis."""
+
+    def product_variances(self, cuts: Sequence[Ints]) -> Floats:
+        """The variances of all boxes between neighbouring cuts of each axis."""
+
+
+@dataclass(frozen=True, eq=False)
+class SliceErrors(RangeErrors):
+    """The errors of a grid with some axes fixed to a range: those of what is left of it."""
+
+    grid: BoxErrors
+    fixed: tuple[tuple[int, int] | None, ...]  # None where the axis is left
+
+    def _boxes(self, combination: Combination) -> Combination:
+        return tuple((self._box(key), coefficient) for key, coefficient in combination)
+
+    def _box(self, key: Any) -> tuple[tuple[int, int], ...]:
+        left = iter((key,) if isinstance(key[0], int) else key)
+        return tuple(next(left) if ends is None else ends for ends in self.fixed)
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of ranges or boxes of what is left."""
+        return self.grid.variance(self._boxes(combination))
+
+    def noise_law(self, combination: Combination) -> Law:
+        """The law of the error of a combination of ranges or boxes of what is left."""
+        return self.grid.noise_law(self._boxes(combination))
+
+    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each range of the one axis that is left."""
+        starts, stops = np.atleast_1d(np.asarray(starts)), np.atleast_1d(np.asarray(stops))
+        return self.box_variances(starts[:, None], np.maximum(starts, stops)[:, None])
+
+    def box_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each box of what is left."""
+        starts, stops = np.asarray(starts, np.int64), np.asarray(stops, np.int64)
+        whole = np.empty((2, len(starts), len(self.fixed)), np.int64)
+        left = 0
+        for number, ends in enumerate(self.fixed):
+            whole[0, :, number] = starts[:, left] if ends is None else ends[0]
+            whole[1, :, number] = stops[:, left] if ends is None else ends[1]
+            left += ends is None
+        return self.grid.box_variances(whole[0], whole[1])
+
+    def product_variances(self, cuts: Sequence[Ints]) -> Floats:
+        """The variances of all boxes between neighbouring cuts of what is left."""
+        left = iter(cuts)
+        every = [next(left) if ends is None else np.array(ends) for ends in self.fixed]
+        found = self.grid.product_variances(every)
+        return found.squeeze(tuple(n for n, ends in enumerate(self.fixed) if ends is not None))
+
+
+@dataclass(frozen=True, eq=False)
+class QueryErrors:
+    """The error of named queries: their covariance after least squares.
+
+    Where all noisy answers have one scale, the coefficients are the covariance in units of the
+    noise's variance. Without a scale the law of the noise is not known, only the covariance.
+    """
+
+    names: tuple[str, ...]
+    covariance: Floats
+    scale: Fraction | None = None
+    law: str = "discrete"
+
+    def _weights(self, combination: Combination) -> Floats:
+        weights = np.zeros(len(self.names))
+        for name, coefficient in combination:
+            weights[self.names.index(name)] += coefficient
+        return weights
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of queries."""
+        weights = self._weights(combination)
+        return max(float(weights @ self.covariance @ weights), 0.0)
+
+    def noise_law(self, combination: Combination) -> Law:
+        """The law of the error of a combination of queries."""
+        if self.scale is None:
+            return NormalLaw(self.variance(combination))
+        each = noise_variance(self.scale, self.law)
+        coefficients = self.covariance @ self._weights(combination) / (each or 1.0)
+        kept = coefficients[np.abs(coefficients) > 1e-12]
+        return NoiseLaw(kept, np.full(len(kept), float(self.scale)), np.ones(len(kept)), self.law)
+
+
+@dataclass(frozen=True)
+class SumErrors:
+    """The error of the sum of independent answers of one noise scale, and of nothing else."""
+
+    count: int
+    scale: Fraction
+    law: str = "discrete"
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a multiple of the sum."""
+        return self.noise_law(combination).variance
+
+    def noise_law(self, combination: Combination) -> NoiseLaw:
+        """The law of the error of a multiple of the sum."""
+        times = sum(coefficient for _, coefficient in combination)
+        one = np.array([float(times)])
+        return NoiseLaw(one, np.array([float(self.scale)]), np.array([self.count + 0.0]), self.law)
+
+
+def steps(combination: Combination, size: int) -> tuple[list[int], list[float]]:
+    """A combination of ranges as values on stretches of cells: where they begin, and each value.
+
+    >>> steps((((2, 5), 1.0), ((4, 7), -1.0)), 10)
+    ([0, 2, 4, 5, 7, 10], [0.0, 1.0, 0.0, -1.0, 0.0])
+    """
+    jumps = {0: 0.0, size: 0.0}
+    for (start, stop), coefficient in combination:
+        if start < stop:
+            jumps[start] = jumps.get(start, 0.0) + coefficient
+            jumps[stop] = jumps.get(stop, 0.0) - coefficient
+    cuts, values, value = [0], [], jumps[0]
+    for cut in sorted(jumps)[1:]:
+        if jumps[cut] or cut == size:
+            cuts.append(cut)
+            values.append(value)
+            value += jumps[cut]
+    return cuts, values
+
+
+def cell_values(combination: Combination, size: int) -> Floats:
+    """A combination of ranges as one number a cell."""
+    cuts, values = steps(combination, size)
+    return np.repeat(np.array(values), np.diff(cuts))
+
+
+def law_of(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: str) -> NoiseLaw:
+    """The law of Σ coefficient · noise, from the coefficients of each block of answers.
+
+    Coefficients that differ by less than a percent are put together as their root mean square:
+    the variance stays what it is, and the tails move by less than a part in ten thousand. Noise
+    that is mostly 0 adds up to few values, and an interval may end just past one of them: there
+    classes are narrower, and intervals wider by as much.
+    """
+    largest = max((float(np.abs(block).max(initial=0.0)) for block in coefficients), default=0.0)
+    atoms = min(scales, default=1) < _ATOMS
+    width, least = (_NARROW, _DUST) if atoms else (_CLASS_WIDTH, _LEAST)
+    found = []
+    for block, scale in zip(coefficients, scales, strict=True):
+        size = np.abs(block)
+        size = size[size > _DUST * largest]
+        kind = np.floor(np.log(np.maximum(size / largest, least)) / width)
+        at = (kind - kind.min(initial=0.0)).astype(np.int64)
+        number = np.bincount(at)
+        squares = np.bincount(at, size * size)
+        some = number > 0
+        root = np.sqrt(squares[some] / number[some])
+        found.append((root, np.full(len(root), float(scale)), number[some].astype(np.float64)))
+    roots, each, counts = (np.concatenate(part) for part in zip(*found, strict=True))
+    return NoiseLaw(roots, each, counts, law, widened=width if atoms else 0.0)

@@ -1,0 +1,99 @@
+"""A question of a new type, whole, in one file: each cell, and each cell with the next but one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, eye_array, vstack
+
+from trueup.ask import Neighbours, Question, Space, cell_counts, check_neighbours
+from trueup.ask.question import Block, as_axis
+from trueup.axis import Axis
+from trueup.infer import Candidate, register
+from trueup.infer.least_squares import LeastSquares
+from trueup.workload import Workload
+
+
+@dataclass(frozen=True)
+class PairCounts(Question):
+    """The count of every cell, and of every cell together with the next but one."""
+
+    axis: Axis
+    kinds = ("pairs",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", as_axis(self.axis))
+
+    @property
+    def space(self) -> Space:
+        return Space("cells", (self.axis,), (self.axis,))
+
+    @property
+    def size(self) -> int:
+        return self.axis.size
+
+    @property
+    def _pairs(self) -> int:
+        return max(self.size - 2, 0)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        pairs = ((self._pairs, Fraction(1, 4)),) if self._pairs else ()
+        return ((self.size, Fraction(1, 2)), *pairs)
+
+    @property
+    def heaviest(self) -> int:
+        return 1
+
+    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
+        # A record is in its cell and in up to two pairs; moved, it leaves all and enters as many.
+        return (1 + min(2, self._pairs)) * self._times(neighbours)
+
+    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        return (Fraction(1, 2) + Fraction(min(2, self._pairs), 4)) * self._times(neighbours)
+
+    def _times(self, neighbours: Neighbours) -> int:
+        return 2 if check_neighbours(neighbours) == "replace" and self.size > 1 else 1
+
+    def answers(self, counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        cells = cell_counts(counts, self.size)
+        return np.concatenate([cells, cells[: self._pairs] + cells[self.size - self._pairs :]])
+
+    def labels(self) -> dict[str, Any]:
+        cells = np.concatenate([np.arange(self.size), np.arange(self._pairs)])
+        kind = np.repeat(["cell", "pair"], [self.size, self._pairs])
+        return {"asked": kind, **self.axis.columns(cells, cells + 1)}
+
+    def matrix(self) -> csr_array[Any]:
+        cells = eye_array(self.size, format="csr")
+        pairs = cells[: self._pairs] + cells[self.size - self._pairs :]
+        return csr_array(vstack([cells, pairs]))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "pairs", "axis": self.axis.to_json()}
+
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> PairCounts:
+        return cls(Axis.from_json(spec["axis"]))
+
+
+class PairModel(LeastSquares):
+    """The nearest counts to the noisy cells and pairs."""
+
+    asks = PairCounts
+
+    @classmethod
+    def candidates(
+        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
+    ) -> list[Candidate]:
+        if len(axes) > 1 or axes[0].size > 4_096:
+            return []
+        return [Candidate("cells and pairs", lambda: PairCounts(axes[0]), word="pairs")]
+
+
+register(PairModel)
