@@ -27,7 +27,7 @@ from _timing import seconds
 from trueup.facts import Facts
 from trueup.onepass import release_in_one_pass
 from trueup.paper import datasets
-from trueup.paper.claims import Table
+from trueup.pictures.sheet import Sheet
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -65,7 +65,7 @@ class OpenDP:
         return int(dp.t.choose_branching_factor(size_guess=n))
 
 
-def trees(quick: bool) -> Table:
+def trees(quick: bool) -> Sheet:
     """Truth, noise and consistency of a tree: ours against OpenDP's, and whether they agree."""
     rows = []
     for n in (1 << 12,) if quick else (1 << 12, 1 << 16):
@@ -105,7 +105,7 @@ def trees(quick: bool) -> Table:
         "answers differ by",
     )
     title = "Tree, noise, consistency: OpenDP and trueup, ns a cell (× is how much faster)"
-    return Table(title, columns, tuple(rows))
+    return Sheet(title, columns, tuple(rows))
 
 
 # --- numpy, scipy, scikit-learn
@@ -129,7 +129,7 @@ def recurrence(noisy: Floats, branching: int, height: int) -> Floats:
     return inferred
 
 
-def kernels(quick: bool, outside: Outside | None) -> Table:
+def kernels(quick: bool, outside: Outside | None) -> Sheet:
     """One core: isotonic regression, tree inference, flat histograms."""
     from scipy.optimize import isotonic_regression
 
@@ -178,7 +178,7 @@ def kernels(quick: bool, outside: Outside | None) -> Table:
         "trueup's time",
         "× faster",
     )
-    return Table("One core, the same arrays", columns, tuple(rows))
+    return Sheet("One core, the same arrays", columns, tuple(rows))
 
 
 def _sorted_noise(n: int) -> Floats:
@@ -248,7 +248,7 @@ def _opendp(branching: int, epsilon: float) -> OpenDP:
     return OpenDP(CELLS, branching, epsilon)
 
 
-def accuracy(data: list[datasets.Dataset], draws: int, outside: Outside | None) -> list[Table]:
+def accuracy(data: list[datasets.Dataset], draws: int, outside: Outside | None) -> list[Sheet]:
     """Mean squared error of range counts, at equal ε on the same counts."""
     ways, work = mechanisms(), workloads()
     tables = []
@@ -279,7 +279,7 @@ def accuracy(data: list[datasets.Dataset], draws: int, outside: Outside | None) 
             for i in here:
                 rows[i] = (*rows[i], rows[i][3] / ours[1])  # type: ignore[operator]
         tables.append(
-            Table(
+            Sheet(
                 f"ε = {epsilon}: mean squared error of a range, {CELLS:,} cells, {draws} draws",
                 ("counts", "mechanism", *work, "random ranges, × TreeCounts"),
                 tuple(rows),
@@ -291,7 +291,7 @@ def accuracy(data: list[datasets.Dataset], draws: int, outside: Outside | None) 
 # --- What a peer cannot do
 
 
-def limits(outside: Outside | None) -> Table:
+def limits(outside: Outside | None) -> Sheet:
     """What was seen in this run, and what a peer's package does not offer."""
     import opendp.prelude as dp
 
@@ -330,7 +330,7 @@ def limits(outside: Outside | None) -> Table:
         )
     rows.append(("ranges, consistency, errors", "diffprivlib: no (a histogram's bins)", "yes"))
     rows.append(("noise", "scipy, scikit-learn: none (regression only)", "exact, from a keystream"))
-    return Table("What a peer cannot do (OpenDP unless named)", ("", "peer", "trueup"), tuple(rows))
+    return Sheet("What a peer cannot do (OpenDP unless named)", ("", "peer", "trueup"), tuple(rows))
 
 
 # --- The environment of diffprivlib and scikit-learn

@@ -26,7 +26,7 @@ import numpy as np
 import trueup as tu
 from trueup.facts import Facts
 from trueup.onepass import release_in_one_pass
-from trueup.paper.claims import Table
+from trueup.pictures.sheet import Sheet
 
 Release = Callable[[Any, int], object]
 
@@ -187,14 +187,14 @@ def main() -> None:
             )
             for n, r in found.items()
         ]
-        print(Table(name, COLUMNS, tuple(rows)).markdown(), "\n")
+        print(Sheet(name, COLUMNS, tuple(rows)).markdown(), "\n")
         times = [(n, r["processor"]) for n, r in found.items()]
         pairs = [(n, r["two"]) for n, r in found.items() if "two" in r]
         memory = [(n, r["memory"]) for n, r in list(found.items())[-4:]]
         fits.append((name, exponent(times), exponent(pairs), exponent(memory)))
     title = "Fitted exponents: time from 2^16 cells on, memory over the four largest sizes"
     columns = ("release", "time, one thread", "time, two", "memory")
-    print(Table(title, columns, tuple(fits)).markdown())
+    print(Sheet(title, columns, tuple(fits)).markdown())
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ import numpy.typing as npt
 import trueup as tu
 from trueup.ask import Question
 from trueup.errors import FileError
-from trueup.pictures.page import Picture, Table, report, save_page
+from trueup.pictures.page import Picture, report, save_page
+from trueup.pictures.sheet import Sheet
 from trueup.release.estimate import written
 
 EPSILON = Fraction(1, 2)
@@ -119,10 +121,10 @@ def run(out: Path | None = None, quiet: bool = False) -> dict[str, Any]:
         say(f"   refused: {refused}\n")
         true_delays, true_planes = truth(table)
     answers = _answers(delays, true_delays)
-    _print(say, _table(answers))
+    say(indent(_table(answers).text(), "   ") + "\n")
     parts = sum(answer.estimate.value for answer in answers[:8])
     say(f"   The first eight add up to the last, exactly: {parts == delays.total().value}\n")
-    _print(say, _sides(EPSILON))
+    say(indent(_sides(EPSILON).text(), "   ") + "\n")
     page = folder / "report.html"
     save_page(_page(delays, planes, answers, true_planes, refused), page)
     say(f"The report: {page}")
@@ -144,8 +146,8 @@ def _answers(delays: Any, true: npt.NDArray[np.int64]) -> list[Answer]:
     return found
 
 
-def _table(answers: list[Answer]) -> Table:
-    return Table(
+def _table(answers: list[Answer]) -> Sheet:
+    return Sheet(
         "Ten questions: the private answer ± one standard error, and the truth (the data is "
         "public)",
         ("flights that", "private answer", "95 % interval", "truth"),
@@ -153,7 +155,7 @@ def _table(answers: list[Answer]) -> Table:
     )
 
 
-def _sides(epsilon: Fraction) -> Table:
+def _sides(epsilon: Fraction) -> Sheet:
     """The standard error of some ranges by L̃, H̃, H̄ and what was asked here, at the same ε."""
     from trueup.infer import errors_of
     from trueup.intervaltree import IntervalTree
@@ -180,22 +182,11 @@ def _sides(epsilon: Fraction) -> Table:
         raw = float(np.sqrt(each * nodes.mean()))
         values = (spread["L̃"], raw, spread["H̄"], spread["here"])
         rows.append((f"{length:,} min", *(written(round(v, 1)) for v in values)))
-    return Table(
+    return Sheet(
         f"Standard error of a range at epsilon {epsilon}, by what is asked and inferred",
         ("length", "L̃ cells alone", "H̃ raw tree", "H̄ paper's tree", "trueup"),
         tuple(rows),
     )
-
-
-def _print(say: Say, table: Table) -> None:
-    rows = [table.headers, *table.rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(table.headers))]
-    say(f"   {table.caption}")
-    for row in rows:
-        first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in
-                        enumerate(zip(row, widths, strict=True)))  # fmt: skip
-        say("   " + "  ".join([first, *rest]))
-    say("")
 
 
 def _page(

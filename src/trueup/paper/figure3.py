@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from trueup.ask import SortedCounts
 from trueup.infer import infer
-from trueup.paper.claims import STAMP, Claim, Figure, Table
+from trueup.paper.claims import STAMP, Claim, Figure
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Line, Panel, stairs, svg
 from trueup.pictures.theme import BLACK, GRAY
 
@@ -68,8 +69,8 @@ def run(setting: Setting) -> Figure:
         "figure3",
         TITLE,
         (
-            Table("Squared error", ("part", "S̃", "S̄"), errors),
-            Table("The pictured draw", ("position", "S(I)", "s̃", "s̄"), rows),
+            Sheet("Squared error", ("part", "S̃", "S̄"), errors),
+            Sheet("The pictured draw", ("position", "S(I)", "s̃", "s̄"), rows),
         ),
         claims,
         svg(TITLE, [[panel]], STAMP),

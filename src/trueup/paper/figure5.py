@@ -14,10 +14,11 @@ from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import noisy_sorted, sorted_and_rounded
-from trueup.paper.claims import STAMP, Claim, Figure, Table
+from trueup.paper.claims import STAMP, Claim, Figure
 from trueup.paper.datasets import Dataset
 from trueup.paper.draws import EPSILONS, Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Bars, Panel, between, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY, LIGHT
 
@@ -92,12 +93,12 @@ def run(setting: Setting) -> Figure:
         )
         for case, by_epsilon in found.items()
     ]
-    data = Table(
+    data = Sheet(
         "The data",
         ("dataset", "cells", "total", "largest", "distinct", "empty"),
         tuple(tuple(d.describe()) for d in setting.datasets.unattributed),
     )
-    table = Table("Average squared error", ("dataset", "ε", *labels, "S̃/S̄"), rows)
+    table = Sheet("Average squared error", ("dataset", "ε", *labels, "S̃/S̄"), rows)
     pictured = [panels[i : i + 4] for i in range(0, len(panels), 4)]
     return Figure("figure5", TITLE, (data, table), _claims(found), svg(TITLE, pictured, STAMP))
 

@@ -14,10 +14,11 @@ from trueup.axis import Axis
 from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import fewest_nodes, noisy_cells, noisy_nodes, zeroed_nodes
-from trueup.paper.claims import STAMP, Claim, Figure, Table
+from trueup.paper.claims import STAMP, Claim, Figure
 from trueup.paper.datasets import Dataset
 from trueup.paper.draws import EPSILONS, Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Line, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, BROWN, GRAY, GREEN, ORANGE, PINK
 
@@ -134,7 +135,7 @@ def run(setting: Setting) -> Figure:
         for e in EPSILONS:
             values = found[data, e]
             tables.append(
-                Table(
+                Sheet(
                     f"{data.name}, ε = {float(e)}: average squared error by range size",
                     ("size", *labels),
                     tuple(
@@ -143,7 +144,7 @@ def run(setting: Setting) -> Figure:
                 )
             )
         rows.append([_panel(data, e, found[data, e]) for e in EPSILONS])
-    about = Table(
+    about = Sheet(
         "The data",
         ("dataset", "cells", "total", "largest", "distinct", "empty"),
         tuple(tuple(d.describe()) for d in setting.datasets.universal),

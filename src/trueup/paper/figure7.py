@@ -8,10 +8,11 @@ import numpy.typing as npt
 from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.noise import noise_variance
-from trueup.paper.claims import STAMP, Claim, Figure, Table
+from trueup.paper.claims import STAMP, Claim, Figure
 from trueup.paper.datasets import Dataset
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Line, Panel, stairs, svg
 from trueup.pictures.theme import BLACK, GRAY
 
@@ -74,7 +75,7 @@ def run(setting: Setting) -> Figure:
     rows = by_run_length(descending, noisy, inferred)
     expected = noise_variance(SortedCounts(1, adaptive=False).price(), setting.law)
     columns = ("run length", "positions", "S̃", "S̄", "S̄ at run ends", "S̄ in run middles")
-    table = Table(f"Average squared error a position, {data.name}", columns, tuple(rows))
+    table = Sheet(f"Average squared error a position, {data.name}", columns, tuple(rows))
     short, long = rows[0], rows[-1]
     falling = [row[3] for row in rows]
     claims = (

@@ -21,8 +21,9 @@ from trueup.paper import (
     theorem4,
     usefulness,
 )
-from trueup.paper.claims import STAMP, Figure, Table
+from trueup.paper.claims import STAMP, Figure
 from trueup.paper.draws import Setting
+from trueup.pictures.sheet import Sheet
 
 EXPERIMENTS: dict[str, Callable[[Setting], Figure]] = {
     "figure3": figure3.run,
@@ -78,13 +79,13 @@ def run(
     return figures
 
 
-def summary(figures: Sequence[Figure]) -> Table:
+def summary(figures: Sequence[Figure]) -> Sheet:
     """How many of the paper's claims held, by experiment."""
     rows = []
     for figure in figures:
         held = sum(bool(claim.held) for claim in figure.claims)
         rows.append((figure.title, len(figure.claims), held, len(figure.claims) - held))
-    return Table("Claims", ("experiment", "claims", "held", "not held"), tuple(rows))
+    return Sheet("Claims", ("experiment", "claims", "held", "not held"), tuple(rows))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.noise import noise_variance
-from trueup.paper.claims import STAMP, Claim, Figure, Table
+from trueup.paper.claims import STAMP, Claim, Figure
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Line, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY
 
@@ -122,7 +123,7 @@ def run(setting: Setting) -> Figure:
     )
     columns = ("n", "d", "S̃", "S̄", "v·ΣH(n_i)", "Σ(c₁log³n_i + c₂)")
     panels = [_panel("one distinct count", 0, growing), _panel(f"n = {many:,}", 1, spread)]
-    table = Table("Squared error and its bounds", columns, tuple(rows))
+    table = Sheet("Squared error and its bounds", columns, tuple(rows))
     return Figure("theorem2", TITLE, (table,), claims, svg(TITLE, [panels], STAMP))
 
 

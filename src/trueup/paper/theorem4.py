@@ -11,9 +11,10 @@ from trueup.ask import TreeCounts
 from trueup.infer import errors_of, infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import fewest_nodes, noisy_nodes
-from trueup.paper.claims import STAMP, Claim, Figure, Table
+from trueup.paper.claims import STAMP, Claim, Figure
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Line, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY, ORANGE
 
@@ -178,9 +179,9 @@ def _tables(
     largest: list[tuple[float, float]],
     bounds: list[int],
     ends: dict[int, list[tuple[int, float, float]]],
-) -> tuple[Table, Table]:
+) -> tuple[Sheet, Sheet]:
     return (
-        Table(
+        Sheet(
             "Largest error over ranges, binary tree (all ranges up to 512 cells, then 200,000)",
             ("height", "H̃", "H̄", "2kℓ³"),
             tuple(
@@ -188,7 +189,7 @@ def _tables(
                 for h, (fit, noisy_), b in zip(heights, largest, bounds, strict=True)
             ),
         ),
-        Table(
+        Sheet(
             "Error of H̃ over that of H̄, on all leaves but the first and the last",
             ("branching, height", "ratio", "paper: at least"),
             tuple(

@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from trueup.ask import TreeCounts
 from trueup.paper.baselines import noisy_nodes
-from trueup.paper.claims import STAMP, Claim, Figure, Table
+from trueup.paper.claims import STAMP, Claim, Figure
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Line, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY
 
@@ -203,14 +204,14 @@ def _tables(
     tree: dict[int, float],
     depth: dict[int, float],
     bound: float,
-) -> tuple[Table, Table]:
+) -> tuple[Sheet, Sheet]:
     return (
-        Table(
+        Sheet(
             "Records needed for (ε, δ)-usefulness",
             ("ε", "H̃, bound", "H̃, measured", "Blum et al., constant 1", "ratio of bounds"),
             needs,
         ),
-        Table(
+        Sheet(
             "Error of the worst range, at probability 1 − δ",
             ("records", "H̃", "H̃, bound", "equi-depth", "its ε·N"),
             tuple((t, tree[t], bound, depth[t], best_epsilon(t) * t) for t in totals),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from trueup.errors import FileError, InputError
 from trueup.files.atomic import write_whole
+from trueup.pictures.sheet import Sheet
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -29,34 +30,13 @@ caption { text-align: left; padding-bottom: .4rem; color: #4b5863; }
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows under headers, with a line of words above."""
-
-    caption: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def to_html(self) -> str:
-        """The table as HTML."""
-        head = "".join(f'<th scope="col">{escape(h)}</th>' for h in self.headers)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self.rows
-        )
-        return (
-            f'<div class="scroll"><table><caption>{escape(self.caption)}</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        )
-
-
-@dataclass(frozen=True)
 class Picture:
     """A figure; with a script, made when a page is, its bars split when zoomed in."""
 
     figure: Figure
     script: Callable[[], str] | None = None
 
-    def to_html(self, library: bool = False) -> str:
+    def html(self, library: bool = False) -> str:
         """The figure as a part of a page; with the library unless the page has plotly.js."""
         part = self.figure.to_html(
             full_html=False,
@@ -71,7 +51,7 @@ class Picture:
         # Names of axes may come from a file that a stranger wrote: text, and never markup.
         first = str(self.figure.layout.title.text or "trueup").split("<br>")[0]
         title = unescape(re.sub("</?b>", "", first))
-        return _page(title, "<style>body { margin: 0 }</style>", self.to_html(library=True))
+        return _page(title, "<style>body { margin: 0 }</style>", self.html(library=True))
 
     def save(self, path: str | Path) -> None:
         """Writes it by the file's ending: .html (self-contained), .png or .svg.
@@ -94,7 +74,7 @@ class Picture:
             ) from None
 
 
-Part = str | Table | Picture
+Part = str | Sheet | Picture
 
 
 def report(title: str, sections: dict[str, list[Part]]) -> str:
@@ -104,7 +84,7 @@ def report(title: str, sections: dict[str, list[Part]]) -> str:
     parts = [f"<main><h1>{escape(title)}</h1>"]
     for heading, content in sections.items():
         parts.append(f"<section><h2>{escape(heading)}</h2>")
-        parts += [f"<p>{escape(p)}</p>" if isinstance(p, str) else p.to_html() for p in content]
+        parts += [f"<p>{escape(p)}</p>" if isinstance(p, str) else p.html() for p in content]
         parts.append("</section>")
     head = f"<style>{_STYLE}</style><script>{get_plotlyjs()}</script>"
     return _page(title, head, "".join([*parts, "</main>"]))
