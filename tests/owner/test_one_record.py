@@ -35,8 +35,13 @@ def counts(owner: tu.Owner, axis: tu.Axis, where: str | None = None) -> list[int
 
 
 def arrow_parquet(table: pa.Table, folder: Path) -> Any:
-    pq.write_table(table, folder / "arrow.parquet", row_group_size=700)
+    pq.write_table(table, folder / "arrow.parquet")
     return folder / "arrow.parquet"
+
+
+def many_row_groups(table: pa.Table, folder: Path) -> Any:
+    pq.write_table(table, folder / "many.parquet", row_group_size=30)
+    return folder / "many.parquet"
 
 
 def polars_parquet(table: pa.Table, folder: Path) -> Any:
@@ -70,7 +75,7 @@ def database(table: pa.Table, folder: Path) -> Any:
     return connection.table("kept")
 
 
-WRITERS = [arrow_parquet, polars_parquet, duckdb_parquet, lazy_parquet, database]
+WRITERS = [arrow_parquet, many_row_groups, polars_parquet, duckdb_parquet, lazy_parquet, database]
 Writer = Callable[[pa.Table, Path], Any]
 
 
