@@ -28,6 +28,7 @@ KNOWN = {
         159, 304,  # a NaN on a regular axis reaches a cast, after the charge
         22,  # t[1].parquet is there and t1.parquet is counted
         1, 39,  # text that is not UTF-8
+        45,  # long unit ids, which a planted cast to a float merged
     ),
     "arrow": (
         325,  # unit ids of 18 digits merge in a float
