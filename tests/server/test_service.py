@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -42,3 +44,15 @@ def test_a_service_holds_every_declared_dataset_and_no_other(
         found.table("../trips")
     assert found.releases.list() == []
     found.jobs.close()
+
+
+def test_a_warm_server_has_compiled_the_intervals_of_a_handful(
+    config_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    code = (
+        "import sys; from trueup import law; from trueup.config import read_config\n"
+        "from trueup.server.service import open_service\n"
+        f"open_service(read_config({str(config_of(tmp_path))!r})).warm()\n"
+        "assert law._ROWS in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
