@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from fractions import Fraction
 
@@ -10,7 +11,8 @@ import pytest
 from scipy.stats import binomtest
 
 import trueup as tu
-from trueup.law import steps
+from trueup import law
+from trueup.law import NoiseLaw, RangeErrors, steps
 from trueup.noise import noise_variance
 from trueup.paper.noise import measure_for_experiment
 
@@ -257,3 +259,41 @@ def test_levels_outside_zero_and_one_are_refused(level):
     ):
         with pytest.raises(tu.InputError, match="between 0 and 1"):
             ask()
+
+
+def test_many_intervals_are_compiled_from_a_thousand_on_or_where_they_were_before(monkeypatch):
+    asked = []
+
+    class Counted(RangeErrors):
+        """One noise, whatever the range."""
+
+        def variance(self, combination):
+            return self.noise_law(combination).variance
+
+        def noise_law(self, combination):
+            return NoiseLaw(np.ones(1), np.full(1, 3.0), np.ones(1))
+
+        def range_variances(self, starts, stops):
+            return np.full(len(np.atleast_1d(starts)), self.noise_law(()).variance)
+
+        def many_half_widths(self, starts, stops, level):
+            asked.append(len(starts))
+            return np.full(len(starts), self.noise_law(()).half_width(level))
+
+    alone = Counted().noise_law(()).half_width(0.9)
+    for compiled, number, parts in (
+        (False, 999, []),
+        (False, 2_500, [1000, 1000, 500]),
+        (True, 7, []),
+        (True, 8, [8]),
+    ):
+        asked.clear()
+        monkeypatch.setattr(law, "_ROWS", "sys" if compiled else "no such module")
+        starts = np.arange(number)
+        found = Counted().half_widths(starts, starts + 1, 0.9)
+        assert asked == parts
+        np.testing.assert_array_equal(found, np.full(number, alone))
+
+
+def test_the_module_of_compiled_intervals_is_there():
+    assert importlib.util.find_spec(law._ROWS) is not None

@@ -46,7 +46,7 @@ def test_several_columns_are_measured_as_a_grid(
     ran = run(*ASK, "-o", "g.parquet", "--json")
     assert (ran.code, ran.err) == (0, "")
     axes = [tu.Axis.integers("age", 0, 99), tu.Axis.categories("sex", ["F", "M"])]
-    assert tu.load(tmp_path / "g.parquet").question == tu.plan(axes, 1).best
+    assert tu.load(tmp_path / "g.parquet").question == tu.plan(axes, 1, nonnegative=True).best
     assert [each["of"] for each in ran.json["expected"]] == [
         "one cell",
         "half of each axis",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from trueup.cli.axes import AxisOptions
 from trueup.config import Dataset
 from trueup.errors import InputError
 from trueup.noise import Noise
+
+if TYPE_CHECKING:
+    from trueup.workload import Workload
 
 Epsilon = Annotated[
     str | None,
@@ -33,14 +36,6 @@ def expected_errors(
     from trueup.infer import model_of
 
     return model_of(Noise(question, epsilon, neighbours, rows)).expected()
-
-
-_GRIDS = {
-    "flat": "cells alone",
-    "binary": "binary trees",
-    "tree": "best trees",
-    "hats": "hats",
-}
 
 
 @dataclass(frozen=True)
@@ -111,7 +106,8 @@ def question_of(
         groups = counted.groups if counted.groups is not None else int(missing("--groups"))
         return SortedCounts(groups, by=counted.by)
     if len(columns) > 1:
-        return _of_several(columns, axis, dataset, counted, epsilon)
+        terms = epsilon, neighbours, rows_per_unit
+        return _of_several(columns, axis, dataset, counted, *terms)
     if axis is None:
         if dataset is None:
             raise InputError(
@@ -129,7 +125,6 @@ def _of_one(
 ) -> Question:
     """The paper's tree if a branching is given; as --strategy says; else what all publish."""
     from trueup.plan.default import question_for
-    from trueup.plan.offers import question, ways
     from trueup.workload import default_workload
 
     if counted.branching is not None:
@@ -138,11 +133,19 @@ def _of_one(
         return TreeCounts(axis, branching=counted.branching)
     if counted.strategy in (None, "best"):
         return question_for(axis, epsilon, True, neighbours, rows_per_unit)
-    for way in ways(axis):
-        if way == counted.strategy:
-            return question(axis, way, default_workload(axis))
-    known = ", ".join(("best", *ways(axis)))
-    raise InputError(f"--strategy must be one of {known} here, got {counted.strategy!r}.")
+    return _by_strategy((axis,), (default_workload(axis),), counted.strategy)
+
+
+def _by_strategy(
+    axes: tuple[Axis, ...], workloads: tuple[Workload, ...], strategy: str
+) -> Question:
+    """What a strategy asks of these axes."""
+    from trueup.plan.offers import question, ways
+
+    if strategy not in ways(*axes):
+        known = ", ".join(("best", *ways(*axes)))
+        raise InputError(f"--strategy must be one of {known} here, got {strategy!r}.")
+    return question(axes, strategy, workloads)
 
 
 def _of_several(
@@ -151,9 +154,12 @@ def _of_several(
     dataset: Dataset | None,
     counted: Counted,
     epsilon: Fraction,
+    neighbours: Neighbours,
+    rows_per_unit: int,
 ) -> Question:
-    """The question over several declared columns: the plan's best, or as --strategy says."""
-    from trueup.plan import plan
+    """The question over several declared columns: as --strategy says; else what all publish."""
+    from trueup.plan.default import question_for
+    from trueup.workload import Workload
 
     if dataset is None or axis is not None:
         raise InputError(
@@ -162,12 +168,7 @@ def _of_several(
         )
     if counted.branching is not None:
         raise InputError("--branching is for one column; of several, --strategy binary.")
-    found = plan([dataset.axis(column) for column in columns], epsilon)
+    axes = tuple(dataset.axis(column) for column in columns)
     if counted.strategy in (None, "best"):
-        return found.best
-    names = [strategy.name for strategy in found.strategies]
-    known = {way: name for way, name in _GRIDS.items() if name in names}
-    if counted.strategy not in known:
-        listed = ", ".join(("best", *known))
-        raise InputError(f"--strategy must be one of {listed} here, got {counted.strategy!r}.")
-    return found[known[counted.strategy]].question
+        return question_for(axes, epsilon, True, neighbours, rows_per_unit)
+    return _by_strategy(axes, (Workload.all_ranges(),) * len(axes), counted.strategy)

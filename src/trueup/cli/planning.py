@@ -56,10 +56,12 @@ def plan_command(
     if workload not in _WORKLOADS:
         raise InputError(f"--workload must be one of {', '.join(_WORKLOADS)}, got {workload!r}.")
     asked = _WORKLOADS[workload]
-    needed = None if within is None else epsilon_for(axis, within, level, asked)
+    needed = (
+        None if within is None else epsilon_for(axis, within, level, asked, nonnegative=nonnegative)
+    )
     cost = positive(epsilon) if epsilon is not None else (needed or Fraction(1))
     found = plan(axis, cost, asked, nonnegative=nonnegative)
-    typical = error_for(axis, cost, level, asked)
+    typical = error_for(axis, cost, level, asked, nonnegative=nonnegative)
     facts = {
         "axis": axis.to_json(),
         "epsilon": cost,

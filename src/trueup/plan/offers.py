@@ -47,23 +47,23 @@ class Offer:
     by_length: tuple[tuple[int, float], ...]
 
 
-def ways(axis: Axis) -> tuple[str, ...]:
-    """The ways to ask about an axis, by their words."""
-    some = candidates((axis,), (default_workload(axis),))
+def ways(*axes: Axis) -> tuple[str, ...]:
+    """The ways to ask about an axis, or several, by their words."""
+    some = candidates(axes, [default_workload(axis) for axis in axes])
     return tuple(each.word for each in some if each.word is not None)
 
 
 @lru_cache(maxsize=64)
-def question(axis: Axis, way: str, workload: Workload) -> Question:
-    """The question that a way to ask puts to an axis, for a workload."""
-    for each in candidates((axis,), (workload,)):
+def question(axes: tuple[Axis, ...], way: str, workloads: tuple[Workload, ...]) -> Question:
+    """The question that a way to ask puts to an axis, or several, for a workload of each."""
+    for each in candidates(axes, workloads):
         if each.word == way:
             asked = each.ask()
             if asked is None and each.plainly is not None:
                 asked = each.plainly()
             if asked is not None:
                 return asked
-    raise InputError(f"'{axis.name}' cannot be asked by {way!r}.")
+    raise InputError(f"{' × '.join(repr(axis.name) for axis in axes)} cannot be asked by {way!r}.")
 
 
 def offers(
@@ -85,7 +85,7 @@ def offers(
     workload.check(axis)
     found, refused = [], None
     for way in ways(axis):
-        asked = question(axis, way, workload)
+        asked = question((axis,), way, (workload,))
         noise = Noise(asked, epsilon, neighbours, rows_per_unit)
         try:
             noise.check_drawable()

@@ -186,10 +186,10 @@ def _entries(
     if isinstance(estimates, str) or not isinstance(estimates, Iterable):
         raise InputError(f"Estimates must be a mapping, triples or releases, got {estimates!r}.")
     for number, entry in enumerate(estimates, start=1):
-        if isinstance(entry, Measurement) and isinstance(entry.question, NamedCounts):
+        if isinstance(entry, Measurement) and entry.question.space.kind == "names":
             sources.append(entry.facts)
             pairs = zip(entry.noisy.tolist(), entry.variances.tolist(), strict=True)
-            yield from zip(entry.question.names, pairs, strict=True)
+            yield from zip(entry.question.space.names, pairs, strict=True)
         elif isinstance(entry, NamedRelease):
             sources.append(entry.facts)
             places = [order.setdefault(name, len(order)) for name in entry.names]

@@ -75,7 +75,7 @@ def question_asked(dataset: Dataset, asked: Asked, most_cells: int) -> Question:
     axis, workload = _over(dataset, asked, most_cells)
     for way in ways(axis):
         if way == asked.strategy:
-            return question(axis, way, workload)
+            return question((axis,), way, (workload,))
     raise _unknown(axis, asked.strategy, ways(axis))
 
 
