@@ -11,6 +11,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 import trueup as tu
 from trueup._kernels.noise import bits
 from trueup.errors import NoiseError
+from trueup.facts import Facts
+from trueup.onepass import release_in_one_pass
 
 
 def blocks(stream: bits.Keystream, count: int = 64) -> set[bytes]:
@@ -83,15 +85,18 @@ def adaptively() -> bytes:
     return found.noisy[:32].tobytes() + found.id.encode()
 
 
-def streamed() -> bytes:
-    counts = np.zeros(1 << 10, np.int64)
-    return tu.release(counts, tu.TreeCounts(1 << 10, branching=2), 1).counts().tobytes()
+def in_one_pass(size: int, threads: int) -> bytes:
+    facts = Facts.of(tu.TreeCounts(size, branching=2), 1)
+    made = release_in_one_pass(np.zeros(size, np.int64), facts, threads)
+    return made.counts()[:: size >> 8].tobytes()
 
 
-def streamed_in_threads() -> bytes:
-    counts = np.zeros(1 << 18, np.int64)
-    made = tu.release(counts, tu.TreeCounts(1 << 18, branching=2), 1, threads=2)
-    return made.counts()[:: 1 << 10].tobytes()
+def in_one_thread() -> bytes:
+    return in_one_pass(1 << 10, 1)
+
+
+def in_two_threads() -> bytes:
+    return in_one_pass(1 << 18, 2)
 
 
 def named() -> bytes:
@@ -100,7 +105,7 @@ def named() -> bytes:
     return new_id().encode()
 
 
-@pytest.mark.parametrize("work", [measured, adaptively, streamed, streamed_in_threads, named])
+@pytest.mark.parametrize("work", [measured, adaptively, in_one_thread, in_two_threads, named])
 def test_no_key_outlives_a_snapshot(
     work: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
