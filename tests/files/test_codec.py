@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -415,3 +417,16 @@ def test_a_new_file_may_be_read_as_the_umask_says(tmp_path):
     finally:
         os.umask(old)
     assert Path(tmp_path / "x.parquet").stat().st_mode & 0o777 == 0o640
+
+
+def test_loading_leaves_no_thread_that_could_abort_a_process_at_its_end(tmp_path):
+    path = tmp_path / "m.parquet"
+    tu.measure(np.arange(100), tu.TreeCounts(100, 3), epsilon=1).save(path)
+    code = (
+        "import os, sys, pyarrow.parquet, trueup as tu\n"
+        "before = len(os.listdir('/proc/self/task'))\n"
+        "tu.load(sys.argv[1])\n"
+        "print(len(os.listdir('/proc/self/task')) - before)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "0\n")
