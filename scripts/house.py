@@ -39,16 +39,20 @@ def lines() -> int:
 
 
 def switches(classes: str, but: tuple[str, ...]) -> list[str]:
-    """Where isinstance asks for one of these classes outside some rooms."""
-    asked = re.compile(rf"isinstance\((?:[^()]|\([^()]*\))*\b({classes})\b")
-    cases = re.compile(rf"^\s*case \(?({classes})\(", re.MULTILINE)
+    """Where isinstance or a match asks for one of these classes outside some rooms."""
+    wanted = re.compile(rf"\b({classes})\b")
     found = []
     for name, path in modules().items():
         if name.split(".")[1:2] and name.split(".")[1] in but:
             continue
-        text = path.read_text()
-        for match in (*asked.finditer(text), *cases.finditer(text)):
-            found.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}")
+        for node in ast.walk(ast.parse(path.read_text())):
+            asked: ast.AST | None = None
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+                asked = node.args[1]
+            elif isinstance(node, ast.MatchClass):
+                asked = node.cls
+            if asked is not None and wanted.search(ast.unparse(asked)):
+                found.append(f"{name}:{getattr(node, 'lineno', 0)}")
     return found
 
 

@@ -66,8 +66,10 @@ class Site:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        words = [sys.executable, "-m", "trueup", "serve", "--port", str(self.port)]
+    def start(
+        self, program: list[str] | None = None, environment: dict[str, str] | None = None
+    ) -> None:
+        words = program or [sys.executable, "-m", "trueup", "serve", "--port", str(self.port)]
         path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -75,7 +77,7 @@ class Site:
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": path},
+                env=environment or {**os.environ, "PYTHONPATH": path},
             )
         until = time.monotonic() + 60
         while time.monotonic() < until and self.process.poll() is None:

@@ -26,10 +26,10 @@ _TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-def emit(as_json: bool, facts: dict[str, Any], show: Callable[[], None]) -> None:
-    """Prints the facts as JSON, or shows them to a person."""
+def emit(as_json: bool, answer: dict[str, Any], show: Callable[[], None]) -> None:
+    """Prints the answer as JSON, or shows it to a person."""
     if as_json:
-        print(json.dumps(facts, default=_plain, ensure_ascii=False))
+        print(json.dumps(answer, default=_plain, ensure_ascii=False))
     else:
         show()
 

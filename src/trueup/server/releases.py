@@ -231,7 +231,7 @@ def release_file(opened: Opened, version: Version, kind: Format) -> bytes:
     return _table(columns, about, kind)
 
 
-def _table(columns: Mapping[str, Any], about: Mapping[str, Any], kind: Format) -> bytes:
+def _table(columns: Mapping[str, Any], metadata: Mapping[str, Any], kind: Format) -> bytes:
     import pyarrow as pa
 
     table = arrow_table(columns)
@@ -241,7 +241,7 @@ def _table(columns: Mapping[str, Any], about: Mapping[str, Any], kind: Format) -
 
         csv.write_csv(table, sink)
     else:
-        said = {b"trueup": json.dumps(about).encode()}
+        said = {b"trueup": json.dumps(metadata).encode()}
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), **said})
         with pa.ipc.new_stream(sink, table.schema) as stream:
             stream.write_table(table)

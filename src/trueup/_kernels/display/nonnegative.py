@@ -154,6 +154,25 @@ def _keep(
 
 
 @compiled
+def _depth_first(first: Integers) -> tuple[Integers, Integers]:
+    """Where the leaves of each subtree lie, depth first, and how many there are."""
+    nodes = len(first) - 1
+    leaves = np.zeros(nodes, np.int64)
+    for v in range(nodes - 1, -1, -1):
+        if first[v] == first[v + 1]:
+            leaves[v] = 1
+        for c in range(first[v], first[v + 1]):
+            leaves[v] += leaves[c]
+    start = np.zeros(nodes, np.int64)
+    for v in range(nodes):
+        at = start[v]
+        for c in range(first[v], first[v + 1]):
+            start[c] = at
+            at += leaves[c]
+    return start, leaves
+
+
+@compiled
 def _live_by_breakpoints(first: Integers, y: Floats, w: Floats, total: float, x: Floats) -> None:
     """Set x to 1 on the leaves that are positive at the optimum, to −1 on the others.
 
@@ -165,18 +184,7 @@ def _live_by_breakpoints(first: Integers, y: Floats, w: Floats, total: float, x:
     leaves are those whose breakpoints lie below it.
     """
     nodes = len(first) - 1
-    leaves = np.zeros(nodes, np.int64)
-    for v in range(nodes - 1, -1, -1):
-        if first[v] == first[v + 1]:
-            leaves[v] = 1
-        for c in range(first[v], first[v + 1]):
-            leaves[v] += leaves[c]
-    start = np.zeros(nodes, np.int64)  # where a subtree's breakpoints lie, depth first
-    for v in range(nodes):
-        at = start[v]
-        for c in range(first[v], first[v + 1]):
-            start[c] = at
-            at += leaves[c]
+    start, leaves = _depth_first(first)
     price, slope = np.empty(leaves[0]), np.empty(leaves[0])
     who = np.empty(leaves[0], np.int64)
     spare_price, spare_slope, spare_who = price.copy(), slope.copy(), who.copy()
@@ -217,8 +225,14 @@ def _live_by_breakpoints(first: Integers, y: Floats, w: Floats, total: float, x:
                 slope[k] /= (1.0 + 2.0 * w[v] * rise) * (1.0 + 2.0 * w[v] * steeper)
                 rise = steeper
     x[:nodes] = -1.0
+    _mark_living(price, slope, who, total, x)
+
+
+@compiled
+def _mark_living(price: Floats, slope: Floats, who: Integers, total: float, x: Floats) -> None:
+    """Set x to 1 on the leaves whose breakpoints lie below the root's price."""
     wants, rise = 0.0, 0.0
-    for k in range(leaves[0]):
+    for k in range(len(price)):
         if np.isnan(total):
             if price[k] >= 0.0:
                 break

@@ -17,9 +17,7 @@ import numpy as np
 from trueup.axis import Axis
 from trueup.axis.bins import EdgeCells, IntegerCells, RegularCells
 from trueup.axis.dates import DateCells
-from trueup.axis.hierarchy import HierarchyCells
 from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.labels import CategoryCells
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
 from trueup.owner.request import Request
@@ -154,6 +152,12 @@ def _real(value: float, spelling: Spelling) -> str:
 def _placed(rows: Rows, axis: Axis, one: Wanted, name: str, spelling: Spelling) -> Rows:
     """The rows with their cell on an axis, or what tells it; null for a row that is not on it."""
     x, cells = one.name, axis.cells
+    if axis.traits.labelled:
+        labels = _labels(axis, one.kind)
+        listed = ", ".join(_constant(label, one.kind, spelling) for label in labels)
+        if not labels:
+            return rows.adding(name, "CAST(NULL AS bigint)")
+        return rows.adding(name, f"CASE WHEN {x} IN ({listed}) THEN {x} END")
     match cells:
         case IntegerCells():
             first, last = whole(cells.first), whole(cells.last)
@@ -174,12 +178,8 @@ def _placed(rows: Rows, axis: Axis, one: Wanted, name: str, spelling: Spelling) 
             base, width = cells.base, 1 << cells.shift
             ends = (base, base + cells.size * width)
             return rows.adding(name, _ruled(x, ends, base, width, spelling))
-        case CategoryCells() | HierarchyCells():
-            labels = _labels(cells, one.kind)
-            listed = ", ".join(_constant(label, one.kind, spelling) for label in labels)
-            if not labels:
-                return rows.adding(name, "CAST(NULL AS bigint)")
-            return rows.adding(name, f"CASE WHEN {x} IN ({listed}) THEN {x} END")
+        case _:
+            raise AssertionError(f"There is no placing on cells of type {type(cells).__name__}.")
 
 
 def _ruled(x: str, ends: tuple[int, int], origin: int, width: int, spelling: Spelling) -> str:
@@ -223,13 +223,13 @@ def _units(cells: DateCells) -> tuple[int, int, int, int]:
     return start, stop, start if cells.unit == "week" else start - start % width, width
 
 
-def _labels(cells: CategoryCells | HierarchyCells, kind: Kind) -> dict[Any, int]:
+def _labels(axis: Axis, kind: Kind) -> dict[Any, int]:
     """The labels that a column of this kind can hold, and their cells."""
     if kind == "text":
-        return {label: cell for label, cell in cells.by_label.items() if isinstance(label, str)}
+        return {label: cell for label, cell in axis.labels.items() if isinstance(label, str)}
     return {
         label: cell
-        for label, cell in cells.by_label.items()
+        for label, cell in axis.labels.items()
         if isinstance(label, int) and -(1 << 63) <= label < 1 << 63
     }
 
@@ -318,7 +318,6 @@ def _kinds(request: Request, names: Sequence[str]) -> list[tuple[str, Kind]]:
     """What each of the grouping columns holds: a text where a cell is told by its label."""
     kinds: list[Kind] = []
     for place, one in enumerate(request.values[: len(names)]):
-        cells = request.axes[place].cells if request.axes else None
-        by_label = cells is None or isinstance(cells, (CategoryCells, HierarchyCells))
+        by_label = not request.axes or request.axes[place].traits.labelled
         kinds.append(one.kind if by_label else "integer")
     return list(zip(names, kinds, strict=True))

@@ -1,0 +1,56 @@
+"""The house stays simple: figures that no change may make worse, and a picture that is true."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MOST = {
+    "isinstance on questions outside ask and infer": 8,
+    "isinstance on axis cells outside axis": 8,
+    "facts passed as dict[str, Any]": 0,
+    "functions above 60 lines": 5,
+    "functions above 8 parameters": 10,
+    "import cycles, lazy ones included": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def house() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("house", ROOT / "scripts" / "house.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("figure", MOST)
+def test_the_house_is_no_worse_than_it_was(house: ModuleType, figure: str) -> None:
+    assert house.figures()[figure] <= MOST[figure]
+
+
+def test_a_switch_on_a_question_is_seen(
+    house: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "src" / "trueup"
+    (source / "server").mkdir(parents=True)
+    (source / "server" / "x.py").write_text(
+        "def f(q: object, about: dict[str, Any]) -> None:\n"
+        "    if isinstance(q, (int, TreeCounts)):\n        from trueup.server.y import g\n"
+    )
+    (source / "server" / "y.py").write_text("from trueup.server.x import f\n")
+    monkeypatch.setattr(house, "SOURCE", source)
+    found = house.figures()
+    assert found["isinstance on questions outside ask and infer"] == 1
+    assert found["facts passed as dict[str, Any]"] == 1
+    assert found["import cycles, lazy ones included"] == 1
+
+
+def test_the_picture_of_the_rooms_is_drawn_from_the_imports(house: ModuleType) -> None:
+    drawn = (ROOT / "docs" / "images" / "rooms.svg").read_text()
+    assert drawn == house.picture(), "draw it again: python scripts/house.py --picture"
