@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,6 @@ class BoxModel(TableModel):
         if not any(axis.traits.labelled for axis in axes):
             found.append(Candidate("lattice of boxes", lattice, 51))
         if nonnegative and quadtree(axes) is not None:
-            shown = Candidate("for non-negative counts", lambda: quadtree(axes), FOR_NONNEGATIVE)
-            found.append(shown)
+            own = partial(quadtree, axes)
+            found.append(Candidate("for non-negative counts", own, FOR_NONNEGATIVE, "shown"))
         return found

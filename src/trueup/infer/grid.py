@@ -237,7 +237,7 @@ class GridModel(TableModel):
         ]
         if nonnegative and quadtree(axes) is None:
             shown = partial(GridCounts, *map(_shown_factor, axes))
-            found.append(Candidate("for non-negative counts", shown, FOR_NONNEGATIVE))
+            found.append(Candidate("for non-negative counts", shown, FOR_NONNEGATIVE, "shown"))
         return found
 
 

@@ -311,7 +311,10 @@ class TreeModel(NodeModel):
         found = [Candidate("best tree", lambda: best_question(axis, workload), 50, word)]
         if nonnegative:
             shown = Candidate(
-                "for non-negative counts", lambda: shown_question(axis, workload), FOR_NONNEGATIVE
+                "for non-negative counts",
+                lambda: shown_question(axis, workload),
+                FOR_NONNEGATIVE,
+                "shown",
             )
             found.append(shown)
         if axis.size == 1:

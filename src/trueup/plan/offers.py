@@ -24,6 +24,7 @@ NAMES = {
     "tree": "best tree",
     "binary": "the paper's binary tree",
     "hats": "hats: overlapping windows",
+    "shown": "for non-negative counts",
 }
 """What ways to ask are called where people choose among them; others by their own words."""
 _SAMPLED = 400  # ranges looked at for means that have no closed form, and for a typical one
@@ -49,14 +50,14 @@ class Offer:
 
 def ways(*axes: Axis) -> tuple[str, ...]:
     """The ways to ask about an axis, or several, by their words."""
-    some = candidates(axes, [default_workload(axis) for axis in axes])
+    some = candidates(axes, [default_workload(axis) for axis in axes], nonnegative=True)
     return tuple(each.word for each in some if each.word is not None)
 
 
 @lru_cache(maxsize=64)
 def question(axes: tuple[Axis, ...], way: str, workloads: tuple[Workload, ...]) -> Question:
     """The question that a way to ask puts to an axis, or several, for a workload of each."""
-    for each in candidates(axes, workloads):
+    for each in candidates(axes, workloads, nonnegative=True):
         if each.word == way:
             asked = each.ask()
             if asked is None and each.plainly is not None:
@@ -75,11 +76,14 @@ def offers(
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
 ) -> tuple[Offer, ...]:
-    """The ways to ask, the best for the workload first; those that noise cannot pay are left out.
+    """The ways to ask, those that noise cannot pay left out.
+
+    First comes the plan's best question for counts that are shown non-negative, which everybody
+    asks who does not say what to ask; then the others, the best for the workload first.
 
     >>> from trueup.workload import Workload
     >>> [offer.way for offer in offers(Axis.integers("x", 0, 99), Fraction(1), Workload.prefixes())]
-    ['hats', 'tree', 'flat', 'binary']
+    ['shown', 'hats', 'tree', 'flat', 'binary']
     """
     check_level(level)
     workload.check(axis)
@@ -95,7 +99,11 @@ def offers(
         found.append(_offer(way, noise, workload, level))
     if refused is not None and not found:
         raise refused
-    return tuple(sorted(found, key=lambda offer: offer.mean))
+    best = question((axis,), "shown", (workload,))
+    same = [offer for offer in found if offer.question == best]
+    first = same[0] if same else None  # by its plainer name where it has one
+    others = [offer for offer in found if offer not in same]
+    return (*([first] if first else []), *sorted(others, key=lambda offer: offer.mean))
 
 
 @lru_cache(maxsize=512)
