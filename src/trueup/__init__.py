@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from trueup.owner import Ledger, Owner
     from trueup.publishing import publish
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Axis",
