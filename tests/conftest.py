@@ -19,6 +19,8 @@ from .dense_trees import small_tree, tree  # noqa: F401
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+collect_ignore = ["toy_question.py"]  # importing it registers its question for good
+
 _FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
