@@ -23,6 +23,7 @@ def test_every_number_is_worked_once(number: int, workers: int) -> None:
 def test_several_threads_work_at_once() -> None:
     met = threading.Barrier(2, timeout=20)
     in_threads(lambda *_: met.wait(), 2, 2)  # each waits for the other
+    assert not met.broken
 
 
 def test_what_fails_in_a_thread_fails_the_whole() -> None:

@@ -55,4 +55,4 @@ def test_a_warm_server_has_compiled_the_intervals_of_a_handful(
         f"open_service(read_config({str(config_of(tmp_path))!r})).warm()\n"
         "assert law._ROWS in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

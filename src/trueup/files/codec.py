@@ -26,12 +26,14 @@ _UNREADABLE = (
 )  # fmt: skip
 
 
-def write(path: str | Path, kind: str, columns: Mapping[str, Any], about: dict[str, Any]) -> None:
+def write(
+    path: str | Path, kind: str, columns: Mapping[str, Any], metadata: dict[str, Any]
+) -> None:
     """Writes a table with its metadata in one step: the whole file is there, or none of it."""
     target = _path(path)
     if target.suffix not in _ENDINGS:
         raise InputError(f"A file must end in .parquet or .json, got {target.name!r}.")
-    data = encode(kind, columns, about, target.suffix)
+    data = encode(kind, columns, metadata, target.suffix)
     try:
         write_whole(target, data, 0o666)
     except OSError as wrong:
@@ -39,10 +41,10 @@ def write(path: str | Path, kind: str, columns: Mapping[str, Any], about: dict[s
 
 
 def encode(
-    kind: str, columns: Mapping[str, Any], about: dict[str, Any], ending: str = ".parquet"
+    kind: str, columns: Mapping[str, Any], metadata: dict[str, Any], ending: str = ".parquet"
 ) -> bytes:
     """The bytes of such a file, for a place that is not a path."""
-    head = {"format": FORMAT, "kind": kind, "about": about}
+    head = {"format": FORMAT, "kind": kind, "about": metadata}
     head["digest"] = _digest(head, columns)
     return _json(head, columns) if ending == ".json" else _parquet(head, columns)
 
