@@ -71,6 +71,14 @@ def test_sorted_counts_of_a_column():
     assert release.counts().tolist() == [0, 1, 1, 3]
 
 
+def test_one_group_more_than_declared_raises_nothing():
+    """An error would tell that there are more: the largest are kept, in a table and in a column."""
+    frame = pd.DataFrame({"user": ["a", "b", "a", "c", "a", "b"]})
+    question = tu.SortedCounts(2, by="user")
+    for data in (frame, frame["user"]):
+        assert tu.publish(data, question, epsilon=HARDLY_NOISY).counts().tolist() == [2, 3]
+
+
 def test_a_units_rows_are_bounded():
     frame = pd.DataFrame({"user": ["a"] * 1_000 + ["b"], "age": [3] * 1_000 + [4]})
     release = tu.publish(frame, AGE, HARDLY_NOISY, unit="user", rows_per_unit=2)

@@ -81,7 +81,8 @@ def _counts(data: Any, question: Question, asked: bool, unit: str, rows_per_unit
         return data
     if space.kind == "ranks":
         values = np.asarray(data)
-        return np.unique(values, return_counts=True)[1].astype(np.int64)
+        sizes = np.sort(np.unique(values, return_counts=True)[1]).astype(np.int64)
+        return sizes[-space.groups :]  # more groups than declared: as an owner, the largest
     if len(space.axes) != 1:
         names = ", ".join(axis.name for axis in space.axes)
         raise InputError(f"Counts over {names} need a table with these columns.")
