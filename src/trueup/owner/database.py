@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import secrets
 import sqlite3
+import time
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from trueup.errors import LedgerError
 from trueup.files.atomic import sync_folder
 
+T = TypeVar("T")
+
 _PATIENCE = 60.0  # seconds to wait for another process's transaction, each of which takes a few ms
+_PAUSE = 0.008  # seconds between two tries, at most
 APPLICATION = 0x74727570  # "trup": marks the file as ours
 SCHEMA = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
@@ -31,15 +37,40 @@ def connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
     """
     name = urllib.parse.quote(os.fspath(path.absolute()))
     address = f"file:{name}?mode=rw"
-    database = sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)
-    try:
+    database = sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)
+
+    def prepared() -> str:
         database.execute("PRAGMA synchronous=FULL")
-        if database.execute(f"PRAGMA journal_mode={journal}").fetchone()[0] != journal.lower():
+        return str(database.execute(f"PRAGMA journal_mode={journal}").fetchone()[0])
+
+    try:
+        if patiently(prepared) != journal.lower():
             raise LedgerError(f"The disk of {path} cannot hold a write-ahead log.")
     except BaseException:
         database.close()
         raise
     return database
+
+
+def begin(database: sqlite3.Connection) -> None:
+    """Start a transaction that keeps all other processes from writing."""
+    patiently(lambda: database.execute("BEGIN IMMEDIATE"))
+
+
+def patiently(step: Callable[[], T]) -> T:
+    """Do a step that another process may keep from being done just now.
+
+    SQLite's own patience does not do. It gives up at once where two processes change a new ledger
+    to a write-ahead log, and whoever has waited long looks less and less often.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return step()
+        except sqlite3.OperationalError as error:
+            if not _busy(error) or time.monotonic() > end:
+                raise
+        time.sleep(random.uniform(_PAUSE / 8, _PAUSE))
 
 
 def create(path: Path, first: tuple[int, str, str]) -> None:
@@ -52,7 +83,7 @@ def create(path: Path, first: tuple[int, str, str]) -> None:
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         # In SQLite's first mode a commit is in the file itself, not in a log beside it.
         with contextlib.closing(connect(draft, "DELETE")) as database:
-            database.execute("BEGIN IMMEDIATE")
+            begin(database)
             database.execute(f"PRAGMA application_id={APPLICATION}")
             for statement in SCHEMA:
                 database.execute(statement)
@@ -86,7 +117,7 @@ def in_our_words(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:  # damage may show in the message itself
         name = str(getattr(error, "sqlite_errorname", ""))
-        if name.startswith("SQLITE_BUSY"):
+        if _busy(error):
             words = f"has been locked by another process for {_PATIENCE:.0f} s"
         elif name.startswith("SQLITE_FULL"):
             words = "could not be written: the disk is full"
@@ -103,3 +134,7 @@ def in_our_words(path: Path) -> Iterator[None]:
             f"A file of the ledger {path} could not be read or written: {reason}. "
             f"Nothing was released."
         ) from None
+
+
+def _busy(error: Exception) -> bool:
+    return str(getattr(error, "sqlite_errorname", "")).startswith("SQLITE_BUSY")

@@ -28,7 +28,7 @@ from trueup.owner import account
 from trueup.owner import anchor as anchor_file
 from trueup.owner.account import Account, Charge, Entry, Protects
 from trueup.owner.anchor import Anchor, forked, older
-from trueup.owner.database import check_ours, check_whole, connect, create, in_our_words
+from trueup.owner.database import begin, check_ours, check_whole, connect, create, in_our_words
 
 if TYPE_CHECKING:
     import pyarrow
@@ -303,7 +303,7 @@ class Ledger:
     def _transaction(self, database: sqlite3.Connection) -> Iterator[Account]:
         """The account up to its last entry, with all other processes kept from writing."""
         start = -1
-        database.execute("BEGIN IMMEDIATE")
+        begin(database)
         try:
             self._catch_up(database)
             start = self._account.number
