@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test system check lint types imports unit bench torture fuzz neighbours test-cluster audit-full lock clean
+.PHONY: demo test system check lint types imports unit bench docs torture fuzz neighbours test-cluster audit-full lock clean
 
 demo: .venv/demo
 	@$(BIN)/trueup demo
@@ -29,6 +29,11 @@ unit:
 # Every benchmark, with the peers beside us, into docs/results/benchmarks.md.
 bench: .venv/test
 	$(BIN)/python bench/run.py
+
+# The docs as a site, in site/; a broken link or an unknown name stops it. Nothing is fetched.
+docs: .venv/test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
 
 # Kills, power cuts, failing disks, races and tampering; 20,000 kills, or KILLS=… of them.
 torture: .venv/test system

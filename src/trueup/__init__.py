@@ -33,13 +33,12 @@ from trueup.reconcile import reconcile
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.saved import load
 from trueup.shortcuts import degree_sequence, frequency_list, histogram
+from trueup.version import __version__
 
 if TYPE_CHECKING:
     from trueup.client import connect
     from trueup.owner import Ledger, Owner
     from trueup.publishing import publish
-
-__version__ = "0.2.0"
 
 __all__ = [
     "Axis",

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from trueup.cli import answers, checks, ledgers, planning, serving, spending
+from trueup.cli import answers, checks, ledgers, planning, recording, serving, spending
 from trueup.cli.output import visible
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
 
@@ -29,6 +29,7 @@ app.command("plot")(answers.plot_command)
 app.command("plan")(planning.plan_command)
 app.command("measure")(spending.measure_command)
 app.command("combine")(answers.combine_command)
+app.command("record")(recording.record_command)
 app.command("audit")(checks.audit_command)
 app.command("paper")(checks.paper_command)
 app.command("demo")(checks.demo_command)

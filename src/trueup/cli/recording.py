@@ -1,0 +1,60 @@
+"""The command that writes the public record of a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueup.cli.output import AsJson, emit, say
+from trueup.errors import FileError, InputError
+
+
+def record_command(
+    file: Annotated[
+        Path, typer.Argument(help="A saved measurement or release.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A .yaml or .json file; printed if none is given."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the public record of a release: what a registry of deployments asks for.
+
+    Mechanism, unit, epsilon, neighbours, bounds and version come from the file. What needs your
+    judgement is left blank and marked. Fill it in, then publish it with the release.
+    """
+    from trueup import record
+    from trueup.facts import Facts
+    from trueup.files.atomic import write_whole
+    from trueup.files.codec import read
+
+    facts = Facts.from_json(read(file)[2])
+    fields = record.record(facts)
+    answer = {
+        "record": record.plain(fields),
+        "to_fill_in": dict(record.to_fill_in(fields)),
+        "risk": record.risk(facts),
+        "citation": record.citation(),
+    }
+    if output is None:
+        emit(as_json, answer, lambda: say(record.to_yaml(facts).rstrip("\n")))
+        return
+    if output.suffix not in (".yaml", ".yml", ".json"):
+        raise InputError(f"A record must end in .yaml or .json, got {output.name!r}.")
+    text = json.dumps(answer, ensure_ascii=False, indent=2) + "\n"
+    if output.suffix != ".json":
+        text = record.to_yaml(facts)
+    try:
+        write_whole(output, text.encode(), 0o666)
+    except OSError as wrong:
+        raise FileError(f"Cannot write {output}: {wrong.strerror}.") from None
+    fill = len(answer["to_fill_in"])
+    emit(
+        as_json,
+        {"saved": str(output), "to_fill_in": answer["to_fill_in"]},
+        lambda: say(f"{answer['risk']}\nsaved to {output}; {fill} fields need your judgement"),
+    )
