@@ -1,9 +1,10 @@
 """Time of exact intervals and standard errors, and how often intervals hold the truth.
 
-Run: python bench/intervals.py [--draws N] [--quantiles]
+Run: python bench/intervals.py [--draws N] [--quantiles] [--ratios]
 
 With --quantiles: how often intervals for quantiles and shares, and simultaneous ones, hold the
-truth, each from a whole release; a second for about four draws.
+truth, each from a whole release; a second for about four draws. With --ratios: how often intervals
+of ratios do, beside how often the law of a − r·b accepts the true ratio.
 """
 
 from __future__ import annotations
@@ -108,13 +109,46 @@ def quantiles(draws: int) -> None:
             print(f"| {epsilon} | {name} | {row} |", flush=True)
 
 
+def ratios(draws: int) -> None:
+    """Prints how often intervals of ratios hold the truth at 95 %, and how often the law does."""
+    print("\n| ε | counts | ratio | the law accepts | the interval holds | differ |")
+    print("|--:|---|---|--:|--:|--:|")
+    for epsilon in ("0.25", "1"):
+        for low, high in ((10, 20), (7, 20), (20, 20), (3, 30), (40, 200), (1000, 4000)):
+            two, pair = [low, high], tu.Axis.integers("cell", 0, 1)
+            cases: dict[str, tuple[Question, list[int]]] = {
+                "of two cells": (tu.CellCounts(pair), two),
+                "share of the total": (tu.CellCounts(pair), [low, high - low]),
+                "in a tree": (tu.TreeCounts(8, 2), [low, 0, high, 0, 0, 0, 0, 0]),
+            }
+            for name, (question, counts) in cases.items():
+                own = held = differ = 0
+                for _ in range(draws):
+                    release = tu.infer(tu.measure(np.array(counts), question, epsilon))
+                    tree = name == "in a tree"
+                    a = release.between(0, 2 if tree else 1)
+                    b = release.between(2, 4) if tree else release.between(1, 2)
+                    b = release.total() if name == "share of the total" else b
+                    least, most = (a - (low / high) * b).interval()
+                    pieces = (a / b).accepted()
+                    inside = any(x <= low / high <= y for x, y in pieces)
+                    accepted = least <= 0 <= most
+                    own, held = own + accepted, held + inside
+                    differ += inside != accepted
+                row = " | ".join(f"{100 * each / draws:.2f}" for each in (own, held, differ))
+                print(f"| {epsilon} | {low} / {high} | {name} | {row} |", flush=True)
+
+
 def main() -> None:
     """Prints the tables that are asked for."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--draws", type=int, default=2_000)
     options.add_argument("--quantiles", action="store_true")
+    options.add_argument("--ratios", action="store_true")
     given = options.parse_args()
-    if given.quantiles:
+    if given.ratios:
+        ratios(given.draws)
+    elif given.quantiles:
         quantiles(given.draws)
     else:
         times()

@@ -30,7 +30,7 @@ from trueup.measurement import Measurement
 from trueup.optimize import Optimized, optimize
 from trueup.plan import Plan, Workload, epsilon_for, error_for, plan
 from trueup.reconcile import reconcile
-from trueup.release import Estimate, NamedRelease, Release, SortedRelease
+from trueup.release import Estimate, NamedRelease, Ratio, Release, SortedRelease
 from trueup.saved import load
 from trueup.shortcuts import degree_sequence, frequency_list, histogram
 from trueup.version import __version__
@@ -59,6 +59,7 @@ __all__ = [
     "Optimized",
     "Owner",
     "Plan",
+    "Ratio",
     "Release",
     "ServerError",
     "SortedCounts",

@@ -24,7 +24,7 @@ from trueup.ask import Question
 from trueup.errors import FileError
 from trueup.pictures.page import Picture, report, save_page
 from trueup.pictures.sheet import Sheet
-from trueup.release.estimate import written
+from trueup.release.wording import written
 
 EPSILON = Fraction(1, 2)
 LIMIT = 1

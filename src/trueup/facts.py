@@ -117,6 +117,32 @@ class Facts:
         return tuple(name for part in self.combined or self.sources for name in part.measured)
 
     @property
+    def traced(self) -> bool:
+        """Whether every measurement whose noise is in the answers has an id."""
+        parts = self.combined or self.sources
+        return self.id is not None or (bool(parts) and all(part.traced for part in parts))
+
+    def same_noise(self, other: Facts) -> bool:
+        """Whether the answers are of one measurement, or of the same ones combined in one way."""
+        if not self.traced or self.measured != other.measured or self.sources or other.sources:
+            return False
+        return replace(self, inferred=None, slice=None) == replace(other, inferred=None, slice=None)
+
+    @property
+    def never_negative(self) -> bool:
+        """Whether the true numbers are: counts of records, or so they were said to be."""
+        return self._counted or "non-negative" in str(self.inferred)
+
+    @property
+    def always_whole(self) -> bool:
+        """Whether the true numbers are: counts of records, or so they were said to be."""
+        return self._counted or "whole" in str(self.inferred)
+
+    @property
+    def _counted(self) -> bool:
+        return self.question is not None or bool(self.combined)
+
+    @property
     def paid(self) -> str:
         """The ε of the answers, and what it cost besides to learn how many groups there are."""
         extra = self.number_of_groups

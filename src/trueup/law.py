@@ -64,8 +64,8 @@ class NoiseLaw:
 
     def half_width(self, level: float) -> float:
         """The q for which |sum| ≤ q with at least that probability, and hardly more."""
-        finer = FINER if self.law == "continuous" else 1
-        found = half_width(self.coefficients / finer, self.scales * finer, self.counts, level)
+        law = _discrete(self)
+        found = half_width(law.coefficients, law.scales, law.counts, level)
         return found * (1 + self.widened)
 
 
@@ -81,6 +81,39 @@ class NormalLaw:
 
 
 Law = NoiseLaw | NormalLaw
+
+
+def times(law: Law, factor: float) -> Law:
+    """The law of a multiple of the error."""
+    if isinstance(law, NormalLaw):
+        return NormalLaw(law.variance * factor**2)
+    return NoiseLaw(law.coefficients * factor, law.scales, law.counts, law.law, law.widened)
+
+
+def added(laws: Sequence[Law]) -> Law:
+    """The law of the sum of independent errors.
+
+    If of one of them only the variance is known, so it is of the sum.
+    """
+    if len(laws) == 1:
+        return laws[0]
+    known = [_discrete(law) for law in laws if isinstance(law, NoiseLaw)]
+    if len(known) < len(laws):
+        return NormalLaw(math.fsum(law.variance for law in laws))
+    if not known:
+        return NoiseLaw(np.zeros(0), np.zeros(0), np.zeros(0))
+    columns = [(law.coefficients, law.scales, law.counts) for law in known]
+    found = [np.concatenate(column) for column in zip(*columns, strict=True)]
+    widened = max(law.widened for law in known)
+    return NoiseLaw(found[0], found[1], found[2], "discrete", widened)
+
+
+def _discrete(law: NoiseLaw) -> NoiseLaw:
+    """The same law as one of discrete noise: continuous noise is that on a fine lattice."""
+    if law.law == "discrete":
+        return law
+    finer = law.coefficients / FINER, law.scales * FINER
+    return NoiseLaw(*finer, law.counts, "discrete", law.widened)
 
 
 def half_widths(laws: Sequence[Law], level: float) -> Floats:
@@ -154,7 +187,8 @@ class SliceErrors(RangeErrors):
     grid: BoxErrors
     fixed: tuple[tuple[int, int] | None, ...]  # None where the axis is left
 
-    def _boxes(self, combination: Combination) -> Combination:
+    def boxes(self, combination: Combination) -> Combination:
+        """The combination in boxes of the grid."""
         return tuple((self._box(key), coefficient) for key, coefficient in combination)
 
     def _box(self, key: Any) -> tuple[tuple[int, int], ...]:
@@ -163,11 +197,11 @@ class SliceErrors(RangeErrors):
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of ranges or boxes of what is left."""
-        return self.grid.variance(self._boxes(combination))
+        return self.grid.variance(self.boxes(combination))
 
     def noise_law(self, combination: Combination) -> Law:
         """The law of the error of a combination of ranges or boxes of what is left."""
-        return self.grid.noise_law(self._boxes(combination))
+        return self.grid.noise_law(self.boxes(combination))
 
     def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of each range of the one axis that is left."""
@@ -191,6 +225,13 @@ class SliceErrors(RangeErrors):
         every = [next(left) if ends is None else np.array(ends) for ends in self.fixed]
         found = self.grid.product_variances(every)
         return found.squeeze(tuple(n for n, ends in enumerate(self.fixed) if ends is not None))
+
+
+def unsliced(errors: Any, combination: Combination) -> tuple[Any, Combination]:
+    """The errors of the whole grid, and in its boxes what is a combination in a slice of it."""
+    while isinstance(errors, SliceErrors):
+        errors, combination = errors.grid, errors.boxes(combination)
+    return errors, combination
 
 
 @dataclass(frozen=True, eq=False)

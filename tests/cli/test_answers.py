@@ -40,6 +40,10 @@ def test_nonnegative_answers_name_whose_interval_it_is(run: Run, ages: dict[str,
     assert ran.json["intervals_of"] == "the unbiased answers"
     assert isinstance(ran.json["answers"][0]["value"], int)
     assert "belong to the unbiased answers" in run("query", ages["m"], "0:18", "--nonnegative").out
+    low, high = ran.json["answers"][0]["low"], ran.json["answers"][0]["high"]
+    assert low <= ran.json["answers"][0]["value"] <= high
+    assert low == max(round(low), 0)
+    assert high == round(high)
 
 
 def test_infer_saves_a_release(run: Run, ages: dict[str, Path], tmp_path: Path) -> None:

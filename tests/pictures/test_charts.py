@@ -68,7 +68,7 @@ def test_named_counts_open_with_the_intervals_of_unbiased_ones(
     release.save_plot(tmp_path / "x.html")
     assert "95 % intervals" in opened(tmp_path / "x.html").inner_text("body")
     bar = figure.data[0]
-    low, high = release.unbiased["a"].interval(0.95)
+    low, high = release["a"].interval(0.95)
     at = list(bar.x).index("a")
     assert bar.y[at] + bar.error_y.array[at] == pytest.approx(max(high, bar.y[at]))
     assert bar.y[at] - bar.error_y.arrayminus[at] == pytest.approx(min(low, bar.y[at]))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
-from trueup.release.estimate import written
+from trueup.paper.noise import measure_for_experiment
+from trueup.release.wording import written
 
 
 def release(epsilon=1):
@@ -52,14 +57,145 @@ def test_estimates_of_one_release_add_and_subtract():
     assert cells.std_error == pytest.approx(r.total().std_error, rel=1e-12)
 
 
-def test_estimates_of_different_releases_do_not_mix():
-    with pytest.raises(tu.InputError, match="come from different releases"):
-        release().total() + release(2).total()
-    for wrong in (5, 0.0, "5", None):
-        with pytest.raises(TypeError):
-            release().total() + wrong
-        with pytest.raises(TypeError):
-            wrong + release().total()
+def test_what_is_no_number_does_not_mix_with_estimates():
+    total = release().total()
+    for wrong in ("5", None, True, [5]):
+        for mixed in (
+            lambda w: total + w, lambda w: w + total, lambda w: total - w, lambda w: w - total,
+            lambda w: total * w, lambda w: w * total, lambda w: total / w, lambda w: w / total,
+        ):  # fmt: skip
+            with pytest.raises(TypeError):
+                mixed(wrong)
+    for wrong in (float("nan"), float("inf"), Decimal("-inf")):
+        with pytest.raises(tu.InputError, match="finite numbers only"):
+            total + wrong
+    with pytest.raises(tu.InputError, match="cannot be divided by 0"):
+        total / 0
+
+
+NUMBERS = [3, -2.5, Fraction(1, 4), Decimal("0.5"), np.int64(7), np.float32(1.5)]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_move_and_stretch_value_and_interval_as_they_do_a_number(number):
+    one = release().range(0, 2)
+    plain, (low, high) = float(number), one.interval()
+    for found, value, ends in (
+        (one + number, one.value + plain, (low + plain, high + plain)),
+        (number + one, one.value + plain, (low + plain, high + plain)),
+        (one - number, one.value - plain, (low - plain, high - plain)),
+        (number - one, plain - one.value, (plain - high, plain - low)),
+        (one * number, one.value * plain, sorted((low * plain, high * plain))),
+        (number * one, one.value * plain, sorted((low * plain, high * plain))),
+        (one / number, one.value / plain, sorted((low / plain, high / plain))),
+    ):
+        assert isinstance(found, tu.Estimate)
+        assert found.value == pytest.approx(value)
+        assert found.interval() == pytest.approx(ends, rel=0.011)  # laws are found to 1 %
+    assert (2 * one).std_error == pytest.approx(2 * one.std_error)
+    assert (-one).value == -one.value
+    assert (0 * one).interval() == (0, 0)
+
+
+def test_a_sum_of_what_cancels_has_no_error():
+    r = release()
+    nothing = r.range(0, 2) + r.range(2, 4) - r.range(0, 2) - r.range(2, 4)
+    assert (nothing.value, nothing.std_error, nothing.interval()) == (0, 0, (0, 0))
+
+
+def test_estimates_are_not_compared_as_if_they_were_certain():
+    one, other = release().range(0, 2), release().range(2, 4)
+    for compared in (
+        lambda: one > other, lambda: one < other, lambda: one >= 5, lambda: one >= 5,
+        lambda: sorted([one, other]), lambda: max(one, other),
+    ):  # fmt: skip
+        with pytest.raises(tu.InputError, match=r"\(a - b\)\.interval\(\)"):
+            compared()
+    assert sorted([one, other], key=float) == sorted([one, other], key=lambda e: e.value)
+
+
+def test_estimates_round_and_format_like_numbers():
+    one = release().range(0, 2) / 7
+    assert round(one) == round(one.value)
+    assert round(one, 2) == round(one.value, 2)
+    assert f"{one:.3f}" == f"{one.value:.3f} ± {one.std_error:.3f}"
+    assert f"{one:>40}" == str(one).rjust(40)
+    assert f"{one}" == str(one)
+    assert f"{release().total():,d}" == f"14 ± {round(release().total().std_error)}"
+    assert repr(one) == f"<Estimate: {one}>"
+
+
+def test_a_product_of_estimates_is_refused_with_what_to_do():
+    with pytest.raises(tu.InputError, match="Multiply by a number, or divide"):
+        release().total() * release().total()
+
+
+def shown_and_own(noisy, epsilon=1):
+    made = tu.Measurement(tu.CellCounts(len(noisy)), noisy, epsilon)
+    return tu.infer(made, nonnegative=True, integers=True), tu.infer(made)
+
+
+def test_a_shown_count_has_the_unbiased_interval_cut_to_counts_and_stretched_to_hold_it():
+    made = tu.Measurement(tu.TreeCounts(8, 2), [9, 5, 4, 7, -2, 3, 1, 5, 2, -6, 4, 0, 3, 1, 0], 1)
+    shown, own = tu.infer(made, nonnegative=True, integers=True), tu.infer(made)
+    for start in range(8):
+        for stop in range(start + 1, 9):
+            count, exact = shown.between(start, stop), own.between(start, stop)
+            for level in (0.5, 0.95):
+                low, high = exact.interval(level)
+                whole = [k for k in range(200) if low <= k <= high] + [count.value]
+                whole += [0] * (high < 0)  # the nearest that a count can be
+                assert count.interval(level) == (min(whole), max(whole))
+    low, high = shown.intervals(range(8), range(1, 9), simultaneous=False)
+    assert list(zip(low, high, strict=True)) == [
+        shown.between(i, i + 1).interval() for i in range(8)
+    ]
+    with pytest.raises(tu.InputError, match=r"\.unbiased\.std_error"):
+        _ = shown.total().std_error
+
+
+def test_an_interval_all_below_zero_shrinks_to_the_shown_zero():
+    shown, own = shown_and_own([-40, 3])
+    assert own.range(0, 1).interval()[1] < 0
+    assert shown.range(0, 1).interval() == (0, 0)
+
+
+def test_arithmetic_of_shown_counts_takes_values_from_them_and_intervals_from_the_unbiased():
+    shown, own = shown_and_own([40, -3, 12])
+    for calculate in (
+        lambda r: r.range(0, 1) + r.range(1, 2),
+        lambda r: r.range(1, 2) - r.range(0, 1),
+        lambda r: 2 * r.range(1, 2) - r.range(2, 3) + 5,
+        lambda r: r.range(1, 2) + 0.5,
+    ):
+        found, plain = calculate(shown), calculate(own)
+        assert found.value == calculate(
+            type("Truth", (), {"range": lambda _, a, b: shown.range(a, b).value})()
+        )
+        low, high = plain.interval()
+        assert low - 1e-9 <= found.interval()[0] or found.interval()[0] == found.value
+        assert found.interval()[1] <= high + 1e-9 or found.interval()[1] == found.value
+        assert found.interval()[0] <= found.value <= found.interval()[1]
+        assert str(found.unbiased) == str(plain)
+    # Nobody knows the sign of a difference, but a sum of counts is not below 0.
+    assert (shown.range(1, 2) - shown.range(0, 1)).interval()[0] < 0
+    assert (shown.range(1, 2) + 5).interval()[0] == 5
+    assert (5 - shown.range(1, 2)).interval()[1] == 5
+    assert (shown.range(1, 2) / 2).interval()[0] == 0
+
+
+def test_intervals_of_shown_counts_hold_the_truth_at_least_as_often():
+    truth = np.array([0, 1, 0, 30, 2])
+    held = {"shown": 0, "own": 0}
+    for seed in range(300):
+        made = measure_for_experiment(truth, tu.CellCounts(5), 1, seed=seed)
+        for name, r in (
+            ("own", tu.infer(made)),
+            ("shown", tu.infer(made, nonnegative=True, integers=True)),
+        ):
+            low, high = r.intervals(range(5), range(1, 6), simultaneous=False)
+            held[name] += int(((low <= truth) & (truth <= high)).sum())
+    assert held["shown"] >= held["own"] >= 0.93 * 1500
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 1.5, float("nan"), "0.95", True, None])
@@ -76,9 +212,14 @@ def test_an_interval_says_in_words_what_it_is():
     low, high = alone.interval(0.9)
     assert alone.describe(0.9) == (
         f"992, between {low:,.0f} and {high:,.0f} with probability 90 %: exact, from the law of "
-        f"the noise. It is about this one number alone."
+        f"the noise. This interval covers one count; for several at once use intervals() of the "
+        f"release."
     )
     shown = tu.infer(counts, nonnegative=True, integers=True).range(1, 2)
-    assert shown.describe().startswith("0, made non-negative or whole to be shown. The unbiased")
+    assert shown.describe().startswith(
+        f"0, between 0 and {shown.interval()[1]:.0f} with probability 95 % or more: made to be "
+        f"shown, so the interval is that of the unbiased count {shown.unbiased} (exact, from the "
+        f"law of the noise), stretched to hold the number shown and cut to what a count can be."
+    )
     typed = tu.reconcile({"a": (10, 2.0), "b": (5, 1.0), "t": (17, 1.0)}, ["t == a + b"])["t"]
     assert "normal curve, as only standard errors are known" in typed.describe()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup.server.answers import ranks, spans
+from trueup.server.answers import OF_UNBIASED, Answering, ranks, spans
 
 AXES = [
     tu.Axis.regular("x", -3, 61, 256),
@@ -36,3 +36,24 @@ def test_ranks_go_from_the_first_to_the_last() -> None:
         assert (found[0], found[-1]) == (1, size)
         assert len(found) <= 100
         assert np.all(np.diff(found) > 0)
+
+
+def test_whole_counts_are_served_with_the_intervals_that_they_have_in_python() -> None:
+    counts = np.zeros(64, np.int64)
+    counts[5:9] = 7
+    made = tu.measure(counts, tu.TreeCounts(64), epsilon=1)
+    release = tu.infer(made, nonnegative=True, integers=True)
+    asked = Answering(release, "whole")
+    starts = np.arange(64)
+    for told in asked.many(starts, starts + 1, 0.9):
+        exact = release.range(*told["range"])
+        assert (told["low"], told["high"]) == exact.interval(0.9)
+        assert told["low"] >= 0
+        assert told["kind"] == OF_UNBIASED
+    view = asked.view(0, 64, 100, 0.95)
+    assert all(
+        0 <= low == round(low) <= count <= high == round(high)
+        for low, count, high in zip(view["low"], view["counts"], view["high"], strict=True)
+    )
+    less = asked.difference((5, 6), (0, 1), 0.95)
+    assert less["low"] <= less["count"] <= less["high"]

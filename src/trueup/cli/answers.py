@@ -12,7 +12,10 @@ from trueup.cli.output import AsJson, emit, number, say, table, visible, waiting
 from trueup.errors import InputError
 
 File = Annotated[Path, typer.Argument(help="A saved measurement or release.", show_default=False)]
-_NOT_ITS_OWN = "error and interval belong to the unbiased answers"
+_NOT_ITS_OWN = (
+    "error and interval belong to the unbiased answers; the interval is cut to whole numbers from "
+    "0 and stretched to hold the count"
+)
 
 Level = Annotated[float, typer.Option("--level", help="How sure the interval is to be.")]
 Shown = Annotated[
@@ -90,7 +93,7 @@ def query_command(
     answers = []
     for text in ranges:
         estimate = _estimate(release, text)
-        low, high = estimate.unbiased.interval(level)
+        low, high = estimate.interval(level)
         answers.append(
             {
                 "range": text,

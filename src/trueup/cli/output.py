@@ -133,6 +133,6 @@ def waiting(words: str) -> Iterator[None]:
 
 def number(value: float | int) -> str:
     """A number as a person writes it."""
-    from trueup.release.estimate import written
+    from trueup.release.wording import written
 
     return written(value)

@@ -141,18 +141,25 @@ def _add_band(figure: Figure, x: Any, low: Floats, high: Floats) -> None:
 
 
 def zoom_script(
-    axis: Axis, edges: Ints, shown: Floats, unbiased: Floats, reaches: Sequence[Floats]
+    axis: Axis,
+    edges: Ints,
+    shown: Floats,
+    unbiased: Floats,
+    reaches: Sequence[Floats],
+    cut: bool,
 ) -> str:
     """The script that redraws the bars of a histogram at the width that fits the zoom.
 
     `edges` are the finest, with the prefix sums shown and unbiased at each; `reaches` says how far
-    the intervals of bars of 1, 2, 4, … of the finest reach.
+    the intervals of bars of 1, 2, 4, … of the finest reach. Those of counts made to be shown are
+    `cut` to whole numbers from 0, and hold what is shown.
     """
     data = {
         "edges": [round(float(e), 9) for e in drawn(axis, edges)],
         "prefix": [round(float(p), 6) for p in shown],
         "unbiased": [round(float(p), 6) for p in unbiased],
         "reaches": [[round(float(r), 2) for r in reach] for reach in reaches],
+        "cut": cut,
         "most": MOST_BARS,
         "dates": axis.traits.scale == "time",
         "cells": int(edges[1] - edges[0]),

@@ -25,9 +25,11 @@ function draw(low, high) {
     x.push(trueup.dates ? new Date(middle).toISOString() : middle);
     y.push(value);
     width.push(trueup.edges[j] - trueup.edges[i]);
-    above.push(Math.max(unbiased + r - value, 0));
-    below.push(Math.max(value - unbiased + r, 0));
-    words.push([`${label(trueup.edges[i])} – ${label(trueup.edges[j])}`, written(unbiased - r), written(unbiased + r)]);
+    let [least, most] = [unbiased - r, unbiased + r];
+    if (trueup.cut) [least, most] = [Math.min(Math.max(Math.ceil(least), 0), value), Math.max(Math.floor(most), value)];
+    above.push(Math.max(most - value, 0));
+    below.push(Math.max(value - least, 0));
+    words.push([`${label(trueup.edges[i])} – ${label(trueup.edges[j])}`, written(least), written(most)]);
   }
   const cells = step * trueup.cells;
   const note = cells === 1 ? "1 cell a bar" : `${cells.toLocaleString("en")} cells a bar`;

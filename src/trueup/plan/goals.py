@@ -19,7 +19,7 @@ from trueup.infer import axis_model, figures_of
 from trueup.law import Law, NoiseLaw
 from trueup.noise import Noise, check_rows_per_unit
 from trueup.plan.choice import best_of, candidates
-from trueup.release.estimate import check_level
+from trueup.release.wording import check_level
 from trueup.workload import Workload, as_workload, default_workload
 
 _SAMPLED = 2000

@@ -16,7 +16,7 @@ from trueup.infer import axis_model
 from trueup.law import RangeErrors
 from trueup.noise import Noise
 from trueup.plan.choice import candidates
-from trueup.release.estimate import check_level
+from trueup.release.wording import check_level
 from trueup.workload import Floats, Ints, Workload, default_workload
 
 NAMES = {

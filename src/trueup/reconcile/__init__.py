@@ -20,6 +20,7 @@ from trueup.reconcile.combined import (
     known_total_of,
     tree_of,
 )
+from trueup.reconcile.contradiction import blocks_given, check_named
 from trueup.reconcile.forest import forest
 from trueup.reconcile.named import (
     MOST_DENSE,
@@ -35,6 +36,7 @@ from trueup.reconcile.named import (
 )
 from trueup.reconcile.statements import Statement, independent, statements
 from trueup.release import Estimate, NamedRelease, Release
+from trueup.release.noise_parts import joined
 
 __all__ = ["reconcile", "show"]
 
@@ -58,7 +60,8 @@ def reconcile(
     rows over the estimates in order. `known` gives counts that are known exactly.
 
     Several releases or measurements over one axis give one Release. Anything else gives a
-    NamedRelease: answers by name, their covariance as `errors.covariance`.
+    NamedRelease: answers by name, their covariance as `errors.covariance`. Parts that contradict
+    each other by more than noise explains, but for one time in a million, are refused.
 
     >>> agreed = reconcile(
     ...     {"total": (100, 9), "passing": (80, 9), "F": (14, 9)}, "total = passing + F"
@@ -75,10 +78,12 @@ def reconcile(
             )
         return show(combine(parts, known_total_of(known)), nonnegative, integers)
     check_apart(parts, [part.facts for part in parts])
-    names, pull, precision, obeyed, sources = _read(parts or estimates)
+    names, given, obeyed, sources = _read(parts or estimates)
     found = [*obeyed, *statements(constraints, known, names)]
+    pull, precision = _precision(len(names), *given)
     problem = Problem(names, pull, precision, independent(found), forest(names, found))
     least_squares = fitted(problem)
+    check_named(names, [*given[0], *blocks_given(given[1])], least_squares)
     errors: Any = SparseErrors(names, LeastSquares(problem))
     if len(names) <= MOST_DENSE:
         errors = QueryErrors(names, errors.covariance)
@@ -144,31 +149,50 @@ def show(release: Release, nonnegative: bool, integers: bool) -> Release:
     return release.showing(cells, words)
 
 
-def _read(estimates: Any) -> tuple[tuple[str, ...], Floats, Any, list[Statement], list[Facts]]:
-    """Names in order, their pull and precision, what they obey already, and where from."""
+Single = tuple[int, float, float]
+Block = tuple[list[int], Floats, Floats]
+
+
+def _read(
+    estimates: Any,
+) -> tuple[tuple[str, ...], tuple[list[Single], list[Block]], list[Statement], list[Facts]]:
+    """Names in order, what was given of each, what they obey already, and where from."""
     order: dict[str, int] = {}
-    single: list[tuple[int, float, float]] = []
-    blocks: list[tuple[list[int], Floats, Floats]] = []
+    single: list[Single] = []
+    blocks: list[Block] = []
     obeyed: list[Statement] = []
     sources: list[Facts] = []
-    together: dict[int, list[tuple[int, Estimate]]] = {}
+    together: list[list[tuple[int, Estimate]]] = []
     for name, given in _entries(estimates, blocks, obeyed, sources, order):
         place = order.setdefault(name, len(order))
         if given is None:
             continue
         if isinstance(given, Estimate):
-            together.setdefault(id(given.errors), []).append((place, given.unbiased))
+            _put_together(together, place, given.unbiased)
         else:
             single.append((place, *_pair(name, given)))
-    check_once([members[0][1].facts.measured for members in together.values()])
-    for members in together.values():
+    noises = [joined(part for _, one in members for part in one.parts) for members in together]
+    check_once([[m for part in parts for m in part.facts.measured] for parts in noises])
+    for members, parts in zip(together, noises, strict=True):
         blocks.append(_block(members))
-        sources.append(members[0][1].facts)
+        sources += [part.facts for part in parts]
     names = tuple(order)
     if not names:
         raise InputError("There are no estimates to reconcile.")
-    pull, precision = _precision(len(names), single, blocks)
-    return names, pull, precision, obeyed, sources
+    return names, (single, blocks), obeyed, sources
+
+
+def _put_together(
+    together: list[list[tuple[int, Estimate]]], place: int, estimate: Estimate
+) -> None:
+    """Adds an estimate to those with which it shares noise, and puts them into one group."""
+
+    def shares(other: Estimate) -> bool:
+        return any(a.same_noise(b) for a in estimate.parts for b in other.parts)
+
+    alike = [group for group in together if any(shares(other) for _, other in group)]
+    together[:] = [group for group in together if group not in alike]
+    together.append([each for group in alike for each in group] + [(place, estimate)])
 
 
 def _entries(
@@ -254,8 +278,8 @@ def _block(members: list[tuple[int, Estimate]]) -> tuple[list[int], Floats, Floa
 
 def _precision(
     size: int,
-    single: list[tuple[int, float, float]],
-    blocks: list[tuple[list[int], Floats, Floats]],
+    single: list[Single],
+    blocks: list[Block],
 ) -> tuple[Floats, Any]:
     """The precisions of all that was given, added up, and each count's pull: precision · value."""
     from scipy.sparse import coo_array, csc_array

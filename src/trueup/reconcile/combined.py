@@ -24,12 +24,14 @@ from trueup.axis import Axis
 from trueup.axis.numbers import finite_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
-from trueup.infer.model import AskedLevels, axis_model
+from trueup.infer.display import Wish
+from trueup.infer.model import AskedLevels, axis_model, model_of
 from trueup.infer.tree import TreeErrors
 from trueup.intervaltree import IntervalTree
 from trueup.law import Combination, NoiseLaw, RangeErrors
 from trueup.measurement import Measurement
 from trueup.noise import noise_variance
+from trueup.reconcile.contradiction import Compared, check_agree
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
 
@@ -67,7 +69,17 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     if asked is None:
         _check_total(known_total)
         axis, stacked = stacked_errors(questions, facts)
+        every = [Compared(_inferred(part), np.arange(axis.size)) for part in parts]
+        check_agree(axis, every, None)
         return Release.of((axis,), stacked_cells(stacked, questions, parts), stacked, about)
+    check_agree(
+        questions[0].space.axes[0],
+        [
+            Compared(_inferred(part), _first_cells(each))
+            for part, each in zip(parts, asked, strict=True)
+        ],
+        known_total,
+    )
     axis, levels = _levels(questions, asked, facts, parts)
     errors = _errors(axis.size, levels, known_total is not None)
     if isinstance(errors, TreeErrors):
@@ -79,6 +91,14 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     if known_total is not None:
         prefix[-1] = known_total
     return Release((axis,), prefix, errors, about)
+
+
+def _inferred(part: Release | Measurement) -> Release:
+    """The release of a part, to be compared with others."""
+    if isinstance(part, Release):
+        return part
+    release: Release = model_of(part.noise).release(part, Wish(False, False))
+    return release
 
 
 def check_apart(parts: Sequence[object], facts: Sequence[Facts]) -> None:

@@ -18,11 +18,12 @@ from trueup.facts import LEAST_SQUARES, Facts, Span
 from trueup.law import SliceErrors
 from trueup.pictures.page import Picture
 from trueup.release.boxes import Spans, box_of, cut, places, prefix_of, stacked
-from trueup.release.distribution import check_share, quantile, rising
+from trueup.release.distribution import check_share, quantile, quantile_cell, rising
 from trueup.release.drawing import Drawn
-from trueup.release.estimate import Estimate, check_level
-from trueup.release.intervals import quantile_cells, range_intervals, share_interval
+from trueup.release.estimate import Estimate
+from trueup.release.intervals import cut_to_counts, quantile_cells, range_intervals
 from trueup.release.published import Contents, Published, Row, beside, freeze, to_frame
+from trueup.release.wording import check_level
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -144,7 +145,7 @@ class Release(Published):
         else:
             (value,) = self._sums([(np.array([start]), np.array([stop])) for start, stop in key])
         shown_for = None if self.unbiased is self else self.unbiased.between(*box)
-        return Estimate(value.item(), ((key, 1.0),), self.errors, shown_for, self.facts)
+        return Estimate.of(value.item(), ((key, 1.0),), self.errors, self.facts, shown_for)
 
     def ranges(self, low: Any, high: Any) -> npt.NDArray[Any]:
         """The counts of many ranges at once; over several axes, arrays of ends for each axis."""
@@ -192,11 +193,13 @@ class Release(Published):
 
         Simultaneous unless told otherwise: with that probability, at least, every one of them
         holds its true count. With simultaneous=False each does by itself, as `Estimate.interval`.
+        Of counts made to be shown they are those of the unbiased ones, cut to whole numbers from 0
+        and stretched to hold what is shown.
         """
-        self._check_unbiased()
         span = self.axis.spans(low, high)
-        values = self._sums([span]).astype(np.float64)
-        return range_intervals(self.errors, values, *span, check_level(level), simultaneous)
+        values = self.unbiased._sums([span]).astype(np.float64)
+        found = range_intervals(self.errors, values, *span, check_level(level), simultaneous)
+        return found if self.unbiased is self else cut_to_counts(*found, self._sums([span]))
 
     def total(self) -> Estimate:
         """The count of everything on the axes."""
@@ -287,19 +290,25 @@ class Release(Published):
         It holds the true share with at least that probability, whatever the counts; about this one
         share. The wider the noisier the total.
         """
-        self._check_unbiased()
         cut = self.axis.span(None, value)[1]
-        return share_interval(self.errors, self.prefix, cut, check_level(level))
+        if cut in (0, self.axis.size):  # nothing, and everything
+            check_level(level)
+            return float(cut > 0), float(cut > 0)
+        low, high = (self.between(0, cut) / self.total()).interval(level)
+        return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
     def quantile_interval(self, q: float, level: float = 0.95) -> tuple[Any, Any]:
         """An interval for the value below which a share q of the total lies.
 
         It holds the true quantile with at least that probability, whatever the counts. For bins
-        the ends are edges; for whole numbers, dates and labels they are cells, both included.
+        the ends are edges; for whole numbers, dates and labels they are cells, both included. Of
+        counts made to be shown it is that of the unbiased ones, stretched to hold what is shown.
         """
-        self._check_unbiased()
-        axis, share = self.axis, check_share(q)
-        first, last = quantile_cells(self.errors, self.prefix, share, check_level(level))
+        axis, share, own = self.axis, check_share(q), self.unbiased
+        first, last = quantile_cells(self.errors, own.prefix, share, check_level(level))
+        if own is not self:
+            shown = quantile_cell(axis, self._rising, share)
+            first, last = min(first, shown), max(last, shown)
         return axis.interval(first)[0], axis.interval(last)[1 if axis.traits.bins else 0]
 
     @property

@@ -31,10 +31,15 @@ def rising(axis: Axis, prefix: npt.NDArray[Any]) -> Floats:
     return found
 
 
+def quantile_cell(axis: Axis, below: Floats, share: float) -> int:
+    """The first cell at whose end a share of the total lies below, from rising prefix sums."""
+    return min(int(np.searchsorted(below[1:], share * below[-1])), axis.size - 1)
+
+
 def quantile(axis: Axis, below: Floats, share: float) -> Any:
     """The value below which a share of the total lies, from rising prefix sums."""
     goal = share * below[-1]
-    cell = min(int(np.searchsorted(below[1:], goal)), axis.size - 1)
+    cell = quantile_cell(axis, below, share)
     low, high = axis.interval(cell)
     if not axis.traits.bins:
         return low

@@ -19,7 +19,7 @@ from trueup.pictures.page import Picture
 from trueup.pictures.places import MOST_BARS, bar_edges
 from trueup.pictures.svg import Bars, Panel, Ticks, between, svg
 from trueup.pictures.theme import BLUE, price, stamp
-from trueup.release.intervals import reaches, share_band
+from trueup.release.intervals import cut_to_counts, reaches, share_band
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -55,8 +55,13 @@ class Drawn:
         return f"{axis.name}: {self.prefix[-1]:,.0f} in {axis.size:,} cells"
 
     @property
+    def _shown(self) -> bool:
+        """Whether the counts were made to be shown."""
+        return self.unbiased is not self.prefix
+
+    @property
     def _whose(self) -> str:
-        return "" if self.unbiased is self.prefix else " of the unbiased counts"
+        return " of the unbiased counts" if self._shown else ""
 
     def _histogram(self) -> Figure:
         """Bars with the 95 % interval of each; coarser when zoomed out: those are accurate."""
@@ -64,7 +69,10 @@ class Drawn:
         edges = bar_edges(axis.size)
         middle, reach = np.diff(self.unbiased[edges]), self._reach(edges)
         values = np.diff(self.prefix[edges]).astype(np.float64)
-        counts = Interval(values, middle - reach, middle + reach)
+        ends = (middle - reach, middle + reach)
+        if self._shown:
+            ends = cut_to_counts(*ends, values)
+        counts = Interval(values, *ends)
         whose = f"95 % intervals{self._whose}"
         return charts.histogram(self.facts, self._title, axis, edges, counts, whose)
 
@@ -102,7 +110,9 @@ class Drawn:
         while len(edges) - 1 > MOST_BARS:
             edges = np.unique(np.append(edges[::2], edges[-1]))
             reach.append(self._reach(edges))
-        return charts.zoom_script(axis, finest, self.prefix[finest], self.unbiased[finest], reach)
+        return charts.zoom_script(
+            axis, finest, self.prefix[finest], self.unbiased[finest], reach, self._shown
+        )
 
     def _reach(self, edges: Ints) -> Floats:
         return reaches(self.errors, edges[:-1], edges[1:], 0.95)

@@ -1,35 +1,64 @@
-"""Estimate: a number with its error."""
+"""Estimate: a number with its error, and what numbers can do."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, NoReturn
 
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.law import Combination, Errors, Law, NoiseLaw
-from trueup.release.intervals import allowing_for_rounding
+from trueup.law import Combination, Errors, Law, NoiseLaw, added
+from trueup.release.intervals import allowing_for_rounding, cut_to_counts
+from trueup.release.noise_parts import Part, facts_of, joined
+from trueup.release.ratio import Ratio
+from trueup.release.wording import as_number, between, check_level, formatted, written
+
+ALONE = "This interval covers one count; for several at once use intervals() of the release."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """A published number and how far it may be from the truth.
 
     It prints as value ± standard error: the truth lies within one standard error about two times
-    in three. Two estimates of one release subtract and add with their common noise accounted for.
+    in three. Estimates add, subtract and divide, with numbers and with each other: noise that two
+    of them share is accounted for, and noise of different measurements is independent.
 
     A count that was made non-negative or whole carries the unbiased estimate of the same count
-    (`unbiased`). The error of that one is known; its own is not, and is refused.
+    (`unbiased`). Its interval comes from that one; a standard error of its own is refused.
+
+    >>> from trueup import CellCounts, Measurement, infer
+    >>> release = infer(Measurement(CellCounts(3), [40, 12, 70], epsilon=1))
+    >>> young, old = release.range(0, 1), release.range(2, 3)
+    >>> print(old - young, (old - young) / 2, young / (young + old))
+    30 ± 1.92 15 ± 0.960 0.364 (95 %: 0.345 to 0.382)
     """
 
     value: float | int
-    combination: Combination = field(repr=False, compare=False)
-    errors: Errors = field(repr=False, compare=False)
-    from_unbiased: Estimate | None = field(default=None, repr=False, compare=False)
-    facts: Facts = field(default=Facts(), repr=False, compare=False)
-    """What was asked, what it cost, whom it protects; one stamp for the number and its release."""
+    parts: tuple[Part, ...] = field(compare=False)
+    from_unbiased: Estimate | None = field(default=None, compare=False)
+    constant: float | int = field(default=0, compare=False)
+    """What was added to it that is no estimate."""
+
+    __array_ufunc__ = None  # numpy's numbers leave the arithmetic to us
+
+    @staticmethod
+    def of(
+        value: float | int,
+        combination: Combination,
+        errors: Errors,
+        facts: Facts,
+        from_unbiased: Estimate | None = None,
+    ) -> Estimate:
+        """The estimate of a combination of the answers of one release."""
+        return Estimate(value, (Part.of(errors, combination, facts),), from_unbiased)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What was asked, what it cost, whom it protects: of all that is in the number."""
+        return facts_of(self.parts)
 
     @property
     def unbiased(self) -> Estimate:
@@ -40,13 +69,13 @@ class Estimate:
     def std_error(self) -> float:
         """The standard deviation of the value around the truth."""
         self._check_unbiased()
-        return math.sqrt(self.errors.variance(self.combination))
+        return math.sqrt(math.fsum(part.variance for part in self.parts))
 
     @cached_property
     def noise_law(self) -> Law:
         """The distribution of the value around the truth."""
         self._check_unbiased()
-        return self.errors.noise_law(self.combination)
+        return added([part.noise_law for part in self.parts])
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """An interval that holds the true number with this probability, and hardly more.
@@ -55,100 +84,191 @@ class Estimate:
         noise, not from a normal curve. (Only where no more than a variance is known, as of numbers
         typed in with their standard errors, a normal curve is assumed.) It is about this one
         number; for several at once see `intervals` of the release.
+
+        Of a count that was made to be shown it is the interval of the unbiased count, cut to what
+        the true count can be (a whole number, not below 0) and stretched to hold the count shown:
+        it holds the truth at least as often.
         """
         check_level(level)
+        if self.from_unbiased is not None:
+            low, high = self.from_unbiased.interval(level)
+            least, most = self._bounds
+            ends = cut_to_counts(low, high, self.value, least, most, self._always_whole)
+            return float(ends[0]), float(ends[1])
         reach = self.noise_law.half_width(level)
         reach = float(allowing_for_rounding(reach, self.value))
         return self.value - reach, self.value + reach
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        """Between what the true number must lie, as far as that is known."""
+        signs = [c >= 0 for part in self.parts for _, c in part.combination]
+        known = all(part.facts.never_negative for part in self.parts)
+        low = self.constant if known and all(signs) else -math.inf
+        return low, self.constant if known and not any(signs) else math.inf
+
+    @property
+    def never_negative(self) -> bool:
+        """Whether the true number cannot be below 0, as the sum of counts cannot."""
+        return self._bounds[0] >= 0
+
+    @property
+    def _always_whole(self) -> bool:
+        factors = [c for part in self.parts for _, c in part.combination]
+        known = all(part.facts.always_whole for part in self.parts)
+        return known and all(float(c).is_integer() for c in (*factors, self.constant))
 
     def describe(self, level: float = 0.95) -> str:
         """The interval in words: what it holds, how often, and what kind it is.
 
         >>> from trueup import Measurement, CellCounts, infer
         >>> two = infer(Measurement(CellCounts(3), [4, 12, 7], epsilon=1)).range(0, 2)
-        >>> print(two.describe().removesuffix(" It is about this one number alone."))
+        >>> print(two.describe().partition(" This interval")[0])
         16, between 12 and 20 with probability 95 %: exact, from the law of the noise.
         """
-        if self.from_unbiased is not None:
-            return (
-                f"{written(self.value)}, made non-negative or whole to be shown. The unbiased "
-                f"estimate is {self.from_unbiased.describe(level)}"
-            )
         low, high = self.interval(level)
+        sure = f"with probability {100 * level:.6g} %"
+        own = self.unbiased
         exact = "exact, from the law of the noise"
-        if not isinstance(self.noise_law, NoiseLaw):
+        if not isinstance(own.noise_law, NoiseLaw):
             exact = "by a normal curve, as only standard errors are known"
-        ends = f"{_outward(low, math.floor)} and {_outward(high, math.ceil)}"
-        return (
-            f"{written(self.value)}, between {ends} with probability {100 * level:.6g} %: "
-            f"{exact}. It is about this one number alone."
-        )
+        if own is not self:
+            cut = " and cut to what a count can be" if self._always_whole else ""
+            exact = (
+                f"made to be shown, so the interval is that of the unbiased count {own} ({exact}), "
+                f"stretched to hold the number shown{cut}"
+            )
+            sure += " or more"
+        said = f"{written(self.value)}, between {between(low, high)} {sure}: {exact}. {ALONE}"
+        return f"{said}{self._capped}"
+
+    @property
+    def _capped(self) -> str:
+        return ""
 
     def covariance(self, other: Estimate) -> float:
-        """How the errors of two estimates of one release move together."""
+        """How the errors of two estimates move together; 0 if they are independent."""
         return ((self + other).std_error ** 2 - (self - other).std_error ** 2) / 4
+
+    def share(self, whole: Estimate) -> Ratio:
+        """Its share of a whole: `release.range(0, 20).share(release.total())`."""
+        return Ratio.of(self, _estimate(whole))
+
+    def rate(self, of: Estimate, per: float = 1000) -> Ratio:
+        """How many of it there are per so many of another."""
+        return Ratio.of(self, _estimate(of), per, f"per {written(per)}")
+
+    def percentage_change(self, since: Estimate) -> Ratio:
+        """By how many percent it is more than another, or less."""
+        return Ratio.of(self, _estimate(since), 100, "%", -100)
 
     def _check_unbiased(self) -> None:
         if self.from_unbiased is not None:
             raise InputError(
                 "This count was made non-negative or whole, and the error of least squares is no "
-                "longer its own. Ask for .unbiased.std_error or .unbiased.interval(level): they "
-                "belong to the unbiased estimate of the same count."
+                "longer its own. Ask for .interval(level), or for .unbiased.std_error: that of the "
+                "unbiased estimate of the same count."
             )
 
-    def __add__(self, other: Estimate) -> Estimate:
-        return self._with(other, 1.0)
+    def _linear(self, times: float | int, plus: float | int) -> Estimate:
+        """times · estimate + plus."""
+        own = self.from_unbiased
+        return Estimate(
+            times * self.value + plus,
+            tuple(part.times(times) for part in self.parts) if times else (),
+            None if own is None else own._linear(times, plus),
+            times * self.constant + plus,
+        )
+
+    def _with(self, other: object, sign: int) -> Estimate:
+        """The estimate plus or less another, or a number."""
+        if not isinstance(other, Estimate):
+            number = as_number(other)
+            return NotImplemented if number is None else self._linear(1, sign * number)
+        parts = joined([*self.parts, *(part.times(sign) for part in other.parts)])
+        value = self.value + other.value if sign > 0 else self.value - other.value
+        own = None
+        if self.from_unbiased or other.from_unbiased:
+            own = self.unbiased._with(other.unbiased, sign)
+        return Estimate(value, parts, own, self.constant + sign * other.constant)
+
+    def __add__(self, other: object) -> Estimate:
+        return self._with(other, 1)
 
     def __radd__(self, other: object) -> Estimate:
-        if isinstance(other, int) and other == 0:  # where sum() begins
-            return self
-        return NotImplemented
+        return self._with(other, 1)
 
-    def __sub__(self, other: Estimate) -> Estimate:
-        return self._with(other, -1.0)
+    def __sub__(self, other: object) -> Estimate:
+        return self._with(other, -1)
 
-    def _with(self, other: Estimate, sign: float) -> Estimate:
-        if not isinstance(other, Estimate):
-            return NotImplemented
-        if other.errors is not self.errors:
+    def __rsub__(self, other: object) -> Estimate:
+        return (-self)._with(other, 1)
+
+    def __neg__(self) -> Estimate:
+        return self._linear(-1, 0)
+
+    def __pos__(self) -> Estimate:
+        return self
+
+    def __mul__(self, other: object) -> Estimate:
+        if isinstance(other, Estimate):
             raise InputError(
-                "These estimates come from different releases; combine the releases first "
-                "with trueup.reconcile."
+                f"{self} times {other}: the error of a product of two estimates has no known law. "
+                f"Multiply by a number, or divide: ratios have exact intervals."
             )
-        signed = tuple((key, sign * coefficient) for key, coefficient in other.combination)
-        value = self.value + other.value if sign > 0 else self.value - other.value
-        both = None
-        if self.from_unbiased or other.from_unbiased:
-            both = self.unbiased._with(other.unbiased, sign)
-        return Estimate(value, self.combination + signed, self.errors, both, self.facts)
+        number = as_number(other)
+        return NotImplemented if number is None else self._linear(number, 0)
+
+    def __rmul__(self, other: object) -> Estimate:
+        return self * other
+
+    def __truediv__(self, other: object) -> Any:
+        if isinstance(other, Estimate):
+            return self.share(other)
+        number = as_number(other)
+        if number is None:
+            return NotImplemented
+        if number == 0:
+            raise InputError(f"{self} cannot be divided by 0.")
+        divided = self._linear(1 / number, 0)
+        return Estimate(self.value / number, divided.parts, divided.from_unbiased, divided.constant)
+
+    def __rtruediv__(self, other: object) -> Ratio:
+        number = as_number(other)
+        return NotImplemented if number is None else Estimate(number, (), None, number).share(self)
+
+    def _compared(self, other: object) -> NoReturn:
+        raise InputError(
+            f"{self} and {other} cannot be compared as if they were certain. Ask for "
+            f"(a - b).interval(): if all of it lies above 0, a is larger with that probability. "
+            f"To compare the published numbers alone: a.value > b.value, or sort with key=float."
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
 
     def __float__(self) -> float:
         return float(self.value)
 
+    def __round__(self, digits: int | None = None) -> float | int:
+        return round(self.value, digits)
+
+    def __format__(self, spec: str) -> str:
+        """Value and error, each in a number's format, such as f"{estimate:,.0f}"."""
+        if self.from_unbiased is None:
+            return formatted(spec, "{} ± {}", (self.value, self.std_error), str(self))
+        return formatted(spec, "{} (95 %: {} to {})", (self.value, *self.interval()), str(self))
+
     def __str__(self) -> str:
         if self.from_unbiased is not None:
-            return f"{written(self.value)} (unbiased: {self.from_unbiased})"
+            low, high = self.interval()
+            return f"{written(self.value)} (95 %: {between(low, high, ' to ')})"
         return f"{written(self.value)} ± {written(self.std_error)}"
 
-
-def check_level(level: float) -> float:
-    """A confidence level, refused unless it lies between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"A level must lie between 0 and 1, such as 0.95, got {level!r}.")
-    return level
+    def __repr__(self) -> str:
+        return f"<Estimate: {self}{self._capped}>"
 
 
-def _outward(end: float, rounded: Callable[[float], int]) -> str:
-    """The end of an interval to three figures, rounded so that the interval does not shrink."""
-    step = 10.0 ** min(0, math.floor(math.log10(abs(end))) - 2) if end else 1.0
-    return written(rounded(end / step) * step if step < 1 else rounded(end))
-
-
-def written(number: float | int) -> str:
-    """A number as a person writes it: thousands separated, three figures if it is small."""
-    if isinstance(number, int):
-        return f"{number:,}"
-    if abs(number) >= 100 or number.is_integer():
-        return f"{number + 0.0:,.0f}"  # no minus zero
-    shown = float(f"{number:.3g}")
-    return f"{shown:,.{max(0, 2 - math.floor(math.log10(abs(shown))))}f}"
+def _estimate(given: object) -> Estimate:
+    if not isinstance(given, Estimate):
+        raise InputError(f"A ratio needs two estimates, got {given!r}.")
+    return given

@@ -1,13 +1,14 @@
-"""Intervals for more than one answer, for shares of the total and for quantiles.
+"""Intervals for more than one answer, and for quantiles.
 
 All follow from the law of the noise alone. `range_intervals` are simultaneous if asked: then the
 level is that of all of them holding at once, at least (the chances of failing are added up).
-`share_interval` and `quantile_interval` hold those values of the unknown that the noisy answers do
-not rule out, so they are right whatever the counts, and however noisy the total.
+`quantile_cells` are those that the noisy answers do not rule out, so they are right whatever the
+counts, and however noisy the total.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from trueup.law import Combination, RangeErrors, half_widths
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_HALVINGS = 6
 _MOST_LAWS = 2560  # looked at on each side of a quantile
 _CHOSEN = 8
 
@@ -86,44 +86,22 @@ def allowing_for_rounding(reach: Any, value: Any) -> Any:
     return reach + np.where(exact, 0.0, 1e-9 * reach + 4 * np.spacing(np.abs(value)))
 
 
+def cut_to_counts(
+    low: Any, high: Any, shown: Any, least: float = 0.0, most: float = math.inf, whole: bool = True
+) -> tuple[Any, Any]:
+    """The intervals of unbiased counts, for counts made to be shown.
+
+    Cut to whole numbers between `least` and `most`, which the true counts are, and stretched to
+    hold what is shown: each holds the truth at least as often as before.
+    """
+    if whole:
+        low, high = np.ceil(low), np.floor(high)
+    return np.minimum(np.maximum(low, least), shown), np.maximum(np.minimum(high, most), shown)
+
+
 def _share_combination(cut: int, size: int, share: float) -> Combination:
     """count[0, cut) − share · total: zero where the share below the cut is just that."""
     return (((0, cut), 1 - share), ((cut, size), -share))
-
-
-def share_interval(
-    errors: RangeErrors, prefix: npt.NDArray[Any], cut: int, level: float
-) -> tuple[float, float]:
-    """The shares of the total below a cut that are not ruled out.
-
-    A share r is ruled out if count[0, cut) − r · total, a linear answer whose truth would be 0, is
-    further from 0 than its noise explains at this level. How far that is is convex in r, so that
-    the shares that remain are one interval.
-    """
-    size = len(prefix) - 1
-    below, total = float(prefix[cut]), float(prefix[-1])
-
-    def excess(share: float) -> float:
-        """How much further from 0 than noise explains: above 0, the share is ruled out."""
-        law = errors.noise_law(_share_combination(cut, size, share))
-        return abs(below - share * total) - law.half_width(level)
-
-    def last(inside: float, outside: float) -> float:
-        near, far = excess(inside), excess(outside)
-        if near > 0 or far <= 0:  # the total is too noisy to say anything on this side
-            return outside
-        for _ in range(_HALVINGS):
-            middle = (inside + outside) / 2
-            over = excess(middle)
-            if over > 0:
-                outside, far = middle, over
-            else:
-                inside, near = middle, over
-        # What noise explains is convex, so lies below its chord: this end is not too near.
-        return inside + (outside - inside) * near / (near - far)
-
-    best = min(max(below / total, 0.0), 1.0) if total else 0.0
-    return last(best, 0.0), last(best, 1.0)
 
 
 def quantile_cells(

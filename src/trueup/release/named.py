@@ -53,7 +53,7 @@ class NamedRelease(Published):
             raise InputError(f"There is no query {name!r}. Queries: {', '.join(self.names)}.")
         value = self.answers[self.names.index(name)].item()
         shown_for = None if self.unbiased is self else self.unbiased[name]
-        return Estimate(value, ((name, 1.0),), self.errors, shown_for, self.facts)
+        return Estimate.of(value, ((name, 1.0),), self.errors, self.facts, shown_for)
 
     def columns(self) -> dict[str, Any]:
         """The answers as a table: query, count, standard error.
@@ -84,10 +84,9 @@ class NamedRelease(Published):
     def picture(self, kind: str | None = None) -> Picture:
         """A bar with its 95 % interval for each query."""
         check_kind(kind, "bars")
-        own = self.unbiased
-        low, high = np.array([own[name].interval(0.95) for name in self.names]).T
+        low, high = np.array([self[name].interval(0.95) for name in self.names]).T
         counts = charts.Interval(self.answers.astype(np.float64), low, high)
-        whose = "95 % intervals" + " of the unbiased counts" * (own is not self)
+        whose = "95 % intervals" + " of the unbiased counts" * (self.unbiased is not self)
         return Picture(charts.named_bars(self.facts, self.names, counts, whose))
 
     def _repr_html_(self) -> str:

@@ -20,8 +20,9 @@ from trueup.law import SumErrors
 from trueup.pictures import charts
 from trueup.pictures.page import Picture
 from trueup.release.drawing import check_kind, note, rows_drawing
-from trueup.release.estimate import Estimate, check_level, written
+from trueup.release.estimate import Estimate
 from trueup.release.published import Contents, Published, Row, freeze
+from trueup.release.wording import check_level, written
 
 if TYPE_CHECKING:
     from trueup._kernels.sorted.transcript import Transcript
@@ -107,8 +108,8 @@ class SortedRelease(Published):
             from trueup._kernels.sorted.transcript import measured_total
 
             total = measured_total(self.transcript)
-            shown_for = Estimate(total, whole, self._errors, None, self.facts)
-        return Estimate(self.fitted.sum().item(), whole, self._errors, shown_for, self.facts)
+            shown_for = Estimate.of(total, whole, self._errors, self.facts)
+        return Estimate.of(self.fitted.sum().item(), whole, self._errors, self.facts, shown_for)
 
     @cached_property
     def _errors(self) -> SumErrors:

@@ -16,15 +16,23 @@ import numpy.typing as npt
 from trueup.axis import Axis
 from trueup.pictures.places import bar_edges
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
-from trueup.release.estimate import check_level
-from trueup.release.intervals import allowing_for_rounding, reaches, share_band
+from trueup.release.intervals import (
+    allowing_for_rounding,
+    cut_to_counts,
+    reaches,
+    share_band,
+)
+from trueup.release.wording import check_level
 
 Version = Literal["unbiased", "whole"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 EXACT = "exact, from the law of the noise"
-OF_UNBIASED = "interval and standard error are those of the unbiased count"
+OF_UNBIASED = (
+    "interval and standard error are those of the unbiased count; the interval is cut to whole "
+    "numbers from 0 and stretched to hold the count"
+)
 NEARLY = "from the law of the noise of ranges alike"
 _MOST_WORK = 1 << 23  # cells × laws: what exact intervals may take
 _MOST_TIMES = 200  # widths and levels that are remembered
@@ -62,7 +70,8 @@ class Answering:
             found = own.errors.half_widths if exact else partial(reaches, own.errors)
             reach = found(starts, stops, level)
             reach = allowing_for_rounding(reach, values)
-            low, high = (values - reach).tolist(), (values + reach).tolist()
+            counts = shown.prefix[stops] - shown.prefix[starts]
+            low, high = self._readable(values - reach, values + reach, counts)
         kind = OF_UNBIASED if shown is not own else EXACT if exact else NEARLY
         columns = zip(
             self.axis.edges_at(starts),
@@ -85,6 +94,12 @@ class Answering:
             for first, last, count, least, most, error in columns
         ]
 
+    def _readable(self, low: Floats, high: Floats, counts: Any) -> tuple[list[Any], list[Any]]:
+        """The intervals of unbiased counts, for the version that is shown."""
+        if self.release.unbiased is not self.release:
+            low, high = cut_to_counts(low, high, counts)
+        return low.tolist(), high.tolist()
+
     def difference(
         self, first: tuple[int, int], second: tuple[int, int], level: float
     ) -> dict[str, Any]:
@@ -100,7 +115,7 @@ class Answering:
         found = []
         for share in shares:
             value = self.release.quantile(share)
-            low, high = own.quantile_interval(share, level) if told else (None, None)
+            low, high = self.release.quantile_interval(share, level) if told else (None, None)
             found.append({"quantile": share, "value": value, "low": low, "high": high})
         return found
 
@@ -118,12 +133,13 @@ class Answering:
         values = np.diff(own.prefix[at]).astype(np.float64)
         spread = np.sqrt(own.errors.range_variances(starts, stops))
         reach = spread * self._times_spread(int(at[1] - at[0]), level)
+        low, high = self._readable(values - reach, values + reach, counts)
         return {
             "edges": self.axis.edges_at(at),
             "cells": at.tolist(),
             "counts": counts.tolist(),
-            "low": (values - reach).tolist(),
-            "high": (values + reach).tolist(),
+            "low": low,
+            "high": high,
             "cells_per_point": int(at[1] - at[0]),
         }
 
@@ -164,7 +180,7 @@ class Answering:
 
 def _told(estimate: Estimate, ends: list[Any], level: float) -> dict[str, Any]:
     own = estimate.unbiased
-    low, high = own.interval(level)
+    low, high = estimate.interval(level)
     return {
         "range": ends,
         "count": estimate.value,

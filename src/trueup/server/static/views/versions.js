@@ -4,7 +4,7 @@ import { announce, choice, el, fill } from "../dom.js";
 
 const VERSIONS = {
   unbiased: ["Unbiased", "Right on average: compute with these. Sums and differences stay right; a count may be negative or a fraction."],
-  whole: ["Non-negative whole", "Non-negative whole numbers, made to be shown and for programs that need such counts. They still add up, but nearly empty cells come out a little high. The intervals are those of the unbiased counts."],
+  whole: ["Non-negative whole", "Non-negative whole numbers, made to be shown and for programs that need such counts. They still add up, but nearly empty cells come out a little high. The intervals are those of the unbiased counts, cut to whole numbers from 0 and stretched to hold the count."],
 };
 
 const SORTED_VERSIONS = {

@@ -1,0 +1,69 @@
+"""Numbers as people write them, and as Python writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from trueup.errors import InputError
+
+_NUMERIC = frozenset("eEfFgGn%,.d")
+
+
+def as_number(given: object) -> int | float | None:
+    """The number that was given; None if it is none. Infinite ones are refused."""
+    if isinstance(given, (bool, np.bool_)):
+        return None
+    if isinstance(given, (int, np.integer)):
+        return int(given)
+    if not isinstance(given, (float, np.floating, Fraction, Decimal)):
+        return None
+    number = float(given)
+    if not math.isfinite(number):
+        raise InputError(f"An estimate goes with finite numbers only, got {given}.")
+    return number
+
+
+def written(number: float | int) -> str:
+    """A number as a person writes it: thousands separated, three figures if it is small."""
+    if isinstance(number, int):
+        return f"{number:,}"
+    if not math.isfinite(number):
+        return str(number)
+    if abs(number) >= 100 or number.is_integer():
+        return f"{number + 0.0:,.0f}"  # no minus zero
+    shown = float(f"{number:.3g}")
+    return f"{shown:,.{max(0, 2 - math.floor(math.log10(abs(shown))))}f}"
+
+
+def between(low: float, high: float, word: str = " and ") -> str:
+    """The two ends of an interval, rounded so that it does not shrink."""
+    return f"{_outward(low, math.floor)}{word}{_outward(high, math.ceil)}"
+
+
+def _outward(end: float, rounded: Callable[[float], int]) -> str:
+    """The end of an interval to three figures, rounded so that the interval does not shrink."""
+    if not math.isfinite(end):
+        return written(end)
+    step = 10.0 ** min(0, math.floor(math.log10(abs(end))) - 2) if end else 1.0
+    return written(rounded(end / step) * step if step < 1 else rounded(end))
+
+
+def formatted(spec: str, template: str, numbers: Sequence[float], plain: str) -> str:
+    """Numbers each in a format of numbers; any other format is that of the plain text."""
+    if not _NUMERIC & set(spec):
+        return format(plain, spec)
+    if spec[-1] == "d":
+        spec, numbers = spec[:-1] + ".0f", [float(round(number)) for number in numbers]
+    return template.format(*(format(number, spec) for number in numbers))
+
+
+def check_level(level: float) -> float:
+    """A confidence level, refused unless it lies between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InputError(f"A level must lie between 0 and 1, such as 0.95, got {level!r}.")
+    return level

@@ -1,0 +1,94 @@
+"""Estimates know whose noise they hold: common noise cancels, independent noise adds up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trueup as tu
+
+COUNTS = np.arange(24) * 3
+
+
+def measured(question=None, epsilon="1/2", scale=1):
+    return tu.measure(COUNTS * scale, question or tu.TreeCounts(24), epsilon=epsilon)
+
+
+def test_the_difference_of_two_years_is_their_difference_with_both_errors():
+    before, after = tu.infer(measured()), tu.infer(measured(tu.CellCounts(24), 1, scale=2))
+    change = after.total() - before.total()
+    assert change.value == after.total().value - before.total().value
+    assert change.std_error == pytest.approx(
+        np.hypot(before.total().std_error, after.total().std_error)
+    )
+    assert set(change.facts.measured) == {before.facts.id, after.facts.id}
+    assert change.facts.epsilon == before.facts.epsilon + after.facts.epsilon
+
+
+def test_the_interval_of_independent_releases_is_that_of_the_convolution():
+    # Two single noises of scales 2 and 3: all values of their difference, by brute force.
+    one, other = (tu.infer(tu.measure([50], tu.CellCounts(1), e)) for e in ("1/2", "1/3"))
+    k = np.arange(-400, 401)
+    laws = [np.exp(-abs(k) * rate) / np.exp(-abs(k) * rate).sum() for rate in (1 / 2, 1 / 3)]
+    both = np.convolve(*laws)
+    middle = len(both) // 2
+    for level in (0.5, 0.9, 0.95, 0.999):
+        held = [both[middle - q : middle + q + 1].sum() for q in range(200)]
+        exact = int(np.argmax(np.array(held) >= level))
+        low, high = (one.total() - other.total()).interval(level)
+        assert exact <= (high - low) / 2 <= 1.01 * exact
+
+
+def test_releases_of_one_measurement_share_its_noise_however_they_were_made(tmp_path):
+    m = measured()
+    m.save(tmp_path / "m.parquet")
+    tu.infer(m).save(tmp_path / "r.parquet")
+    ways = [tu.infer(m), tu.infer(tu.load(tmp_path / "m.parquet")), tu.load(tmp_path / "r.parquet")]
+    for one in ways:
+        for other in ways:
+            assert (one.total() - other.total()).std_error == 0
+            left = one.range(0, 9) - other.range(0, 12)
+            assert left.std_error == pytest.approx(ways[0].range(9, 12).std_error)
+
+
+def test_margins_and_slices_of_a_grid_share_its_noise():
+    axes = tu.Axis.integers("a", 0, 3), tu.Axis.integers("b", 0, 4)
+    question = tu.GridCounts(*map(tu.CellCounts, axes))
+    grid = tu.infer(tu.measure(np.arange(20).reshape(4, 5), question, epsilon=1))
+    assert (grid.margin("a").total() - grid.total()).std_error == pytest.approx(0, abs=1e-9)
+    part = grid.slice(b=(1, 3)).range(0, 2) / grid.total()
+    same = grid.range(a=(0, 2), b=(1, 3)) / grid.total()
+    assert part.interval() == pytest.approx(same.interval(), rel=1e-9)
+
+
+def test_noise_that_nobody_named_is_not_taken_to_be_independent():
+    one, other = (tu.infer(tu.Measurement(tu.CellCounts(1), [50], 1)) for _ in range(2))
+    for mixed in (lambda: one.total() - other.total(), lambda: one.total() / other.total()):
+        with pytest.raises(tu.InputError, match="come from different releases, and nothing says"):
+            mixed()
+    named = [tu.infer(tu.Measurement(tu.CellCounts(1), [50], 1, id=c * 32)) for c in "ab"]
+    assert (named[0].total() - named[1].total()).std_error > 0
+
+
+def test_releases_that_share_some_of_their_noise_do_not_mix():
+    first, second = measured(), measured(epsilon=2)
+    both, alone = tu.reconcile([first, second]), tu.infer(first)
+    with pytest.raises(tu.InputError, match="share a measurement"):
+        both.total() - alone.total()
+    assert (both.total() - tu.reconcile([first, second]).total()).std_error == 0
+    third = tu.infer(measured(epsilon=3))
+    assert (both.total() - third.total()).std_error == pytest.approx(
+        np.hypot(both.total().std_error, third.total().std_error)
+    )
+
+
+def test_estimates_of_several_releases_can_be_reconciled():
+    one, other = tu.infer(measured()), tu.infer(measured())
+    agreed = tu.reconcile(
+        {"a": one.total(), "b": other.total(), "both": one.total() + other.total()},
+        "both = a + b",
+    )
+    assert agreed["both"].value == agreed["a"].value + agreed["b"].value
+    assert agreed["both"].std_error == pytest.approx(
+        (one.total() + other.total()).std_error, rel=1e-3
+    )
