@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,11 +57,11 @@ def vectors(folder: Path | None) -> Iterator[tuple[str, Ints]]:
             yield path.stem, counts.astype(np.int64)
 
 
-def released(**way: object) -> Method:
+def released(**way: Any) -> Method:
     """Ranges answered by a release: differences of its prefix sums."""
 
     def squares(m: Measurement, truth: Floats, lengths: list[int]) -> Floats:
-        wrong = tu.infer(m, **way).prefix - truth  # type: ignore[arg-type]
+        wrong = tu.infer(m, **way).prefix - truth
         return np.array([np.mean((wrong[k:] - wrong[:-k]) ** 2) for k in lengths])
 
     return squares

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -139,3 +141,63 @@ def test_errors_are_all_of_one_family():
 def test_modules_stay_short():
     long = {str(m.relative_to(SOURCE)): len(m.read_text().splitlines()) for m in MODULES}
     assert {name: lines for name, lines in long.items() if lines > 450} == {}
+
+
+def test_the_names_that_a_user_can_complete_are_the_public_ones():
+    assert sorted(dir(tu)) == sorted(tu.__all__)
+    assert all(hasattr(tu, name) for name in dir(tu))
+
+
+def test_help_says_on_its_first_screen_what_there_is():
+    lines = pydoc.plain(pydoc.render_doc(tu)).splitlines()
+    screen = "\n".join(lines[:32])
+    assert all(len(line) <= 104 for line in lines[:32])
+    assert "`trueup -h` is the command line." in screen
+    nouns = [n for n in tu.__all__ if n != "__version__" and not n.endswith("Error")]
+    missing = [n for n in nouns if not re.search(rf"\b{n}s?\b", screen)]
+    assert missing == ["Measurement", "Optimized", "Plan"]  # what measure, optimize and plan give
+
+
+@pytest.fixture(scope="module")
+def nouns(tmp_path_factory):
+    """One small and one large of every public noun, by its class."""
+    age = tu.Axis.integers("age", 0, 99)
+    town = tu.Axis.categories("town", [f"a town of number {i}" for i in range(5_000)])
+    wide = [tu.Axis.integers(f"column {i}", 0, 1) for i in range(12)]
+    ledger = tu.Ledger(tmp_path_factory.mktemp("nouns") / "table.ledger", limit=1)
+    sizes = tu.measure(range(50), tu.SortedCounts(50), 1)
+    named = tu.NamedCounts(town, {f"query {i}": [f"a town of number {i}"] for i in range(99)})
+    tree = tu.measure(range(100), tu.TreeCounts(age), "1/10")
+    return [
+        age, town, tu.Axis.edges("money", range(9_999)),
+        tu.Axis.hierarchy("place", {str(i): [f"{i}.{j}" for j in range(9)] for i in range(99)}),
+        tu.CellCounts(town), tu.TreeCounts(1 << 20, branching=2), tu.HatCounts(1 << 16),
+        tu.WaveletCounts(1 << 16), tu.GridCounts(age, town), tu.GridCounts(*wide), named,
+        tu.BoxCounts.quadtree(*(tu.Axis.integers(n, 0, 255) for n in "xy"), branching=2),
+        tu.SortedCounts(10**9, by="customer"), sizes.question, tree, sizes,
+        tu.WeightedCounts(3, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+        tu.infer(tree), tu.infer(tree, nonnegative=True, integers=True), tu.infer(sizes),
+        tu.infer(tree).total(), tu.infer(sizes).how_many(1),
+        tu.infer(tu.measure([1] * 5_000, named, 1)),
+        tu.plan(age, 1), tu.plan(age, 1)[0], tu.plan([20, 30], 1),
+        tu.Workload.given([(i, i + 1) for i in range(99)]), tu.optimize("ranges", 16, steps=3),
+        ledger, tu.Owner(__import__("pyarrow").table({"age": [1]}), ledger),
+        tu.connect("http://127.0.0.1:9", token="secret"),
+    ]  # fmt: skip
+
+
+def test_every_public_noun_shows_itself_in_two_lines_at_most(nouns):
+    classes = {getattr(tu, name) for name in tu.__all__ if inspect.isclass(getattr(tu, name))}
+    shown = {c for c in classes if not issubclass(c, Exception)}
+    assert shown <= {type(noun) for noun in nouns}
+    for noun in nouns:
+        said = repr(noun)
+        assert len(said.splitlines()) <= 2, said[:300]
+        assert len(said) <= 240, said
+        assert " object at 0x" not in said
+        assert "secret" not in said
+
+
+def test_the_version_is_the_same_everywhere():
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'\nversion = "{tu.__version__}"\n' in text

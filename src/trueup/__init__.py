@@ -1,4 +1,24 @@
-"""Differentially private histograms that add up, and are more accurate because they do."""
+"""Differentially private counts that add up, and are more accurate because they do.
+
+    import trueup as tu
+    age = tu.Axis.integers("age", 0, 99)          # declare the values; never read them from data
+    release = tu.publish(table, age, epsilon=0.5) # count, add noise, make the counts agree
+    release.range(18, 65)                         # ages 18 to 64, with the error
+
+What is counted over    Axis.integers .regular .edges .categories .dates .ipv4 .hierarchy
+In one call             publish, histogram, frequency_list, degree_sequence
+In three steps          a question, then measure (costs epsilon), then infer (free)
+Questions               CellCounts, TreeCounts, HatCounts, WaveletCounts, WeightedCounts,
+                        NamedCounts, SortedCounts, GridCounts, BoxCounts
+What comes back         Release, SortedRelease, NamedRelease; single numbers are Estimates
+Before spending         plan, epsilon_for, error_for, Workload, optimize
+With an account         Owner (a table) and Ledger (its limit); connect (a server)
+Files                   release.save("x.parquet"), load("x.parquet")
+Several releases        reconcile
+Errors                  all are TrueupError; InputError is a ValueError, too
+
+`help(tu.publish)` explains one of them; `trueup -h` is the command line.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +105,11 @@ __all__ = [
     "publish",
     "reconcile",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names, and no others."""
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,19 +15,20 @@ from trueup.measurement import Measurement
 from trueup.noise import Noise
 
 Ints = npt.NDArray[np.int64]
+Asked = TypeVar("Asked", bound=Question)
 AddNoise = Callable[[Ints, Noise], npt.NDArray[np.int64] | npt.NDArray[np.float64]]
 Draw = Callable[[int, Fraction], Ints]
 
 
 def measure(
     counts: npt.ArrayLike,
-    question: Question,
+    question: Asked,
     epsilon: object,
     neighbours: Neighbours = "add-remove",
     *,
     unit: str = "row",
     rows_per_unit: int = 1,
-) -> Measurement:
+) -> Measurement[Asked]:
     """The question's true answers with discrete Laplace noise of scale sensitivity/ε.
 
     `counts` are the cell counts in the order of the axis (for sorted counts, in any order). Every
@@ -38,9 +40,10 @@ def measure(
     (7, 3.0)
     """
     check_records(check_question(question), counts)
-    return measure_all(
+    measured = measure_all(
         counts, question, epsilon, neighbours, unit=unit, rows_per_unit=rows_per_unit
     )
+    return cast("Measurement[Asked]", measured)
 
 
 def measure_all(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,19 @@ from trueup.noise import Law, Noise
 
 _INT64_MAX = np.iinfo(np.int64).max
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    # A default: `Measurement` alone is the measurement of any question.
+    Asked = TypeVar("Asked", bound=Question, default=Question, covariant=True)
+else:
+    from typing import TypeVar
+
+    Asked = TypeVar("Asked", bound=Question, covariant=True)
+
 
 @dataclass(frozen=True, eq=False)
-class Measurement:
+class Measurement(Generic[Asked]):
     """Noisy answers that carry all an analyst needs to infer from them, again and again.
 
     Self-describing: the question, the exact ε, the neighbour relation, the protected unit and the
@@ -37,7 +47,7 @@ class Measurement:
     ([1.0, 1.0, 1.0, 1.0], True)
     """
 
-    question: Question
+    question: Asked
     noisy: npt.NDArray[Any]
     epsilon: Fraction
     neighbours: Neighbours = "add-remove"

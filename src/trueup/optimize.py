@@ -33,7 +33,7 @@ _LEAF_STEPS = 128  # leaves' weights are multiples of 1/128: few distinct noise 
 _STEPS = 4_096  # other weights of 1/4096
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Optimized:
     """A strategy found for a workload, and what it is worth beside the standard ones.
 
@@ -49,6 +49,12 @@ class Optimized:
     def error(self) -> float:
         """The expected squared error of the strategy found, a query on average."""
         return self.errors["optimized"]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Optimized: {self.strategy!r}, epsilon={self.epsilon}, expected squared error a "
+            f"query {self.error:,.2f}>"
+        )
 
     def __str__(self) -> str:
         best = min(self.errors.values())

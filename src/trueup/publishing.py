@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 
-from trueup.ask import Neighbours, Question
+from trueup.ask import NamedCounts, Neighbours, Question, QuestionOfCells, SortedCounts
+from trueup.axis import Axis
 from trueup.axis.numbers import Ints
 from trueup.epsilon import positive
 from trueup.errors import InputError
@@ -21,12 +23,68 @@ from trueup.owner.request import Request
 from trueup.owner.source import open_source, quietly
 from trueup.plan.default import Over, question_for
 from trueup.reconcile import show
-from trueup.release import Published
+from trueup.release import NamedRelease, Release, SortedRelease
 
 LARGE = 1 << 20
 """From so many cells on a tree is counted, noised and fitted in one pass, on all cores."""
 
 _FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark", "ibis")
+
+
+@overload
+def publish(
+    data: Any,
+    over: Axis | Sequence[Axis] | QuestionOfCells,
+    epsilon: object,
+    neighbours: Neighbours = ...,
+    *,
+    unit: str = ...,
+    rows_per_unit: int = ...,
+    nonnegative: bool = ...,
+    integers: bool | None = ...,
+) -> Release: ...
+
+
+@overload
+def publish(
+    data: Any,
+    over: SortedCounts,
+    epsilon: object,
+    neighbours: Neighbours = ...,
+    *,
+    unit: str = ...,
+    rows_per_unit: int = ...,
+    nonnegative: bool = ...,
+    integers: bool | None = ...,
+) -> SortedRelease: ...
+
+
+@overload
+def publish(
+    data: Any,
+    over: NamedCounts,
+    epsilon: object,
+    neighbours: Neighbours = ...,
+    *,
+    unit: str = ...,
+    rows_per_unit: int = ...,
+    nonnegative: bool = ...,
+    integers: bool | None = ...,
+) -> NamedRelease: ...
+
+
+@overload
+def publish(
+    data: Any,
+    over: Question,
+    epsilon: object,
+    neighbours: Neighbours = ...,
+    *,
+    unit: str = ...,
+    rows_per_unit: int = ...,
+    nonnegative: bool = ...,
+    integers: bool | None = ...,
+) -> Any: ...
 
 
 def publish(
@@ -39,7 +97,7 @@ def publish(
     rows_per_unit: int = 1,
     nonnegative: bool = True,
     integers: bool | None = None,
-) -> Published:
+) -> Any:
     """The release of some data, in one call: counted, measured and inferred.
 
     `over` is an axis, a list of axes, or a question. An axis is asked by the plan's best question.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.errors import FileError
+from trueup.errors import FileError, InputError
 from trueup.facts import Facts
-from trueup.files.load import Saved, finite, load, reads
+from trueup.files import load as files
+from trueup.files.load import Saved, finite, reads
 from trueup.infer import errors_of
 from trueup.law import QueryErrors, SliceErrors
 from trueup.reconcile.combined import errors_from
@@ -19,6 +21,33 @@ from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.release.boxes import prefix_of
 
 __all__ = ["load"]
+
+Expected = TypeVar("Expected")
+
+
+@overload
+def load(path: str | Path) -> Any: ...
+
+
+@overload
+def load(path: str | Path, expected: type[Expected]) -> Expected: ...
+
+
+def load(path: str | Path, expected: type[Any] | None = None) -> Any:
+    """What was saved under this path, verified: a `Measurement`, or a release.
+
+    `expected` says which, such as `tu.Release`: a file of anything else is then refused, and type
+    checkers know what comes back. A damaged file, one of a newer format, or one that trueup did
+    not write is refused.
+    """
+    if expected is not None and not isinstance(expected, type):
+        raise InputError(f"expected is a type such as Release or Measurement, got {expected!r}.")
+    found = files.load(path)
+    if expected is not None and not isinstance(found, expected):
+        raise FileError(
+            f"{Path(path).name} holds a {type(found).__name__}, not a {expected.__name__}."
+        )
+    return found
 
 
 def _inferred(saved: Saved) -> Facts:

@@ -36,7 +36,7 @@ class Figures(Protocol):
         """Of the range that has the largest."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Workload:
     """A set of ranges, all equally likely, or a mix of such sets.
 
@@ -54,6 +54,9 @@ class Workload:
     ends: tuple[tuple[Any, Any], ...] = ()
     named: str = ""
     parts: tuple[tuple[Workload, float], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Workload: {self.words}>"
 
     @staticmethod
     def all_ranges() -> Workload:

@@ -39,6 +39,11 @@ QUESTIONS: tuple[type[Question], ...] = (
     BoxCounts,
     SortedCounts,
 )
+QuestionOfCells = (
+    CellCounts | TreeCounts | HatCounts | WaveletCounts | WeightedCounts | GridCounts | BoxCounts
+)
+"""The questions about the cells of one axis or several, for those who check types."""
+
 for _question in QUESTIONS:
     register(_question)
 
@@ -52,6 +57,7 @@ __all__ = [
     "NamedCounts",
     "Neighbours",
     "Question",
+    "QuestionOfCells",
     "SortedCounts",
     "Space",
     "TreeCounts",

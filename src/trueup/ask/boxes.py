@@ -29,7 +29,7 @@ Levels = tuple[int, ...]
 _WIDEST = 8  # parts of an axis: 64 boxes in a box of two axes
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class BoxCounts(Question):
     """Counts of boxes: for each tuple of levels, every node of one axis with every of the others.
 

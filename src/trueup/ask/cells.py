@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CellCounts(Question):
     """L: the count of every cell.
 

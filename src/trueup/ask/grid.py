@@ -39,7 +39,7 @@ Factor = CellCounts | TreeCounts | HatCounts
 _HEAVIEST = 1 << 40
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class GridCounts(Question):
     """The product of a question over each axis: every answer of one with every of the others.
 

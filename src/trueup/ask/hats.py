@@ -37,7 +37,7 @@ _STEPS = 8
 _WIDEST = 1 << 20  # stride of any axis, or 16 times its cells: wider hats are all but flat
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class HatCounts(Question):
     """The count of every cell, and of overlapping triangular windows ("hats") at several strides.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _PAIRS_AT_ONCE = 1 << 22
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class NamedCounts(Question):
     """Any named counts over an axis, overlapping as they like.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
@@ -88,6 +88,15 @@ class Question(ABC):
     def heaviest(self) -> int:
         """The largest weight of a cell in an answer, or in a sum on the way to it; 1 for counts."""
 
+    def __repr__(self) -> str:
+        space = self.space
+        over = " × ".join(f"'{axis.name}' ({axis.size:,} cells)" for axis in space.axes)
+        if space.kind == "ranks":
+            over = f"{space.groups:,} groups" + (f" of '{space.by}'" if space.by else "")
+        if space.names:
+            over += f", {len(space.names):,} names"
+        return f"<{type(self).__name__}: {_cut(over, 90)}{_chosen(self)}>"
+
     @property
     def length(self) -> int:
         """How many answers it has."""
@@ -144,6 +153,26 @@ class AdaptiveQuestion(Question):
 
         `draw(size)` gives fresh noise of the scale. Nothing else of the counts comes back.
         """
+
+
+def _chosen(question: Any) -> str:
+    """What was chosen besides what is counted over, shortly: fan-outs, shares, strides."""
+    told = {"axis", "axes", "factors", "groups", "by", "names", "cells", "asked", "units"}
+    found = ""
+    for each in fields(question):
+        value = getattr(question, each.name)
+        plain = isinstance(value, (bool, int, str, tuple)) and value != ()
+        if plain and each.name not in told and value != each.default:
+            found += f", {each.name} {_cut(_short(value), 50)}"
+    return found
+
+
+def _short(value: Any) -> str:
+    return f"({', '.join(map(_short, value))})" if isinstance(value, tuple) else str(value)
+
+
+def _cut(words: str, most: int) -> str:
+    return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def check_question(question: object) -> Question:

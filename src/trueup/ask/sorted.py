@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trueup._kernels.sorted.transcript import Transcript
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SortedCounts(AdaptiveQuestion):
     """S: the counts of all groups in rising order, whoever they belong to.
 

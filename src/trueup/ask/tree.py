@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class TreeCounts(Question):
     """H: the count of every node of a tree of intervals, breadth first.
 

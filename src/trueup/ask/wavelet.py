@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class WaveletCounts(Question):
     """The total, and for every node of a binary tree the count of its left part less its right.
 

@@ -39,7 +39,7 @@ _MOST_PAIRS = 10**11
 _UNIT = re.compile(r"[0-9]{1,200}(?:/[0-9]{1,200})?")  # of a file: of longer ones nothing comes
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class WeightedCounts(Question):
     """Any weighted sums of the cells' counts: one row of the matrix an answer.
 

@@ -189,7 +189,7 @@ def _declared(
     from trueup.measurement import Measurement
 
     if isinstance(output, Measurement):
-        view = (output.noisy, repr(output.facts))
+        view = (output.noisy, str(output.facts.to_json()))
         costs: list[object] = []
         for scale, (length, _) in zip(output.noise.scales, output.question.blocks, strict=True):
             costs += [1 / scale] * length

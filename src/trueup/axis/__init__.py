@@ -31,7 +31,7 @@ Numbers = (IntegerCells, RegularCells, EdgeCells)
 Levelled = (DateCells, Ipv4Cells, HierarchyCells)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Axis:
     """A named column and the cells its values fall into.
 
@@ -181,6 +181,9 @@ class Axis:
         ('4', '18 – 64')
         """
         return self.cells.words(start, stop)
+
+    def __repr__(self) -> str:
+        return f"<Axis {self.name!r}: {self.describe()}>"
 
     def describe(self) -> str:
         """The axis in words.

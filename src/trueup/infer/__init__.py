@@ -6,8 +6,9 @@ answered is told by its model; `MODELS` lists those that come with the library.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
+from trueup.ask import NamedCounts, Question, QuestionOfCells, SortedCounts
 from trueup.errors import InputError
 from trueup.infer.boxes import BoxModel
 from trueup.infer.cells import CellModel
@@ -30,6 +31,7 @@ from trueup.infer.wavelet import WaveletModel
 from trueup.infer.weighted import WeightedModel
 from trueup.measurement import Measurement
 from trueup.noise import Noise
+from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.workload import Figures
 
 MODELS: tuple[type[Model], ...] = (
@@ -60,6 +62,50 @@ __all__ = [
     "register",
     "table_model",
 ]
+
+
+@overload
+def infer(
+    measurement: Measurement[QuestionOfCells],
+    *,
+    nonnegative: bool = ...,
+    integers: bool | None = ...,
+    graphical: bool = ...,
+    method: Method | None = ...,
+) -> Release: ...
+
+
+@overload
+def infer(
+    measurement: Measurement[SortedCounts],
+    *,
+    nonnegative: bool = ...,
+    integers: bool | None = ...,
+    graphical: bool = ...,
+    method: Method | None = ...,
+) -> SortedRelease: ...
+
+
+@overload
+def infer(
+    measurement: Measurement[NamedCounts],
+    *,
+    nonnegative: bool = ...,
+    integers: bool | None = ...,
+    graphical: bool = ...,
+    method: Method | None = ...,
+) -> NamedRelease: ...
+
+
+@overload
+def infer(
+    measurement: Measurement[Question],
+    *,
+    nonnegative: bool = ...,
+    integers: bool | None = ...,
+    graphical: bool = ...,
+    method: Method | None = ...,
+) -> Any: ...
 
 
 def infer(

@@ -96,7 +96,7 @@ class Ledger:
                 self._sync_anchor(database, at_least=0)
 
     def __repr__(self) -> str:
-        return f"Ledger({str(self.path)!r}: {self.spent} of {self.limit} spent)"
+        return f"<Ledger '{self.path.name}': {self.spent} of {self.limit} spent>"
 
     @property
     def limit(self) -> Fraction:

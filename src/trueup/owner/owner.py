@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, cast, overload
 
 from trueup.ask import (
     CellCounts,
+    NamedCounts,
     Neighbours,
     Question,
+    QuestionOfCells,
+    SortedCounts,
     check_neighbours,
 )
 from trueup.axis import Axis
@@ -28,7 +31,9 @@ from trueup.owner.ledger import Ledger
 from trueup.owner.request import Count, Request
 from trueup.owner.source import open_source, quietly, retried
 from trueup.plan.default import Over, question_for
-from trueup.release import Published
+from trueup.release import NamedRelease, Release, SortedRelease
+
+Asked = TypeVar("Asked", bound=Question)
 
 _HEAVIEST = 1 << 28  # weight of a cell in an answer: so many times 2^34 records fit 64 bits
 
@@ -89,6 +94,11 @@ class Owner:
         if unit is not None:
             self.columns.naming(unit, "unit")  # refused here rather than at the first question
 
+    def __repr__(self) -> str:
+        about = self._source.about
+        source = " ".join(about[name] for name in ("kind", "name", "table") if name in about)
+        return f"<Owner of {source}: protects one {self.protects}, {self.ledger!r}>"
+
     @property
     def protects(self) -> str:
         """What the noise hides: "row", "edge", or the column that names the unit."""
@@ -96,14 +106,14 @@ class Owner:
 
     def measure(
         self,
-        question: Question,
+        question: Asked,
         epsilon: object,
         key: str | None = None,
         *,
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
         by: str | None = None,
-    ) -> Measurement:
+    ) -> Measurement[Asked]:
         """The noisy answers to a question, charged to the ledger before they are drawn.
 
         Without a key each call is a new charge; the same key returns the same stored bytes and
@@ -114,7 +124,64 @@ class Owner:
             raise InputError(
                 f"measure needs a question such as TreeCounts(axis), got {question!r}."
             )
-        return self._spend(question, {}, epsilon, key, where, neighbours, by)
+        measured = self._spend(question, {}, epsilon, key, where, neighbours, by)
+        return cast("Measurement[Asked]", measured)
+
+    @overload
+    def publish(
+        self,
+        over: Axis | Sequence[Axis] | QuestionOfCells,
+        epsilon: object,
+        key: str | None = ...,
+        *,
+        where: str | None = ...,
+        neighbours: Neighbours = ...,
+        by: str | None = ...,
+        nonnegative: bool = ...,
+        integers: bool | None = ...,
+    ) -> Release: ...
+
+    @overload
+    def publish(
+        self,
+        over: SortedCounts,
+        epsilon: object,
+        key: str | None = ...,
+        *,
+        where: str | None = ...,
+        neighbours: Neighbours = ...,
+        by: str | None = ...,
+        nonnegative: bool = ...,
+        integers: bool | None = ...,
+    ) -> SortedRelease: ...
+
+    @overload
+    def publish(
+        self,
+        over: NamedCounts,
+        epsilon: object,
+        key: str | None = ...,
+        *,
+        where: str | None = ...,
+        neighbours: Neighbours = ...,
+        by: str | None = ...,
+        nonnegative: bool = ...,
+        integers: bool | None = ...,
+    ) -> NamedRelease: ...
+
+    @overload
+    def publish(
+        self,
+        over: Question,
+        epsilon: object,
+        key: str | None = ...,
+        *,
+        where: str | None = ...,
+        neighbours: Neighbours = ...,
+        by: str | None = ...,
+        nonnegative: bool = ...,
+        integers: bool | None = ...,
+    ) -> Any: ...
 
     def publish(
         self,
@@ -127,7 +194,7 @@ class Owner:
         by: str | None = None,
         nonnegative: bool = True,
         integers: bool | None = None,
-    ) -> Published:
+    ) -> Any:
         """The release of the table over an axis, several, or a question: measured and inferred.
 
         As `tu.publish`, through the ledger: an axis is asked by the plan's best question; counts

@@ -9,11 +9,12 @@ from fractions import Fraction
 from functools import cached_property
 from html import escape
 from itertools import cycle
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, check_neighbours
+from trueup.ask import Neighbours, Question, QuestionOfCells, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.ask.several import check_grid, grid_axis
 from trueup.axis import Axis
@@ -34,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Strategy:
     """A question and the expected squared error of its answers; `worst` of an axis's ranges."""
 
@@ -45,8 +46,11 @@ class Strategy:
     worst: float = math.nan
     figures: Figures | None = None
 
+    def __repr__(self) -> str:
+        return f"<Strategy '{self.name}': typical ± {figure(self.mean**0.5)}, {self.question!r}>"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Questions of one price, over one axis or several, compared by their exact expected errors.
 
@@ -78,9 +82,9 @@ class Plan:
         return self.workloads[0]
 
     @property
-    def best(self) -> Question:
+    def best(self) -> QuestionOfCells:
         """The question to ask: of the least mean error, or best for non-negative counts."""
-        return self.best_strategy.question
+        return cast(QuestionOfCells, self.best_strategy.question)
 
     @cached_property
     def best_strategy(self) -> Strategy:
@@ -114,6 +118,14 @@ class Plan:
 
     def __str__(self) -> str:
         return f"{self._title()}\n\n{self.table()}"
+
+    def __repr__(self) -> str:
+        over = " × ".join(f"'{axis.name}' ({axis.size:,})" for axis in self.axes)
+        best = self.best_strategy
+        return (
+            f"<Plan: {over}, epsilon={self.epsilon}, {len(self.strategies)} strategies, "
+            f"best '{best.name}' (typical ± {figure(best.mean**0.5)}); print it for the table>"
+        )
 
     def _title(self) -> str:
         words = " × ".join(dict.fromkeys(workload.words for workload in self.workloads))

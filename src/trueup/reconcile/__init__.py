@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import NamedCounts
+from trueup.ask import NamedCounts, QuestionOfCells
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.law import QueryErrors
@@ -41,6 +41,39 @@ from trueup.release.noise_parts import joined
 __all__ = ["reconcile", "show"]
 
 Floats = npt.NDArray[np.float64]
+
+
+@overload
+def reconcile(
+    estimates: Sequence[Release | Measurement[QuestionOfCells]],
+    constraints: Any = ...,
+    *,
+    known: Mapping[str, Any] | None = ...,
+    nonnegative: bool = ...,
+    integers: bool = ...,
+) -> Release: ...
+
+
+@overload
+def reconcile(
+    estimates: Mapping[str, Any],
+    constraints: Any = ...,
+    *,
+    known: Mapping[str, Any] | None = ...,
+    nonnegative: bool = ...,
+    integers: bool = ...,
+) -> NamedRelease: ...
+
+
+@overload
+def reconcile(
+    estimates: Any,
+    constraints: Any = ...,
+    *,
+    known: Mapping[str, Any] | None = ...,
+    nonnegative: bool = ...,
+    integers: bool = ...,
+) -> Any: ...
 
 
 def reconcile(
