@@ -178,6 +178,7 @@ def nouns(tmp_path_factory):
         tu.WeightedCounts(3, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
         tu.infer(tree), tu.infer(tree, nonnegative=True, integers=True), tu.infer(sizes),
         tu.infer(tree).total(), tu.infer(sizes).how_many(1),
+        tu.infer(tree).range(0, 9) / tu.infer(tree).total(),
         tu.infer(tu.measure([1] * 5_000, named, 1)),
         tu.plan(age, 1), tu.plan(age, 1)[0], tu.plan([20, 30], 1),
         tu.Workload.given([(i, i + 1) for i in range(99)]), tu.optimize("ranges", 16, steps=3),

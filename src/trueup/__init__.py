@@ -10,7 +10,7 @@ In one call             publish, histogram, frequency_list, degree_sequence
 In three steps          a question, then measure (costs epsilon), then infer (free)
 Questions               CellCounts, TreeCounts, HatCounts, WaveletCounts, WeightedCounts,
                         NamedCounts, SortedCounts, GridCounts, BoxCounts
-What comes back         Release, SortedRelease, NamedRelease; single numbers are Estimates
+What comes back         Release, SortedRelease, NamedRelease; numbers are Estimates, a / b a Ratio
 Before spending         plan, epsilon_for, error_for, Workload, optimize
 With an account         Owner (a table) and Ledger (its limit); connect (a server)
 Files                   release.save("x.parquet"), load("x.parquet")

@@ -16,6 +16,7 @@ from trueup.axis.declared import declared_axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError
+from trueup.facts import rows_for
 
 FILE = "trueup.toml"
 _KNOWN = {
@@ -121,7 +122,9 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             anchor=file.parent / str(spec["anchor"]) if "anchor" in spec else None,
             limit=positive(spec["limit"], "limit"),
             unit=spec.get("unit"),
-            rows_per_unit=whole_number(spec.get("rows_per_unit", 1), "rows_per_unit"),
+            rows_per_unit=rows_for(
+                None if "edges" in spec else spec.get("unit"), spec.get("rows_per_unit")
+            ),
             neighbours=check_neighbours(spec.get("neighbours", "add-remove")),
             columns=dict(spec.get("columns", {})),
             axes={column: declared_axis(column, axis) for column, axis in axes.items()},

@@ -117,6 +117,23 @@ class Facts:
         return tuple(name for part in self.combined or self.sources for name in part.measured)
 
     @property
+    def capped(self) -> str:
+        """That only some rows of each unit are counted, if that is so; else nothing."""
+        parts = self.combined or self.sources
+        said = [part.capped for part in parts] if parts else [counted_rows(self.unit, self.rows)]
+        return "; ".join(dict.fromkeys(each for each in said if each))
+
+    @property
+    def rows(self) -> int:
+        """How many rows of a unit count at most."""
+        return self.rows_per_unit or 1
+
+    @property
+    def also(self) -> str:
+        """What is to be said of every number beside the number: `capped`, after a comma."""
+        return f", {self.capped}" if self.capped else ""
+
+    @property
     def traced(self) -> bool:
         """Whether every measurement whose noise is in the answers has an id."""
         parts = self.combined or self.sources
@@ -182,6 +199,8 @@ class Facts:
                 "scales": [str(scale) for scale in self.noise.scales],
                 "law": self.law,
             }
+        if self.question is not None and self.capped:
+            said["counted"] = self.capped
         if self.epsilon is not None:
             said |= {
                 "epsilon": str(self.epsilon),
@@ -276,6 +295,34 @@ def _others(said: Any) -> dict[str, Any]:
         estimated = whole_number(number["estimated"], "The number of groups")
         found["number_of_groups"] = NumberOfGroups(estimated, positive(number["epsilon"]))
     return found
+
+
+def counted_rows(unit: str | None, rows_per_unit: int) -> str:
+    """The sentence that goes with every number that may leave out rows of a unit.
+
+    >>> counted_rows("user", 3)
+    'at most 3 rows of each user are counted: true totals may be higher'
+    >>> counted_rows("row", 1)
+    ''
+    """
+    if unit in (None, "row", "edge"):
+        return ""
+    rows = "1 row" if rows_per_unit == 1 else f"{rows_per_unit:,} rows"
+    verb = "is" if rows_per_unit == 1 else "are"
+    return f"at most {rows} of each {unit} {verb} counted: true totals may be higher"
+
+
+def rows_for(unit: str | None, rows_per_unit: int | None) -> int:
+    """How many rows of a unit count; refused if a unit is named and they are not."""
+    if rows_per_unit is None:
+        if unit in (None, "row", "edge"):
+            return 1
+        raise InputError(
+            f"unit={unit!r} goes with rows_per_unit=, the most rows of each {unit} that are "
+            f"counted. More of them lose fewer rows and need more noise; choose the number from "
+            f"what is public."
+        )
+    return check_rows_per_unit(rows_per_unit)
 
 
 def check_unit(unit: object) -> str:

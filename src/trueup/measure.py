@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question, check_records
-from trueup.facts import check_unit
+from trueup.facts import check_unit, rows_for
 from trueup.measurement import Measurement
 from trueup.noise import Noise
 
@@ -27,12 +27,13 @@ def measure(
     neighbours: Neighbours = "add-remove",
     *,
     unit: str = "row",
-    rows_per_unit: int = 1,
+    rows_per_unit: int | None = None,
 ) -> Measurement[Asked]:
     """The question's true answers with discrete Laplace noise of scale sensitivity/ε.
 
     `counts` are the cell counts in the order of the axis (for sorted counts, in any order). Every
-    call draws fresh noise, and costs ε: several calls on the same data add up.
+    call draws fresh noise, and costs ε: several calls on the same data add up. A row is protected;
+    if the counts hold at most `rows_per_unit` rows of each `unit`, all rows of a unit are.
 
     >>> from trueup.ask import TreeCounts
     >>> m = measure([2, 0, 10, 2], TreeCounts(4, branching=2), epsilon=1)
@@ -41,7 +42,12 @@ def measure(
     """
     check_records(check_question(question), counts)
     measured = measure_all(
-        counts, question, epsilon, neighbours, unit=unit, rows_per_unit=rows_per_unit
+        counts,
+        question,
+        epsilon,
+        neighbours,
+        unit=unit,
+        rows_per_unit=rows_for(check_unit(unit), rows_per_unit),
     )
     return cast("Measurement[Asked]", measured)
 

@@ -170,7 +170,8 @@ class Measurement(Generic[Asked]):
     def __repr__(self) -> str:
         kind = type(self.question).__name__
         size = f"{len(self.noisy):,} answers"
-        return f"<Measurement{self.facts.stamp}: {kind}, {size}, epsilon={self.epsilon}>"
+        about = f"epsilon={self.epsilon}{self.facts.also}"
+        return f"<Measurement{self.facts.stamp}: {kind}, {size}, {about}>"
 
 
 reads("measurement", lambda saved: Measurement.from_facts(saved.facts, saved.columns.get("noisy")))

@@ -14,7 +14,7 @@ from trueup.axis import Axis
 from trueup.axis.numbers import Ints
 from trueup.epsilon import positive
 from trueup.errors import InputError
-from trueup.facts import Facts
+from trueup.facts import Facts, check_unit, rows_for
 from trueup.infer import infer
 from trueup.measure import measure
 from trueup.onepass import can_be_released, release_in_one_pass
@@ -39,7 +39,7 @@ def publish(
     neighbours: Neighbours = ...,
     *,
     unit: str = ...,
-    rows_per_unit: int = ...,
+    rows_per_unit: int | None = ...,
     nonnegative: bool = ...,
     integers: bool | None = ...,
 ) -> Release: ...
@@ -53,7 +53,7 @@ def publish(
     neighbours: Neighbours = ...,
     *,
     unit: str = ...,
-    rows_per_unit: int = ...,
+    rows_per_unit: int | None = ...,
     nonnegative: bool = ...,
     integers: bool | None = ...,
 ) -> SortedRelease: ...
@@ -67,7 +67,7 @@ def publish(
     neighbours: Neighbours = ...,
     *,
     unit: str = ...,
-    rows_per_unit: int = ...,
+    rows_per_unit: int | None = ...,
     nonnegative: bool = ...,
     integers: bool | None = ...,
 ) -> NamedRelease: ...
@@ -81,7 +81,7 @@ def publish(
     neighbours: Neighbours = ...,
     *,
     unit: str = ...,
-    rows_per_unit: int = ...,
+    rows_per_unit: int | None = ...,
     nonnegative: bool = ...,
     integers: bool | None = ...,
 ) -> Any: ...
@@ -94,7 +94,7 @@ def publish(
     neighbours: Neighbours = "add-remove",
     *,
     unit: str = "row",
-    rows_per_unit: int = 1,
+    rows_per_unit: int | None = None,
     nonnegative: bool = True,
     integers: bool | None = None,
 ) -> Any:
@@ -115,16 +115,16 @@ def publish(
     >>> release.counts().tolist(), release.range(0, 5).value
     ([0, 0, 0, 2, 1, 0, 0, 0, 1, 0], 3)
     """
-    cost = positive(epsilon)
+    cost, rows = positive(epsilon), rows_for(check_unit(unit), rows_per_unit)
     whole = nonnegative if integers is None else integers
-    question = question_for(over, cost, nonnegative or whole, neighbours, rows_per_unit)
-    facts = Facts.of(question, cost, neighbours, unit, rows_per_unit)
+    question = question_for(over, cost, nonnegative or whole, neighbours, rows)
+    facts = Facts.of(question, cost, neighbours, unit, rows)
     facts.noise.check_drawable()
-    counts = _counts(data, question, isinstance(over, Question), unit, rows_per_unit)
+    counts = _counts(data, question, isinstance(over, Question), unit, rows)
     if can_be_released(question) and question.size >= LARGE:
         found = release_in_one_pass(counts, facts, threads=os.cpu_count() or 1)
         return show(found, nonnegative, whole)
-    measured = measure(counts, question, cost, neighbours, unit=unit, rows_per_unit=rows_per_unit)
+    measured = measure(counts, question, cost, neighbours, unit=unit, rows_per_unit=rows)
     return infer(measured, nonnegative=nonnegative, integers=whole)
 
 

@@ -185,9 +185,9 @@ def _loss(facts: Facts) -> dict[str, Any]:
     if facts.neighbours == "replace":
         neighbours = f"two tables are neighbours if one {unit} of the one is replaced in the other"
     bounds = [
-        f"At most {part.rows_per_unit:,} rows of each {unit} are counted."
+        f"{_printable(part.capped[0].upper() + part.capped[1:])}."
         for part in _parts(facts)
-        if (part.rows_per_unit or 1) > 1
+        if part.capped
     ]
     return {
         "privacy_unit": f"{_printable(str(facts.unit))}-level",

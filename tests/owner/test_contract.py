@@ -448,7 +448,13 @@ def the_rows_of_a_unit_have_equal_chances(engine: str, placed: Put, ledger: tu.L
     users = pa.array(np.repeat(np.arange(units), 10), pa.int64())
     cells = pa.array(np.tile([3] * 9 + [6], units), pa.int64())
     here = placed(engine, pa.table({"user": users, "cell": cells}))
-    owner = owner_of(here, ledger, unit="user", columns={"user": "integer"} if here.raw else None)
+    owner = owner_of(
+        here,
+        ledger,
+        unit="user",
+        rows_per_unit=1,
+        columns={"user": "integer"} if here.raw else None,
+    )
     counts = exactly(owner, tu.CellCounts(tu.Axis.integers("cell", 0, 6)))
     assert sum(counts) == units
     # So far from its mean once in 10^10.
@@ -498,7 +504,7 @@ def bad_requests_are_refused_and_cost_nothing(engine: str, placed: Put, ledger: 
         with pytest.raises(SourceError, match="no column 'hours'"):
             owner.measure(grades, 1, where="hours > 3")
         with pytest.raises(SourceError, match="no column 'user'"):
-            owner_of(here, ledger, unit="user")
+            owner_of(here, ledger, unit="user", rows_per_unit=1)
     if not here.raw:
         for axis in (
             tu.Axis.integers("label", 0, 9),

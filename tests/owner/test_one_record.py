@@ -150,7 +150,7 @@ def test_labels_and_filters_are_compared_by_their_bytes_under_any_collation(
     assert counts(owner, tu.Axis.categories("grade", ["a", "B", "ä"])) == [1, 0, 1]
     assert counts(owner, HOUR, "grade = 'a'") == [0, 1, 0, 0]
     assert counts(owner, HOUR, "grade != 'a'") == [0, 0, 1, 2]
-    people = tu.Owner(connection.table("kept"), ledger, unit="grade")
+    people = tu.Owner(connection.table("kept"), ledger, unit="grade", rows_per_unit=1)
     assert counts(people, HOUR) == [0, 1, 1, 2]
 
 
@@ -190,7 +190,7 @@ def test_bytes_that_are_no_text_are_values_like_others(ledger: tu.Ledger, tmp_pa
         owner = tu.Owner(source, ledger, columns=types)
         assert counts(owner, tu.Axis.categories("name", ["ab", "a", "a\x00b", ""])) == [1] * 4
         assert counts(owner, HOUR, "name != 'a'") == [3, 2, 1, 0]
-        people = tu.Owner(source, ledger, unit="name", columns=types)
+        people = tu.Owner(source, ledger, unit="name", rows_per_unit=1, columns=types)
         assert counts(people, HOUR) == [3, 1, 1, 1]
         sizes = owner._prepare(tu.SortedCounts(9, by="name"), None, False)()
         assert sorted(sizes.tolist()) == [1, 1, 1, 1, 1, 2]
@@ -209,7 +209,7 @@ def test_half_a_character_in_an_object_is_a_value_like_others(
         owner = tu.Owner(source, ledger, columns={"name": "text", "hour": "integer"})
         assert counts(owner, tu.Axis.categories("name", ["a", "b"])) == [1, 0]
         assert counts(owner, HOUR, "name != 'a'") == [0, 3, 0, 0]
-        people = tu.Owner(source, ledger, unit="name", columns={"name": "text"})
+        people = tu.Owner(source, ledger, unit="name", rows_per_unit=1, columns={"name": "text"})
         assert counts(people, HOUR) == [0, 2, 1, 0]
 
 
@@ -279,7 +279,9 @@ def lines_with_powers(folder: Path) -> Any:
 def test_people_whose_numbers_differ_in_the_last_digit_are_different_people(
     made: Callable[[Path], Any], ledger: tu.Ledger, tmp_path: Path
 ) -> None:
-    owner = tu.Owner(made(tmp_path), ledger, unit="user", columns={"user": "integer"})
+    owner = tu.Owner(
+        made(tmp_path), ledger, unit="user", rows_per_unit=1, columns={"user": "integer"}
+    )
     assert counts(owner, HOUR) == [0, len(IDS), 0, 0]
     groups = owner._prepare(tu.SortedCounts(99, by="user"), None, False)()
     assert groups.tolist() == ONES

@@ -401,7 +401,12 @@ def test_a_source_that_fails_while_it_is_read_says_so_in_our_words_and_can_be_as
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
 def test_every_measurement_chooses_rows_anew(engine: str, tmp_path: Path) -> None:
     table = pa.table({"user": np.repeat(np.arange(4000), 24), "hour": np.tile(np.arange(24), 4000)})
-    owner = tu.Owner(engine_of(table, engine), tu.Ledger(tmp_path / "ledger", limit=1), unit="user")
+    owner = tu.Owner(
+        engine_of(table, engine),
+        tu.Ledger(tmp_path / "ledger", limit=1),
+        unit="user",
+        rows_per_unit=1,
+    )
     first, second = (owner._prepare(tu.CellCounts(HOUR), None, False)() for _ in range(2))
     assert first.sum() == second.sum() == 4000
     assert (first != second).any()  # 24 counts of about 167, all the same: once in 10^30
@@ -421,7 +426,7 @@ def test_wrong_arguments_are_refused(ledger: tu.Ledger, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=words):
             tu.Owner(table, ledger, **options)
     with pytest.raises(SourceError, match="text or whole numbers"):
-        tu.Owner(table, ledger, unit="fare")
+        tu.Owner(table, ledger, unit="fare", rows_per_unit=1)
     with pytest.raises(InputError, match="needs a Ledger"):
         tu.Owner(table, "trips.ledger")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="A source is a path"):

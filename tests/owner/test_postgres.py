@@ -175,7 +175,7 @@ def test_labels_units_and_groups_are_bytes_whatever_the_collation(
         assert counts(owner, labels, "not label in ('a', 'Ä')") == [2, 0, 0], kind
         sizes = owner._prepare(tu.SortedCounts(4, by="who"), None, False)().tolist()
         assert sorted(sizes) == [1, 1, 2], kind
-        bound = owned(postgres(), table, ledger, unit="who")
+        bound = owned(postgres(), table, ledger, unit="who", rows_per_unit=1)
         assert sum(counts(bound, tu.Axis.categories("label", ["A", "a", "Ä"]))) == 3, kind
         address = made(postgres(), f"x {kind}", ["'10.0.0.1'", "'x'"])
         assert counts(owned(postgres(), address, ledger), tu.Axis.ipv4("x", "10.0.0.0/8", 8)) == [1]
@@ -187,7 +187,7 @@ def test_ids_are_exact_to_their_last_digit(postgres: Server, ledger: tu.Ledger) 
     for kind in ("int8", "numeric", "numeric(40, 20)"):
         table = made(postgres(), f"who {kind}, cell int", rows)
         columns = {"who": "integer"}
-        owner = owned(postgres(), table, ledger, unit="who", columns=columns)
+        owner = owned(postgres(), table, ledger, unit="who", rows_per_unit=1, columns=columns)
         assert sum(counts(owner, tu.Axis.integers("cell", 0, 2))) == len(ids), kind
         for one in ids:
             found = counts(owner, tu.Axis.integers("cell", 0, 2), f"who = {max(one, 1 - 2**63)}")
@@ -248,7 +248,7 @@ def test_what_cannot_be_read_is_refused_by_its_type(
     with pytest.raises(SourceError, match="whose type was not declared"):
         owner.measure(tu.CellCounts(tu.Axis.integers("y", 0, 9)), 1, where="x = 1")
     with pytest.raises(SourceError, match=r"Column 'x' holds"):
-        owned(postgres(), made(postgres(), f"x {kind}", []), ledger, unit="x")
+        owned(postgres(), made(postgres(), f"x {kind}", []), ledger, unit="x", rows_per_unit=1)
     assert ledger.spent == 0
 
 
@@ -320,7 +320,7 @@ def test_a_long_text_is_a_text(postgres: Server, ledger: tu.Ledger) -> None:
     owner = owned(postgres(), table, ledger)
     assert counts(owner, tu.Axis.ipv4("x", "10.0.0.0/8", 8)) == [1]
     assert counts(owner, tu.Axis.categories("x", ["10.0.0.1"]), "x != 'z'") == [1]
-    bound = owned(postgres(), table, ledger, unit="x")
+    bound = owned(postgres(), table, ledger, unit="x", rows_per_unit=1)
     assert counts(bound, tu.Axis.integers("y", 0, 1)) == [0, 2]
     sizes = owner._prepare(tu.SortedCounts(3, by="x"), None, False)().tolist()
     assert sizes == [1, 1]
@@ -337,7 +337,9 @@ def test_a_database_may_write_text_in_its_own_way(
     rows = ["'a', 'a'", "'b', 'b'"]
     if encoding != "EUC_JP":
         rows += ["E'\\xe4', E'\\xe4'", "E'\\xff', E'\\xff'"]  # the first is ä in LATIN1
-    owner = owned(address, made(address, "x text, who text", rows), ledger, unit="who")
+    owner = owned(
+        address, made(address, "x text, who text", rows), ledger, unit="who", rows_per_unit=1
+    )
     assert counts(owner, tu.Axis.categories("x", ["a"]), "x != 'b'") == [1]
     assert sum(owner._prepare(tu.SortedCounts(5, by="x"), None, False)()) == len(rows)
     assert counts(owner, tu.Axis.categories("x", ["ä"])) == [encoding == "LATIN1"]
@@ -488,7 +490,9 @@ def test_the_rows_of_a_unit_are_the_first_by_a_keyed_hash(
 
 def test_two_measurements_choose_other_rows(postgres: Server, ledger: tu.Ledger) -> None:
     rows = [f"{n % 20}, {n // 20}" for n in range(20 * 50)]
-    owner = owned(postgres(), made(postgres(), "who int, cell int", rows), ledger, unit="who")
+    owner = owned(
+        postgres(), made(postgres(), "who int, cell int", rows), ledger, unit="who", rows_per_unit=1
+    )
     axis = tu.Axis.integers("cell", 0, 49)
     # The same 20 of 50 once in 10^33.
     assert counts(owner, axis) != counts(owner, axis)
@@ -496,7 +500,9 @@ def test_two_measurements_choose_other_rows(postgres: Server, ledger: tu.Ledger)
 
 def test_rows_are_filtered_before_they_are_bounded(postgres: Server, ledger: tu.Ledger) -> None:
     rows = [f"{n}, {cell}" for n in range(50) for cell in range(20)]
-    owner = owned(postgres(), made(postgres(), "who int, cell int", rows), ledger, unit="who")
+    owner = owned(
+        postgres(), made(postgres(), "who int, cell int", rows), ledger, unit="who", rows_per_unit=1
+    )
     assert counts(owner, tu.Axis.integers("cell", 0, 19), "cell = 7")[7] == 50
     assert counts(owner, tu.Axis.integers("cell", 7, 7)) == [50]
 

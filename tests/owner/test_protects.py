@@ -19,7 +19,7 @@ from trueup.server.datasets import open_tables
 
 OLD = Path(__file__).parent / "version_0_1"  # written by version 0.1, with its own source
 HOUR = tu.Axis.integers("hour", 0, 3)
-USER = {"unit": "user", "columns": {"user": "integer"}}
+USER = {"unit": "user", "rows_per_unit": 1, "columns": {"user": "integer"}}
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_a_server_refuses_to_start_once_its_unit_or_relation_was_changed(
 ) -> None:
     tables = open_tables(read_config(config(tmp_path)))
     tables["trips"].owner.measure(tu.CellCounts(HOUR), 0.1)
-    for changed in ('unit = "user"', 'neighbours = "replace"'):
+    for changed in ('unit = "user"\nrows_per_unit = 1', 'neighbours = "replace"'):
         with pytest.raises(LedgerError, match="protects one row under add-remove neighbours"):
             open_tables(read_config(config(tmp_path, changed)))
     assert open_tables(read_config(config(tmp_path)))["trips"].owner.ledger.spent == Fraction(1, 10)

@@ -149,14 +149,16 @@ def test_a_column_on_the_axis_but_for_odd_values_is_counted_as_without_them(
         owner = tu.Owner(beside, ledger)
         assert counts(owner, axis) == expected, axis
         assert counts(owner, axis, where) == expected, axis
-    bound = tu.Owner(beside, ledger, unit="who")
+    bound = tu.Owner(beside, ledger, unit="who", rows_per_unit=1)
     assert counts(bound, axis) == expected
     if kind == "double":  # NaN and null are neither above 1 nor different from 3
         for where, kept in (("x > 1", 4), ("x != 3", 8), ("not x in (3, 4)", 8)):
             assert counts(owner, tu.Axis.categories("who", ["odd"]), where) == [kept]
     odd_unit = {"x": "text"} if kind == "string" else {"x": "integer"}
     if kind.startswith(("double", "decimal", "bigint", "string")):  # odd values as names of units
-        named = tu.Owner(beside, ledger, unit="x", columns={**odd_unit, "who": "text"})
+        named = tu.Owner(
+            beside, ledger, unit="x", rows_per_unit=1, columns={**odd_unit, "who": "text"}
+        )
         assert sum(counts(named, tu.Axis.categories("who", ["odd", "u0"]))) > 0
 
 
@@ -201,7 +203,7 @@ def test_ids_are_exact_to_their_last_digit(read: Callable[..., Any], ledger: tu.
     for kind in (pa.int64(), pa.decimal128(38, 0), pa.decimal128(38, 19), pa.decimal128(20, 1)):
         exact = whos if kind == pa.int64() else [Decimal(one) for one in whos]
         frame = read({"who": pa.array(exact, kind), "cell": cells})
-        owner = tu.Owner(frame, ledger, unit="who", columns={"who": "integer"})
+        owner = tu.Owner(frame, ledger, unit="who", rows_per_unit=1, columns={"who": "integer"})
         axis = tu.Axis.integers("cell", 0, 2)
         assert sum(counts(owner, axis)) == len(ids), kind
         assert sum(counts(owner, axis, f"who in ({10**17 + 2}, {MOST})")) == 2, kind
@@ -221,7 +223,7 @@ def test_labels_units_and_groups_are_bytes_whatever_the_collation(
         assert counts(owner, labels, "label != 'a' and not label in ('ä')") == [2, 1, 0], collation
         sizes = owner._prepare(tu.SortedCounts(5, by="who"), None, False)().tolist()
         assert sorted(sizes) == [1, 1, 1, 2], collation
-        bound = tu.Owner(frame, ledger, unit="who")
+        bound = tu.Owner(frame, ledger, unit="who", rows_per_unit=1)
         assert sum(counts(bound, tu.Axis.categories("label", ["A", "a", "Ä", "A "]))) == 4, (
             collation
         )
@@ -388,7 +390,7 @@ def test_two_measurements_choose_other_rows_of_those_that_the_filter_keeps(
     read: Callable[..., Any], ledger: tu.Ledger
 ) -> None:
     units, cells = [n % 20 for n in range(1000)], [n // 20 for n in range(1000)]
-    owner = tu.Owner(read({"who": units, "cell": cells}), ledger, unit="who")
+    owner = tu.Owner(read({"who": units, "cell": cells}), ledger, unit="who", rows_per_unit=1)
     axis = tu.Axis.integers("cell", 0, 49)
     # The same 20 of 50 once in 10^33.
     assert counts(owner, axis) != counts(owner, axis)

@@ -17,7 +17,8 @@ QUESTION = tu.CellCounts(3)
         (Facts.of(QUESTION, "1/7"), "ε = 1/7 · protects one row, added or removed"),
         (
             Facts.of(QUESTION, 1, "replace", "user", 3),
-            "ε = 1 · protects all of one user (at most 3 rows), replaced",
+            "ε = 1 · protects one user, replaced · at most 3 rows of each user are counted: true "
+            "totals may be higher",
         ),
         (Facts(), ""),
     ],

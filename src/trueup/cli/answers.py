@@ -121,12 +121,14 @@ def query_command(
         table([name, "count", "± std. error", sure, "to"], rows)
         if not own:
             say(f"Counts are {release.facts.inferred}; {_NOT_ITS_OWN}.")
+        _say_capped(release)
 
     facts = {
         "axis": name,
         "level": level,
         "inferred": release.facts.inferred,
         "intervals_of": "these answers" if own else "the unbiased answers",
+        **_counted_rows(release),
         "answers": answers,
     }
     emit(as_json, facts, show)
@@ -144,8 +146,24 @@ def quantile_command(
     def show() -> None:
         rows = [[f"{f['share']:g}", _value(f["value"])] for f in found]
         table(["share", release.axis.name], rows)
+        _say_capped(release)
 
-    emit(as_json, {"axis": release.axis.name, "quantiles": found}, show)
+    emit(
+        as_json,
+        {"axis": release.axis.name, "quantiles": found, **_counted_rows(release)},
+        show,
+    )
+
+
+def _say_capped(release: Any) -> None:
+    """Says that only some rows of each unit are counted, if that is so."""
+    capped = release.facts.capped
+    if capped:
+        say(f"{capped[0].upper()}{capped[1:]}.")
+
+
+def _counted_rows(release: Any) -> dict[str, str]:
+    return {"counted": release.facts.capped} if release.facts.capped else {}
 
 
 def _value(value: Any) -> str:
@@ -163,6 +181,7 @@ def show_command(
     rows = release.rows(bars)
     facts = {
         "about": release.facts.to_json(),
+        **_counted_rows(release),
         "rows": [{"what": w, "count": c, "std_error": e} for w, c, e in rows],
     }
     emit(as_json, facts, lambda: _draw(release, rows))

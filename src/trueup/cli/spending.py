@@ -27,6 +27,7 @@ from trueup.cli.output import (
 from trueup.config import Dataset, read_config
 from trueup.epsilon import positive
 from trueup.errors import InputError
+from trueup.facts import counted_rows, rows_for
 
 if TYPE_CHECKING:
     from trueup.owner import Owner
@@ -53,8 +54,9 @@ class TableOptions:
         str | None, typer.Option("--unit", help="The column that names whom to protect.")
     ] = None
     rows_per_unit: Annotated[
-        int, typer.Option("--rows-per-unit", help="With --unit: how many rows of each count.")
-    ] = 1
+        int | None,
+        typer.Option("--rows-per-unit", help="With --unit: how many rows of each count at most."),
+    ] = None
     neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = (
         "add-remove"
     )
@@ -63,7 +65,7 @@ class TableOptions:
         """The same, with what trueup.toml says of a dataset."""
         if dataset is None:
             return self
-        if self.rows_per_unit != 1 or any((self.unit, self.limit, self.table)):
+        if any((self.unit, self.rows_per_unit, self.limit, self.table)):
             raise InputError(
                 f"'{dataset.name}' is declared in trueup.toml with its unit, limit and table; "
                 f"change them there."
@@ -158,7 +160,8 @@ def measure_command(
     cost = positive(spend.price)
     table = table.of(dataset)
     neighbours = check_neighbours(table.neighbours)
-    question = question_of(declared, dataset, counted, cost, neighbours, table.rows_per_unit)
+    rows = rows_for(table.unit, table.rows_per_unit)
+    question = question_of(declared, dataset, counted, cost, neighbours, rows)
     check_output(output)
     key = secrets.token_hex(16) if spend.key is None else spend.key
     owner = table.open(
@@ -170,7 +173,10 @@ def measure_command(
     expected = expected_errors(question, cost, neighbours, owner.rows_per_unit)
     if not as_json:
         say(f"cost      epsilon {cost}, of which {before} is left in {owner.ledger.path}")
-        say(f"protects  one {owner.protects}{_rows(owner.rows_per_unit)}, {neighbours}")
+        say(f"protects  one {owner.protects}, {neighbours}")
+        capped = counted_rows(owner.protects, owner.rows_per_unit)
+        if capped:
+            say(f"counts    {capped}")
         for what, error in expected:
             say(f"expect    ±{number(error)} on {what}, 95 times in 100")
     if cost <= before and not spend.yes:
@@ -207,7 +213,3 @@ def _part(
     strategy = counted.strategy or "best"
     ends = declared.range or whole
     return remote.Part(column, ends, declared.bins, spend.price, strategy, counted.where)
-
-
-def _rows(rows: int) -> str:
-    return "" if rows == 1 else f" (at most {rows} rows of it count)"

@@ -20,10 +20,11 @@ from trueup.ask import (
 from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import InputError, NoiseError
+from trueup.facts import rows_for
 from trueup.infer import infer
 from trueup.measure import measure_all
 from trueup.measurement import Measurement
-from trueup.noise import Noise, check_rows_per_unit
+from trueup.noise import Noise
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Wanted
 from trueup.owner.graph import Graph
@@ -63,7 +64,7 @@ class Owner:
         ledger: Ledger,
         *,
         unit: str | None = None,
-        rows_per_unit: int = 1,
+        rows_per_unit: int | None = None,
         columns: Mapping[str, Kind] | None = None,
         table: str | None = None,
         edges: tuple[str, str] | None = None,
@@ -72,9 +73,6 @@ class Owner:
         if not isinstance(ledger, Ledger):
             raise InputError(f"An owner needs a Ledger, got {type(ledger).__name__}.")
         self.ledger = ledger
-        self.rows_per_unit = check_rows_per_unit(rows_per_unit)
-        if unit is None and self.rows_per_unit != 1:
-            raise InputError('rows_per_unit goes with a unit, such as unit="user_id".')
         if unit in ("row", "edge"):
             raise InputError(
                 f"In a ledger the word {unit!r} means one {unit} of the table, so a column of that "
@@ -86,7 +84,9 @@ class Owner:
                 "A graph protects an edge. Protecting a node, with all its edges, is another "
                 "mechanism, which trueup does not have: leave unit= out."
             )
-        self.unit = unit
+        self.unit, self.rows_per_unit = unit, rows_for(unit, rows_per_unit)
+        if unit is None and self.rows_per_unit != 1:
+            raise InputError('rows_per_unit goes with a unit, such as unit="user_id".')
         self._source = open_source(source, table)
         self.columns = Columns(self._source.schema, columns)
         self._turn = threading.Lock() if self._source.shared else contextlib.nullcontext()

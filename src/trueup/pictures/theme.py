@@ -25,10 +25,9 @@ def price(facts: Facts) -> str:
     """What was paid and who is protected, in words; of counts that were typed in, nothing."""
     if facts.epsilon is None:
         return ""
-    rows = facts.rows_per_unit or 1
-    whom = f"one {facts.unit}" if rows == 1 else f"all of one {facts.unit} (at most {rows} rows)"
     how = "added or removed" if facts.neighbours == "add-remove" else "replaced"
-    return f"ε = {facts.paid} · protects {whom}, {how}"
+    said = f"ε = {facts.paid} · protects one {facts.unit}, {how}"
+    return f"{said} · {facts.capped}" if facts.capped else said
 
 
 def stamp(facts: Facts) -> str:

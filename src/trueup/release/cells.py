@@ -369,7 +369,7 @@ class Release(Published):
             over = f"margins of {self._named}: {'; '.join(', '.join(each) for each in self.asked)}"
         return (
             f"<Release{self.facts.stamp}: {over}, {shown}total {self.total()}, "
-            f"epsilon={self.facts.epsilon}>"
+            f"epsilon={self.facts.epsilon}{self.facts.also}>"
         )
 
     @property

@@ -140,11 +140,8 @@ class Estimate:
             )
             sure += " or more"
         said = f"{written(self.value)}, between {between(low, high)} {sure}: {exact}. {ALONE}"
-        return f"{said}{self._capped}"
-
-    @property
-    def _capped(self) -> str:
-        return ""
+        capped = self.facts.capped
+        return f"{said} {capped[0].upper()}{capped[1:]}." if capped else said
 
     def covariance(self, other: Estimate) -> float:
         """How the errors of two estimates move together; 0 if they are independent."""
@@ -265,7 +262,7 @@ class Estimate:
         return f"{written(self.value)} ± {written(self.std_error)}"
 
     def __repr__(self) -> str:
-        return f"<Estimate: {self}{self._capped}>"
+        return f"<Estimate: {self}{self.facts.also}>"
 
 
 def _estimate(given: object) -> Estimate:

@@ -79,7 +79,8 @@ class NamedRelease(Published):
     def __repr__(self) -> str:
         stamp = self.facts.stamp
         listed = ", ".join(f"{name} {self[name]}" for name in self.names[:6])
-        return f"<NamedRelease{stamp}: {listed}{', …' if len(self.names) > 6 else ''}>"
+        more = ", …" if len(self.names) > 6 else ""
+        return f"<NamedRelease{stamp}: {listed}{more}{self.facts.also}>"
 
     def picture(self, kind: str | None = None) -> Picture:
         """A bar with its 95 % interval for each query."""

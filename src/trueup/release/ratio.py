@@ -157,7 +157,8 @@ class Ratio:
         said = f"{self._written}, {_set(pieces)} {sure}: {exact}."
         if len(pieces) > 1 or not all(map(math.isfinite, pieces[0])):
             said += " Nothing bounds the ratio, as at this level the denominator may be 0."
-        return said
+        capped = self.facts.capped
+        return f"{said} {capped[0].upper()}{capped[1:]}." if capped else said
 
     def _linear(self, times: float, plus: float) -> Ratio:
         if not times:
@@ -238,7 +239,7 @@ class Ratio:
         return f"{self._written} (95 %: {said})"
 
     def __repr__(self) -> str:
-        return f"<Ratio: {self}>"
+        return f"<Ratio: {self}{self.facts.also}>"
 
 
 def _set(pieces: Pieces) -> str:

@@ -200,7 +200,7 @@ class SortedRelease(Published):
         stamp = self.facts.stamp
         return (
             f"<SortedRelease{stamp}: {len(self.fitted):,} groups, total {self.total()}, "
-            f"epsilon={self.facts.paid}>"
+            f"epsilon={self.facts.paid}{self.facts.also}>"
         )
 
     def picture(self, kind: str | None = None) -> Picture:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from trueup.config import Config, Dataset
 from trueup.errors import FileError
+from trueup.facts import counted_rows
 from trueup.owner import Ledger, Owner
 from trueup.owner.columns import Kind
 from trueup.server.auth import Holder, open_ledger
@@ -85,12 +86,7 @@ class Table:
             return "one edge of the graph"
         if said.unit is None:
             return "one row"
-        rows = (
-            "one row of each counts"
-            if said.rows_per_unit == 1
-            else (f"at most {said.rows_per_unit} rows of each count")
-        )
-        return f"one {said.unit}, with all its rows: {rows}"
+        return f"one {said.unit}, with all its rows: {counted_rows(said.unit, said.rows_per_unit)}"
 
 
 def open_tables(config: Config) -> Mapping[str, Table]:

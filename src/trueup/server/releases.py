@@ -98,10 +98,12 @@ class Opened:
 
 def caption(facts: Facts) -> str:
     """Whom a release protects, and how much, in words."""
-    rows = facts.rows_per_unit or 1
-    many = "" if rows == 1 else f", {rows} rows of which count"
     price = f"epsilon = {facts.epsilon}, {facts.neighbours}"
-    return f"Protects one {facts.unit}{many}: {price}."
+    return f"Protects one {facts.unit}: {price}.{_sentence(facts.capped)}"
+
+
+def _sentence(words: str) -> str:
+    return f" {words[0].upper()}{words[1:]}." if words else ""
 
 
 class Releases:
