@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test system check lint types imports unit bench docs torture fuzz neighbours test-cluster audit-full lock clean
+.PHONY: demo test system check lint types imports unit bench docs torture fuzz neighbours test-cluster mutants audit-full lock clean
 
 demo: .venv/demo
 	@$(BIN)/trueup demo
@@ -52,6 +52,10 @@ neighbours: .venv/test system
 # The contract of the sources once more on a Spark master and worker of their own.
 test-cluster: .venv/test system
 	$(BIN)/python tests/owner/cluster.py
+
+# Every planted fault against the tests that claim its place. Fails if one survives. ONLY=… for some.
+mutants: .venv/test system
+	$(BIN)/python tests/mutants/run.py $(if $(ONLY),--only $(ONLY)) $(if $(RECORD),--record)
 
 # A thousand million draws at each of 200 scales, against the exact law. Hours.
 audit-full: .venv/test

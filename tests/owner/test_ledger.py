@@ -441,3 +441,44 @@ def test_a_stored_answer_is_found_by_its_key(tmp_path: Path) -> None:
     assert ledger.find("two") is None
     with pytest.raises(LedgerError, match="no stored answer yet"):
         ledger.stored(replace(charge, answer=None))
+
+
+def test_a_running_process_notices_a_fork_before_it_charges(path: Path, tmp_path: Path) -> None:
+    """Put in the place of the ledger it has read: another history of the same length."""
+    ledger = Ledger(path, limit=1)
+    ledger.spend(ASKED, 0.1, draw=fresh, key="first")
+    fork = copied(path, tmp_path / "fork")
+    shutil.copy(ledger.anchor, tmp_path / "fork" / ledger.anchor.name)
+    ledger.spend(ASKED, 0.1, draw=fresh, key="here")
+    Ledger(fork).spend(ASKED, 0.1, draw=fresh, key="there")
+    assert len(Ledger(fork).history()) == len(ledger.history())
+    path.write_bytes(fork.read_bytes())
+    with pytest.raises(LedgerError, match="fork of the true ledger"):
+        ledger.spend(ASKED, 0.1, draw=never, key="next")
+    with closing(sqlite3.connect(path)) as database:
+        keys = [row[0] for row in database.execute("SELECT body FROM entries")]
+    assert not any('"next"' in body for body in keys)
+
+
+def test_verify_reads_every_entry_again(path: Path) -> None:
+    """An early entry is edited under a process that has read it; the last one stays."""
+    ledger = Ledger(path, limit=1)
+    for key in ("one", "two", "three"):
+        ledger.spend(ASKED, 0.1, draw=fresh, key=key)
+    assert ledger.verify() > 6
+    edit(path, """UPDATE entries SET body = replace(body, '"one"', '"own"') WHERE number = 1""")
+    with pytest.raises(LedgerError, match="Entry 1 of the ledger has been edited"):
+        ledger.verify()
+
+
+def test_pages_that_do_not_hold_together_are_refused_on_opening(path: Path) -> None:
+    """Every entry can be read, and yet the file is damaged: its list of free pages is too long."""
+    ledger = Ledger(path, limit=1)
+    ledger.spend(ASKED, 0.1, draw=fresh)
+    content = bytearray(path.read_bytes())
+    content[36:40] = (1).to_bytes(4, "big")
+    path.write_bytes(content)
+    with pytest.raises(LedgerError, match="truncated, damaged or not a ledger"):
+        Ledger(path)
+    with pytest.raises(LedgerError, match="truncated, damaged or not a ledger"):
+        ledger.verify()

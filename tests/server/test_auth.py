@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import re
 import subprocess
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 import trueup as tu
+from trueup.server import auth
 from trueup.server.auth import Tokens, expiry
 
 OWNERS = [
@@ -203,3 +206,16 @@ def test_a_new_token_of_a_name_spends_from_the_same_limit(serving: Any) -> None:
     )
     assert said.status_code == 409
     assert re.search("0 of your own 1/4 is left", said.json()["error"]["message"])
+
+
+def test_what_is_secret_is_compared_in_one_time_whatever_it_is() -> None:
+    """No == on tokens or their hashes: how far two agree would show in the time."""
+    source = ast.parse(inspect.getsource(auth))
+    holder = next(
+        node
+        for node in ast.walk(source)
+        if isinstance(node, ast.FunctionDef) and node.name == "holder"
+    )
+    compared = [node for node in ast.walk(holder) if isinstance(node, ast.Compare)]
+    assert all(isinstance(op, (ast.Is, ast.IsNot)) for node in compared for op in node.ops)
+    assert "hmac.compare_digest(digest," in ast.unparse(holder)

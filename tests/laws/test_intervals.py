@@ -1,0 +1,133 @@
+"""Law: an interval holds its level, exactly as its noise says, however many there are.
+
+Against laws written out point by point, and against scipy.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import trueup as tu
+from trueup.law import NoiseLaw, NormalLaw, law_of
+from trueup.release.intervals import quantile_cells, range_intervals
+
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+
+
+def law_by_points(parts: list[tuple[float, int, int]], reach: int) -> np.ndarray:
+    """P(|Σ step · noise| ≤ q) for q = 0 … reach, for `count` noises of each (scale, step, count).
+
+    On a circle far longer than the noise reaches: multiplied in frequency, point by point.
+    """
+    size = 4 * reach
+    waves = np.ones(size // 2 + 1)
+    for scale, step, count in parts:
+        one = np.zeros(size)
+        for k in range(-(reach // step), reach // step + 1):
+            one[k * step % size] += np.exp(-abs(k) / scale)
+        waves = waves * (np.fft.rfft(one).real / one.sum()) ** count
+    points = np.fft.irfft(waves, size)
+    both = points[: reach + 1].copy()
+    both[1:] += points[-1 : -reach - 1 : -1]
+    return np.cumsum(both)
+
+
+def least_half_width(parts: list[tuple[float, int, int]], level: float, reach: int = 600) -> int:
+    """The least whole q with P(|S| ≤ q) ≥ level."""
+    return int(np.argmax(law_by_points(parts, reach) >= level - 1e-12))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("scale", [0.12, 0.3, 0.45, 1.0])
+def test_laws_of_many_coefficients_hold_their_level_point_by_point(
+    scale: float, level: float
+) -> None:
+    """Coefficients a little apart are one class: the interval must still reach far enough."""
+    steps = [100, 101, 102, 103, 117, 250]
+    reach = 30_000 if scale >= 1 else 6000
+    law = law_of([np.array(steps, float)], [Fraction(scale)], "discrete")
+    width = law.half_width(level)
+    points = law_by_points([(scale, step, 1) for step in steps], reach)
+    assert points[int(width + 1e-9)] >= level - 1e-9
+
+
+def test_classes_widen_an_interval_where_noise_has_atoms() -> None:
+    """Two coefficients of one class: the interval reaches the larger one, not only their mean."""
+    large, middle, small = 1.0, float(np.exp(-0.2e-4)), float(np.exp(-0.8e-4))
+    law = law_of([np.array([large, middle, small])], [Fraction(1, 10)], "discrete")
+    assert len(law.coefficients) == 2  # the two smaller ones are one class
+    moved = 1 - np.tanh(5)  # the chance that noise of scale 1/10 is not 0
+    # One and a half such chances may lie beyond: the largest coefficient's, not the next one's.
+    assert law.half_width(1 - 1.5 * moved) >= middle
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_normal_intervals_are_scipys(level: float) -> None:
+    assert NormalLaw(4.0).half_width(level) == pytest.approx(norm.interval(level, scale=2.0)[1])
+
+
+@pytest.mark.parametrize("number", [1, 2, 7, 8, 9, 999, 1000, 1001, 2500])
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_each_of_many_intervals_has_its_part_of_the_level(number: int, simultaneous: bool) -> None:
+    """Cells alone: the half width of one count at 1 − (1 − level)/n, from its law."""
+    release = tu.infer(tu.measure(np.zeros(number, int), tu.CellCounts(number), 1))
+    cells = np.arange(number)
+    low, high = range_intervals(
+        release.errors, release.counts(), cells, cells + 1, 0.9, simultaneous
+    )
+    each = 1 - 0.1 / number if simultaneous else 0.9
+    k = np.arange(200)
+    inside = np.cumsum(np.where(k == 0, 1, 2) * np.exp(-k)) * np.tanh(0.5)
+    least = int(np.argmax(inside >= each - 1e-13))
+    assert ((high - low) / 2 == least).all()
+
+
+def brute_quantile(noisy: np.ndarray, width: float) -> tuple[int, int]:
+    """The cells of the median that noise within this half width does not rule out.
+
+    Half of 1 − level lies beyond the half width of the level, for the law is symmetric.
+    """
+    size, prefix = len(noisy), np.concatenate([[0], np.cumsum(noisy)])
+    twice = 2 * prefix - prefix[-1]  # 2 · (count below − total/2): whole coefficients ±1
+    ends = [cell for cell in range(size) if twice[cell + 1] >= -width]
+    starts = [cell for cell in range(size) if twice[cell] <= width]
+    return ends[0], starts[-1]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+def test_quantile_intervals_are_those_of_brute_force(level: float) -> None:
+    width = least_half_width([(2.0, 1, 9)], level)
+    for seed in range(12):
+        noisy = np.random.default_rng(seed).integers(0, 12, 9)
+        release = tu.infer(tu.Measurement(tu.CellCounts(9), noisy, Fraction(1, 2)))
+        found = quantile_cells(release.errors, release.prefix, 0.5, level)
+        # Half widths may be up to a hundredth too wide, never too narrow.
+        assert found in (brute_quantile(noisy, width), brute_quantile(noisy, 1.01 * width))
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_share_intervals_are_those_of_brute_force(level: float) -> None:
+    """At half of the total the coefficients are whole: what is ruled out there is known exactly."""
+    for seed in range(8):
+        noisy = np.random.default_rng(seed).integers(0, 30, 6)
+        release = tu.infer(tu.Measurement(tu.CellCounts(6), noisy, Fraction(1)))
+        low, high = (release.between(0, 3) / release.total()).interval(level)
+        width = least_half_width([(1.0, 1, 6)], level)
+        far = abs(2 * int(noisy[:3].sum()) - int(noisy.sum()))
+        if far <= width:
+            assert low <= 0.5 <= high
+        elif far > 1.03 * width + 1:
+            assert not low <= 0.5 <= high
+
+
+def test_the_total_of_adaptive_counts_is_as_wrong_as_all_answers() -> None:
+    counts = np.random.default_rng(1).geometric(0.02, 2000)
+    measured = tu.measure(counts, tu.SortedCounts(2000), 1)
+    release = tu.infer(measured)
+    assert len(measured.noisy) != 2000
+    one = NoiseLaw(np.ones(1), np.ones(1), np.ones(1)).variance
+    assert release.total().unbiased.std_error ** 2 == pytest.approx(len(measured.noisy) * one)
