@@ -75,3 +75,20 @@ def test_exponents_are_fitted_on_large_sizes() -> None:
     points = [(1 << i, 3.0 * (1 << i) ** 1.5) for i in range(12, 24)]
     assert exponent(points) == pytest.approx(1.5)
     assert np.isnan(exponent(points[:5]))
+
+
+def test_two_versions_are_timed_in_turns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = script("versions")
+    took = iter([3.0, 2.0, 1.0, 1.2])
+    monkeypatch.setattr(versions, "run", lambda source, work: next(took))
+    monkeypatch.setattr(sys, "argv", ["versions.py", "old", "--rounds", "2", "--only", "import"])
+    assert versions.main() == 1
+    assert "| import | 1,000.0 | 1,200.0 | 1.20 |" in capsys.readouterr().out
+
+
+def test_a_work_of_two_versions_runs_in_this_one() -> None:
+    versions = script("versions")
+    assert 0 < versions.run(versions.SOURCE, "import") < 60
+    assert 0 < versions.run(versions.SOURCE, "one exact interval of a tree") < 60

@@ -1,9 +1,12 @@
-"""What is said of a release wherever one of its numbers stands."""
+"""Facts: a record that is written and read whole, and what it says wherever a number stands."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import trueup as tu
 from trueup.cli import app
-from trueup.facts import Facts, counted_rows
+from trueup.facts import Facts, NumberOfGroups, counted_rows
 from trueup.server.releases import caption
 
 HOUR = tu.Axis.integers("hour", 0, 23)
@@ -121,3 +126,115 @@ def test_a_unit_without_a_number_of_rows_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(tu.FileError, match="goes with rows_per_unit="):
         read_config(tmp_path / "trueup.toml")
+
+
+ID, OTHER = "0123456789abcdef" * 2, "f" * 32
+AXIS = tu.Axis.integers("a", 0, 7)
+MEASURED = Facts.of(tu.TreeCounts(AXIS, branching=2), "1/3", "replace", "user", 4, id=ID)
+
+costs = st.fractions(min_value=Fraction(1, 1000), max_value=100, max_denominator=10_000)
+some = st.builds(
+    Facts.of,
+    st.sampled_from([tu.CellCounts(AXIS), tu.TreeCounts(AXIS, branching=2), tu.SortedCounts(5)]),
+    costs,
+    st.sampled_from(["add-remove", "replace"]),
+    st.sampled_from(["row", "user"]),
+    st.integers(1, 10**9),
+    id=st.sampled_from([None, ID, OTHER]),
+    private=st.booleans(),
+    inferred=st.sampled_from([None, "least squares"]),
+)
+
+
+def through_a_file(facts: Facts) -> Facts:
+    return Facts.from_json(json.loads(json.dumps(facts.to_json())))
+
+
+@given(some, st.sampled_from([None, NumberOfGroups(12, Fraction(1, 7))]))
+def test_the_facts_of_a_measurement_are_read_as_they_were_written(facts, number):
+    whole = replace(facts, number_of_groups=number, slice=((0, 3), None), constraints=("a = b",))
+    assert through_a_file(whole) == whole
+
+
+@given(st.lists(some, min_size=1, max_size=4), st.sampled_from(["combined", "sources"]))
+def test_several_cost_their_sum_and_are_private_if_all_are(parts, how):
+    whole = Facts.together(parts, **{how: tuple(parts)})
+    assert whole.epsilon == sum(part.epsilon for part in parts)
+    assert whole.private == all(part.private for part in parts)
+    assert whole.stamp == ("" if whole.private else " NOT PRIVATE")
+    assert set(whole.measured) == {part.id for part in parts if part.id}
+    for word in ("unit", "neighbours"):
+        assert set(getattr(whole, word).split(" and ")) == {getattr(p, word) for p in parts}
+    assert through_a_file(whole) == whole
+
+
+def test_what_is_typed_in_by_hand_has_no_cost_and_no_noise():
+    typed = Facts()
+    assert Facts.together([MEASURED, typed]).epsilon is None
+    assert through_a_file(typed) == typed
+    assert not through_a_file(Facts(private=False)).private
+    with pytest.raises(tu.InputError, match="no single measurement"):
+        typed.noise  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": "1/2"},
+        {"neighbours": "add-remove"},
+        {"rows_per_unit": 3},
+        {"scales": ["1"]},
+        {"epsilon": "0"},
+        {"id": "short"},
+        {"id": ID.upper()},
+        {"law": "gauss"},
+        {"law": "continuous"},
+        {"private": "yes"},
+        {"unit": ""},
+        {"inferred": 3},
+        {"slice": [[1]]},
+        {"number_of_groups": {"estimated": 1.5, "epsilon": "1"}},
+        {"number_of_groups": {"estimated": 2, "epsilon": "-1"}},
+        {"question": None},
+        {"question": {"kind": "nothing"}},
+    ],
+)
+def test_facts_that_disagree_or_make_no_sense_are_refused(change):
+    with pytest.raises((tu.FileError, tu.InputError)):
+        Facts.from_json({**MEASURED.to_json(), **change})
+
+
+@pytest.mark.parametrize(
+    "lost", ["epsilon", "neighbours", "unit", "rows_per_unit", "scales", "law"]
+)
+def test_a_fact_that_is_missing_is_refused(lost):
+    said = {name: value for name, value in MEASURED.to_json().items() if name != lost}
+    with pytest.raises(tu.FileError, match="make no sense"):
+        Facts.from_json(said)
+
+
+@pytest.mark.parametrize("change", [{"epsilon": "1"}, {"unit": "row"}, {"private": False}])
+def test_what_several_are_said_to_be_follows_from_the_parts(change):
+    whole = Facts.together([MEASURED, MEASURED], combined=(MEASURED, MEASURED))
+    with pytest.raises(tu.FileError, match="do not follow from its parts"):
+        Facts.from_json({**whole.to_json(), **change})
+    with pytest.raises(tu.FileError, match="combined of no parts"):
+        Facts.from_json({**whole.to_json(), "combined": []})
+
+
+def test_facts_do_not_change_and_continuous_noise_is_never_private():
+    with pytest.raises(FrozenInstanceError):
+        MEASURED.private = False  # type: ignore[misc]
+    with pytest.raises(tu.InputError, match="never private"):
+        Facts.of(tu.CellCounts(3), 1, law="continuous")
+    assert Facts.of(tu.CellCounts(3), 1, law="continuous", private=False).stamp == " NOT PRIVATE"
+    assert MEASURED.made("least squares").inferred == "least squares"
+
+
+def test_the_price_tells_what_the_number_of_groups_cost():
+    learnt = replace(MEASURED, number_of_groups=NumberOfGroups(12, Fraction(1, 7)))
+    assert learnt.paid == "1/3 + 1/7 for the number of groups"
+    assert MEASURED.noise.scales == tuple(
+        MEASURED.question.price("replace") * 4 * 3 / weight
+        for _, weight in MEASURED.question.blocks
+    )

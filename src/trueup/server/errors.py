@@ -18,6 +18,7 @@ from trueup.errors import (
 )
 from trueup.server.auth import NotAllowedError
 
+_JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _REFUSED = (
     "This needs a token that may do it. The one given is missing, wrong, expired, revoked, or for "
     "another role. Ask the owner for one."
@@ -95,4 +96,4 @@ def response(error: Exception) -> Response:
 
 def encode(value: object) -> bytes:
     """JSON, whatever characters it was made from."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    return _JSON.encode(value).encode()

@@ -1,0 +1,98 @@
+"""Noise: its scales are the privacy formula, held against the matrix of every kind of question."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import trueup as tu
+from trueup.noise import Noise, log_noise_variance, noise_variance
+
+AXIS = tu.Axis.integers("a", 0, 11)
+QUESTIONS = [
+    tu.CellCounts(AXIS),
+    tu.TreeCounts(AXIS, branching=3),
+    tu.TreeCounts(AXIS, branching=2, root=False),
+    tu.HatCounts(AXIS, [3]),
+    tu.WaveletCounts(tu.Axis.integers("a", 0, 15)),
+    tu.NamedCounts(AXIS, {"low": [0, 1, 2], "even": [0, 2, 4]}),
+    tu.GridCounts(tu.TreeCounts(AXIS, branching=3), tu.CellCounts(tu.Axis.integers("b", 0, 2))),
+]
+
+
+def loss(noise: Noise, change: np.ndarray) -> float:
+    """The privacy loss when the answers change so: Σ |change| / scale."""
+    return float((np.abs(change) / noise.each_answer(np.array(noise.scales, float))).sum())
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.kind)
+@pytest.mark.parametrize(("epsilon", "rows"), [("0.001", 1), ("1/3", 3), (50, 2)])
+def test_one_unit_loses_the_whole_epsilon_and_never_more(question, epsilon, rows):
+    one = np.asarray(question.matrix().todense(), float).T  # what a record in each cell adds
+    added = Noise(question, Fraction(epsilon), "add-remove", rows)
+    assert max(rows * loss(added, each) for each in one) == pytest.approx(float(added.epsilon))
+    replaced = Noise(question, Fraction(epsilon), "replace", rows)
+    pairs = itertools.combinations(one, 2)
+    worst = max(rows * loss(replaced, before - after) for before, after in pairs)
+    assert worst == pytest.approx(float(replaced.epsilon))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.kind)
+def test_scales_are_exact_in_each_of_their_four_factors(question):
+    one = Noise(question, Fraction(1)).scales
+    assert all(isinstance(scale, Fraction) for scale in one)
+    assert Noise(question, Fraction(1, 7)).scales == tuple(7 * scale for scale in one)
+    assert Noise(question, Fraction(1), rows_per_unit=5).scales == tuple(5 * s for s in one)
+    price = question.price("add-remove")
+    assert one == tuple(price / weight for _, weight in question.blocks)
+    ratio = question.price("replace") / price
+    assert Noise(question, Fraction(1), "replace").scales == tuple(ratio * s for s in one)
+
+
+def test_an_epsilon_of_many_digits_is_not_rounded():
+    exact = Fraction("0.123456789012345")
+    assert Noise(tu.CellCounts(3), exact).scales == (1 / exact,)
+    huge = 10**9
+    assert Noise(tu.CellCounts(3), Fraction(1), rows_per_unit=huge).scales == (Fraction(huge),)
+    with pytest.raises(tu.InputError, match="between 1 and 1,000,000,000, got 1000000001"):
+        Noise(tu.CellCounts(3), Fraction(1), rows_per_unit=huge + 1)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 700), Fraction(1, 40), Fraction(1), Fraction(10**6)])
+def test_variance_is_that_of_the_law(scale):
+    mp.dps = 60
+    p = mp.exp(-mpf(scale.denominator) / scale.numerator)
+    expected = mp.log(2 * p / (1 - p) ** 2)
+    assert log_noise_variance(scale) == pytest.approx(float(expected), rel=1e-12)
+    assert noise_variance(scale, "continuous") == pytest.approx(2 * float(scale) ** 2)
+
+
+def test_relative_weights_keep_the_order_of_variances_that_underflow():
+    question = tu.HatCounts(AXIS, [3], shares=["1/3", "2/3"])
+    noise = Noise(question, Fraction(2500))
+    assert len(set(noise.scales)) == 2
+    assert min(noise.variances) == 0
+    largest, least = sorted(noise.scales, reverse=True)
+    weights = dict(zip(noise.scales, noise.relative_weights, strict=True))
+    assert weights[least] == 1 > weights[largest] > 0
+
+
+def test_noise_is_for_a_question_a_relation_and_a_law_that_exist():
+    with pytest.raises(tu.InputError, match="question"):
+        Noise("cells", Fraction(1))
+    with pytest.raises(tu.InputError, match="neighbours"):
+        Noise(tu.CellCounts(3), Fraction(1), "edge")
+    with pytest.raises(tu.InputError, match="noise law must be one of discrete, continuous"):
+        Noise(tu.CellCounts(3), Fraction(1), law="gauss")
+    with pytest.raises(tu.InputError):
+        Noise(tu.CellCounts(3), Fraction(0))
+
+
+def test_only_scales_that_can_be_drawn_are_drawable():
+    Noise(tu.CellCounts(3), Fraction(1)).check_drawable()
+    with pytest.raises(tu.InputError):
+        Noise(tu.CellCounts(3), Fraction(1, 10**40)).check_drawable()
