@@ -244,3 +244,15 @@ def test_lists_that_make_no_sense_are_refused(draws):
         with pytest.raises(tu.InputError):
             tu.frequency_list(**{"values": [1, 2, 2], "groups": 3, "epsilon": 1, **arguments})
     assert draws == []
+
+
+@pytest.mark.parametrize("nodes", [4, 2, None])
+@pytest.mark.parametrize("kind", ["undirected", "directed", "bipartite"])
+def test_a_graph_says_that_it_protects_an_edge(nodes, kind):
+    ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    release = tu.degree_sequence(ring, nodes=nodes, epsilon=1, kind=kind)
+    assert release.facts.unit == "edge"
+    assert "protects one edge" in release._repr_html_()
+    caption = release.plot().layout.annotations[0].text
+    assert "protects one edge" in caption.replace("<br>", " ")
+    assert "true totals" not in repr(release)

@@ -103,7 +103,7 @@ def degree_sequence(
     question = None if nodes is None else SortedCounts(nodes, ends=ends)
     if question is not None and _numbered(pairs, question.groups, kind):
         found = degrees(pairs, question.groups, kind)
-        return infer(measure(found, question, epsilon), graphical=graphical)
+        return infer(measure(found, question, epsilon, unit="edge"), graphical=graphical)
     if kind == "undirected":
         names, numbers = np.unique(pairs, return_inverse=True)
         pairs = numbers.reshape(pairs.shape)
@@ -116,9 +116,9 @@ def degree_sequence(
         pairs = np.stack([first, second], axis=1)
     found = degrees(pairs, max(len(names), 1), "undirected" if ends == 2 else "bipartite")
     if question is None:
-        return _of_unknown_number(found[found > 0], epsilon, ends, graphical)
+        return _of_unknown_number(found[found > 0], epsilon, ends, graphical, "edge")
     largest = _largest(found, question.groups)
-    return infer(measure(largest, question, epsilon), graphical=graphical)
+    return infer(measure(largest, question, epsilon, unit="edge"), graphical=graphical)
 
 
 def _numbered(pairs: npt.NDArray[Any], nodes: int, kind: str) -> bool:
@@ -162,7 +162,7 @@ def frequency_list(values: npt.ArrayLike, groups: int | None, *, epsilon: object
 
 
 def _of_unknown_number(
-    counts: npt.NDArray[np.int64], epsilon: object, ends: int, graphical: bool
+    counts: npt.NDArray[np.int64], epsilon: object, ends: int, graphical: bool, unit: str = "row"
 ) -> SortedRelease:
     """The sorted counts of groups whose number is not public; all of them are above zero."""
     whole = positive(epsilon)
@@ -172,7 +172,7 @@ def _of_unknown_number(
     groups = max(int(asked.noisy[0]) + 3 * ends * -(-part.denominator // part.numerator), 1)
     largest = _largest(counts, groups)
     question = SortedCounts(groups, ends=ends)
-    release = infer(measure(largest, question, whole - part), graphical=graphical)
+    release = infer(measure(largest, question, whole - part, unit=unit), graphical=graphical)
     number = NumberOfGroups(groups, part)
     return replace(release, facts=replace(release.facts, number_of_groups=number))
 

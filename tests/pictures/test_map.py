@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,3 +86,39 @@ def test_other_pictures_of_grids_and_all_of_marginals_are_refused() -> None:
     with pytest.raises(tu.InputError, match=r"release\.margin"):
         release.save_plot("x.html")
     assert release.margin("sex").plot().data
+
+
+@pytest.mark.parametrize("order", [("lat", "lon"), ("pickup_longitude", "pickup_latitude")])
+def test_north_is_at_the_top_and_east_to_the_right(order: tuple[str, str]) -> None:
+    """All counts lie in the north-east corner."""
+    ends = {"lat": (40, 41), "latitude": (40, 41), "lon": (-75, -73), "longitude": (-75, -73)}
+    axes = [tu.Axis.regular(name, *ends[name.rpartition("_")[2]], 8) for name in order]
+    counts = np.zeros((8, 8), np.int64)
+    counts[7, 7] = 1000
+    release = tu.infer(tu.measure(counts, tu.GridCounts(*map(tu.CellCounts, axes)), 20))
+    drawn = ET.fromstring(release._repr_html_())
+    boxes = [each.attrib for each in drawn.iter("{http://www.w3.org/2000/svg}rect") if len(each)]
+    dark = min(boxes, key=lambda box: sum(map(int, box["fill"][4:-1].split(","))))
+    assert float(dark["y"]) == min(float(box["y"]) for box in boxes)
+    assert float(dark["x"]) == max(float(box["x"]) for box in boxes)
+    figure = release.plot()
+    assert figure.layout.yaxis.autorange is True
+    assert "lat" in figure.layout.yaxis.title.text
+    assert "lon" in figure.layout.xaxis.title.text
+    assert np.unravel_index(np.argmax(figure.data[0].z), (8, 8)) == (7, 7)
+
+
+def test_labels_run_down_as_in_a_table() -> None:
+    assert release_of("labels").plot().layout.yaxis.autorange == "reversed"
+
+
+def test_boxes_of_fewer_cells_are_shaded_as_if_they_had_as_many() -> None:
+    grid = tu.GridCounts(tu.CellCounts(tu.Axis.integers("a", 0, 99)), tu.CellCounts(SEX))
+    counts = np.full((100, 2), 300)
+    release = tu.infer(tu.measure(counts[:, :], grid, 20))
+    assert np.ptp(release.plot().data[0].z) < 0.2
+    odd = tu.GridCounts(tu.CellCounts(tu.Axis.integers("a", 0, 128)), tu.CellCounts(SEX))
+    release = tu.infer(tu.measure(np.full((129, 2), 300), odd, 20))
+    shades = np.array(release.plot().data[0].z)
+    assert shades.shape == (33, 2)  # four cells a box, the last has one
+    assert np.ptp(shades) < 0.03 * shades.max()

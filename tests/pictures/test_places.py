@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
-from trueup.pictures.places import bar_edges, drawn, moments, words
+from trueup.pictures.places import bar_edges, drawn, moments, stretches, words
+from trueup.server.answers import Answering
 
 
 @given(st.integers(1, 10**6), st.data())
@@ -55,3 +58,62 @@ def test_moments_are_drawn_where_they_are() -> None:
     age = tu.Axis.integers("age", 10, 99)
     assert moments(age, drawn(age, edges)).tolist() == [10, 12, 15]
     assert words(age, edges) == ["10 – 11", "12 – 14"]
+
+
+def heights(release: tu.Release) -> list[float]:
+    """The heights of the bars of a release's picture for notebooks, from the left."""
+    drawn = ET.fromstring(release._repr_html_())
+    bars = [
+        bar.attrib for bar in drawn.iter("{http://www.w3.org/2000/svg}rect") if "x" in bar.attrib
+    ]
+    return [float(bar["height"]) for bar in bars]
+
+
+@pytest.mark.parametrize(
+    ("axis", "bars"),
+    [
+        (tu.Axis.integers("cell", 0, 99), 50),  # 100 cells in 64 bars would be a comb
+        (tu.Axis.dates("day", "2023-01-01", "2023-12-31"), 46),  # eight a bar, the last has five
+        (tu.Axis.regular("x", 0, 1, 3000), 47),
+    ],
+    ids=["100 cells", "365 days", "3,000 bins"],
+)
+def test_even_data_make_even_bars(axis: tu.Axis, bars: int) -> None:
+    """Without noise to speak of: every bar is as high as every other, the last one too."""
+    release = tu.infer(tu.measure(np.full(axis.size, 700), tu.CellCounts(axis), 50))
+    found = heights(release)
+    assert len(found) == bars
+    assert max(found) - min(found) <= 0.01 * max(found)
+    chart = np.array(release.plot().data[0].y)
+    assert np.ptp(chart) <= 0.01 * chart.max()
+    counts = [count for _, count, _ in release.rows(64)]
+    assert max(counts[:-1]) - min(counts[:-1]) <= 0.01 * max(counts)
+
+
+def test_the_page_and_a_zoomed_chart_raise_a_narrower_last_bar_as_well() -> None:
+    day = tu.Axis.dates("day", "2023-01-01", "2023-12-31")
+    release = tu.infer(tu.measure(np.full(365, 700), tu.CellCounts(day), 50))
+    view = Answering(release, "unbiased").view(0, 365, 200, 0.95)
+    assert view["height"] == "count per 2 cells"
+    assert view["counts"][-1] < 0.6 * view["counts"][0]
+    raised = np.array(view["counts"]) * view["times"]
+    assert np.ptp(raised) <= 0.01 * raised.max()
+    assert release.plot().layout.yaxis.title.text == "count per 2 cells"
+
+
+def test_uneven_bins_are_drawn_as_densities() -> None:
+    edges = [0, 10, 20, 40, 80, 160]
+    axis = tu.Axis.edges("income", edges)
+    counts = 100 * np.diff(edges)
+    release = tu.infer(tu.measure(counts, tu.CellCounts(axis), 50))
+    found = heights(release)
+    assert max(found) - min(found) <= 0.02 * max(found)
+    figure = release.plot()
+    assert figure.layout.yaxis.title.text == "count per 10 of income"
+    assert np.allclose(figure.data[0].y, 1000, rtol=0.01)
+    # What is read on hovering is the count itself.
+    assert [row[1] for row in figure.data[0].customdata] == [
+        f"{c:,.0f}" for c in release.counts().tolist()
+    ]
+    even = tu.Axis.edges("x", [0, 5, 10])
+    assert stretches(even, np.arange(3)).label == "count"

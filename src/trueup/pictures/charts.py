@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from trueup.axis import Axis
 from trueup.facts import Facts
-from trueup.pictures.places import MOST_BARS, drawn, moments, words
+from trueup.pictures.places import MOST_BARS, drawn, moments, stretches, words
 from trueup.pictures.theme import BLUE, ORANGE, base_figure, headline
 
 if TYPE_CHECKING:
@@ -41,16 +41,21 @@ class Interval:
         each = {"array": np.maximum(above, 0), "arrayminus": np.maximum(below, 0)}
         return {**each, "color": ORANGE, "thickness": 1, "width": 0}
 
+    def times(self, factors: Floats) -> Interval:
+        """Each value and its ends times a factor."""
+        return Interval(self.values * factors, self.low * factors, self.high * factors)
+
     def said(self) -> list[list[str]]:
-        """The ends, to be read."""
-        return [[f"{end:,.0f}" for end in ends] for ends in (self.low, self.high)]
+        """The values and the ends, to be read."""
+        return [[f"{end:,.0f}" for end in ends] for ends in (self.values, self.low, self.high)]
 
 
 def histogram(
     facts: Facts, title: str, axis: Axis, edges: Ints, counts: Interval, whose: str
 ) -> Figure:
     """Bars over stretches of an axis, each with its interval."""
-    figure = base_figure(facts, axis.name, "count")
+    bars = stretches(axis, edges)
+    figure = base_figure(facts, axis.name, bars.label)
     each = words(axis, edges)
     places: Any = each
     width = None
@@ -59,13 +64,13 @@ def histogram(
         places, width = moments(axis, (ends[1:] + ends[:-1]) / 2), np.diff(ends)
     figure.add_bar(
         x=places,
-        y=counts.values,
+        y=counts.values * bars.times,
         width=width,
         customdata=np.column_stack([each, *counts.said()]),
-        error_y=counts.marks(),
+        error_y=counts.times(bars.times).marks(),
         marker={"color": BLUE, "line": {"width": 0}},
-        hovertemplate="%{customdata[0]}<br><b>%{y:,.0f}</b>, between %{customdata[1]} and "
-        "%{customdata[2]}<extra></extra>",
+        hovertemplate="%{customdata[0]}<br><b>%{customdata[1]}</b>, between %{customdata[2]} and "
+        "%{customdata[3]}<extra></extra>",
     )
     cells = int(edges[1] - edges[0])
     note = "1 cell a bar" if cells == 1 else f"{cells:,} cells a bar"
@@ -155,6 +160,9 @@ def zoom_script(
     `cut` to whole numbers from 0, and hold what is shown.
     """
     data = {
+        # Heights of bars: of uneven cells a count per unit, of others per bar of full width.
+        "unit": stretches(axis, edges).unit,
+        "last": int(edges[-1] - edges[-2]),
         "edges": [round(float(e), 9) for e in drawn(axis, edges)],
         "prefix": [round(float(p), 6) for p in shown],
         "unbiased": [round(float(p), 6) for p in unbiased],

@@ -1,6 +1,8 @@
 """Maps of counts over two axes, between bars of their margins: to look into, and for notebooks.
 
-The first axis runs down, the second to the right.
+The first axis is upright, the second runs to the right. Numbers rise from the bottom up, as
+everywhere; labels and dates run down, as in a table. Of a longitude and a latitude the latitude is
+upright: north is at the top.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy.typing as npt
 from trueup.axis import Axis
 from trueup.facts import Facts
 from trueup.pictures.charts import Interval
-from trueup.pictures.places import words
+from trueup.pictures.places import stretches, words
 from trueup.pictures.svg import bar, drawing, rect, text
 from trueup.pictures.theme import BLUE, base_figure, caption, headline
 
@@ -45,29 +47,48 @@ class Boxes:
     spread: Floats
     margin_spreads: Sequence[Floats]
 
+    @property
+    def rises(self) -> bool:
+        """Whether the first axis rises from the bottom of the map to its top."""
+        return self.axes[0].traits.scale == "number"
+
+    @property
+    def times(self) -> tuple[Floats, Floats]:
+        """By what counts are multiplied to be shaded alike at equal density, for each axis."""
+        first, second = (
+            stretches(axis, cuts).times for axis, cuts in zip(self.axes, self.cuts, strict=True)
+        )
+        return first, second
+
+    @property
+    def shaded(self) -> Floats:
+        """The counts as they are shaded: a box of fewer cells as if it had as many as others."""
+        first, second = self.times
+        return self.counts * first[:, None] * second
+
     def margin(self, number: int, errors: float) -> Interval:
         """The counts of one axis alone, between so many standard errors of the unbiased ones."""
         values, middle = (each.sum(axis=1 - number) for each in (self.counts, self.unbiased))
         reach = errors * self.margin_spreads[number]
-        return Interval(values, middle - reach, middle + reach)
+        return Interval(values, middle - reach, middle + reach).times(self.times[number])
 
 
 def heat_map(facts: Facts, title: str, boxes: Boxes, of_errors: bool, whose: str) -> Figure:
     """A map of the counts, or of 1.96 standard errors of each, to look into."""
     down, right = boxes.axes
     named = [words(axis, cuts) for axis, cuts in zip(boxes.axes, boxes.cuts, strict=True)]
-    counts, reach = boxes.counts, _SURE * boxes.spread
+    counts, reach, shaded = boxes.counts, _SURE * boxes.spread, boxes.shaded
     figure = base_figure(facts, right.name, down.name)
     spoken = [[f"{down.name} {a}<br>{right.name} {b}" for b in named[1]] for a in named[0]]
     figure.add_heatmap(
-        z=reach if of_errors else np.sqrt(np.maximum(counts, 0.0)),
+        z=reach if of_errors else np.sqrt(np.maximum(shaded, 0.0)),
         x=np.arange(len(named[1])),
         y=np.arange(len(named[0])),
         customdata=np.dstack([np.array(spoken), _written(counts), _written(reach)]),
         colorscale=_WARM if of_errors else _SHADES,
         zmin=0,
-        zmax=max(float(reach.max()), 1e-9) if of_errors else max(float(counts.max()), 1.0) ** 0.5,
-        colorbar=_scale(reach.max() if of_errors else counts.max(), of_errors),
+        zmax=max(float(reach.max()), 1e-9) if of_errors else _most(shaded) ** 0.5,
+        colorbar=_scale(reach.max() if of_errors else shaded.max(), of_errors),
         hovertemplate="%{customdata[0]}<br><b>%{customdata[1]}</b> ± %{customdata[2]}"
         "<extra></extra>",
     )
@@ -85,7 +106,7 @@ def heat_map(facts: Facts, title: str, boxes: Boxes, of_errors: bool, whose: str
         xaxis={"domain": [0, 0.78], "anchor": "y", **_ticks(right, boxes.cuts[1], named[1])},
         yaxis={
             "domain": [0, 0.74],
-            "autorange": "reversed",
+            "autorange": True if boxes.rises else "reversed",
             **_ticks(down, boxes.cuts[0], named[0]),
         },
         xaxis2={"domain": [0, 0.78], "matches": "x", "anchor": "y2", "showticklabels": False},
@@ -100,6 +121,7 @@ def heat_map(facts: Facts, title: str, boxes: Boxes, of_errors: bool, whose: str
 def _add_margin(figure: Figure, boxes: Boxes, number: int, named: list[str]) -> None:
     """Bars of one axis alone, beside the map."""
     bars, sideways = boxes.margin(number, _SURE), number == 0
+    values = (boxes.counts.sum(axis=1 - number)).astype(np.float64)
     places = np.arange(len(named))
     reach = _written(_SURE * boxes.margin_spreads[number])
     figure.add_bar(
@@ -108,7 +130,7 @@ def _add_margin(figure: Figure, boxes: Boxes, number: int, named: list[str]) -> 
         orientation="h" if sideways else "v",
         error_x=bars.marks() if sideways else None,
         error_y=None if sideways else bars.marks(),
-        customdata=np.column_stack([named, _written(bars.values), reach]),
+        customdata=np.column_stack([named, _written(values), reach]),
         marker={"color": BLUE, "line": {"width": 0}},
         hovertemplate=f"{boxes.axes[number].name} %{{customdata[0]}}<br><b>%{{customdata[1]}}</b> "
         "± %{customdata[2]}<extra></extra>",
@@ -141,6 +163,10 @@ def _scale(most: float, of_errors: bool) -> dict[str, Any]:
     }
 
 
+def _most(shaded: Floats) -> float:
+    return max(float(shaded.max()), 1.0)
+
+
 def _written(values: Floats) -> Any:
     return np.vectorize(lambda value: f"{value:,.0f}", otypes=[object])(values)
 
@@ -150,29 +176,34 @@ def map_drawing(title: str, boxes: Boxes, note: str) -> str:
 
     A shade fades towards white where the count is within its standard error.
     """
-    counts, spread = boxes.counts, boxes.spread
+    counts, spread, shaded = boxes.counts, boxes.spread, boxes.shaded
     down, right = (_SIDE / (len(each) - 1) for each in boxes.cuts)
-    most = max(float(counts.max()), 1.0)
-    shade = np.where(counts > spread, np.sqrt(np.maximum(counts, 0) / most), 0.0)
+    shade = np.where(counts > spread, np.sqrt(np.maximum(shaded, 0) / _most(shaded)), 0.0)
+    rows = range(len(counts) - 1, -1, -1) if boxes.rises else range(len(counts))
     blue = np.array([int(BLUE[i : i + 2], 16) for i in (1, 3, 5)])
     colours = np.rint(255 + (blue - 255) * shade[..., None]).astype(int)
     parts = [
         rect(
             _MARGIN + j * right,
-            _MARGIN + i * down,
+            _MARGIN + place * down,
             right,
             down,
             f"rgb({','.join(map(str, colours[i, j]))})",
             f"{counts[i, j]:,.0f} ± {spread[i, j]:,.0f}",
         )
-        for i, j in np.ndindex(*counts.shape)
+        for place, i in enumerate(rows)
+        for j in range(counts.shape[1])
     ]
     # Turned about its diagonal, an upright margin is the one that runs down.
     for number, turned in ((1, "1 0 0 1"), (0, "0 1 1 0")):
-        bars = _margin_bars(boxes.margin(number, 1.0), right if number else down)
+        beside = boxes.margin(number, 1.0)
+        if number == 0 and boxes.rises:
+            beside = Interval(beside.values[::-1], beside.low[::-1], beside.high[::-1])
+        bars = _margin_bars(beside, right if number else down)
         parts.append(f'<g transform="matrix({turned} 0 0)">{"".join(bars)}</g>')
     whole, names = _SIDE + _MARGIN + 8, [axis.name for axis in boxes.axes]
-    parts.append(text(whole / 2, whole + 8, f"down: {names[0]}, to the right: {names[1]}"))
+    upright = f"up: {names[0]}" if boxes.rises else f"down: {names[0]}"
+    parts.append(text(whole / 2, whole + 8, f"{upright}, to the right: {names[1]}"))
     return drawing(title, whole, whole + 14, parts, note)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +33,61 @@ def bar_edges(size: int, most: int = MOST_BARS, start: int = 0, stop: int | None
     inner = np.arange(start // width * width, stop, width)
     last = min(int(inner[-1]) + width, size) if len(inner) else stop
     return np.append(inner, last).astype(np.int64)
+
+
+def even_width(size: int, most: int) -> int:
+    """How many cells each of at most so many equal parts has: all alike if that makes few fewer.
+
+    >>> even_width(100, 64), even_width(100, 24), even_width(365, 24)
+    (2, 5, 16)
+    """
+    least = -(-size // most)
+    whole = (width for width in range(least, min(2 * least, size) + 1) if size % width == 0)
+    return next(whole, least)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Bars over stretches of an axis, drawn so that equal density has equal height.
+
+    A bar of fewer cells than the others, as the last may be, is narrower and is raised to what it
+    would be at full width: 365 days at two a bar do not end in half a bar. Cells of uneven width
+    are drawn as counts per so much of the axis.
+    """
+
+    ends: Floats
+    """Where bars begin and end: in cells, or in units of the axis where cells are uneven."""
+    times: Floats
+    """By what the count of each bar is multiplied to be its height."""
+    label: str
+    """What a height is."""
+    unit: float | None = None
+    """Of uneven cells: so much of the axis a height is the count of."""
+
+
+def stretches(axis: Axis, edges: Ints) -> Stretches:
+    """The bars between edges of an axis.
+
+    >>> stretches(Axis.integers("day", 1, 365), np.array([0, 2, 4, 5])).times.tolist()
+    [1.0, 1.0, 2.0]
+    """
+    if _uneven(axis):
+        ends = axis.positions(edges)
+        width = np.diff(ends)
+        unit = 10.0 ** np.floor(np.log10(np.median(width)))
+        return Stretches(ends, unit / width, f"count per {unit:,.12g} of {axis.name}", unit)
+    cells = np.diff(edges)
+    full = int(cells.max())
+    label = "count" if cells.min() == full else f"count per {full:,} cells"
+    return Stretches(edges.astype(np.float64), full / cells, label)
+
+
+def _uneven(axis: Axis) -> bool:
+    """Whether the cells of an axis lie on a line and differ in width."""
+    if axis.traits.kind != "edges" or axis.traits.scale is None:
+        return False
+    width = np.diff(axis.positions(np.arange(axis.size + 1)))
+    return bool(np.ptp(width) > 1e-9 * width.max())
 
 
 def drawn(axis: Axis, edges: Ints) -> Floats:

@@ -18,6 +18,7 @@ Ticks = Sequence[tuple[float, str]]
 
 WIDTH, HEIGHT = 290, 230
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 28, 42
+_SHORT = 12  # letters of a label that stands clear of the numbers
 _LETTER = 7.0  # pixels that a letter takes, at most
 
 
@@ -36,12 +37,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar over each stretch, 0 to 1, 1 to 2 and so on, with error marks if errors are given."""
+    """A bar over each stretch, 0 to 1, 1 to 2 and so on, with error marks if errors are given.
+
+    Of bars that differ in width, `ends` says where they begin and end, from 0 to their number.
+    """
 
     label: str
     heights: Numbers
     colour: str = BLACK
     errors: Numbers = ()
+    ends: Numbers = ()
 
 
 @dataclass(frozen=True)
@@ -198,12 +203,13 @@ def _axes(panel: Panel, x: _Scale, y: _Scale) -> list[str]:
         panel.width - RIGHT,
         (panel.height - BOTTOM + TOP) / 2,
     )
-    turned = f'transform="rotate(-90 14 {middle:.1f})"'
+    aside = 14 if len(panel.y_label) < _SHORT else 10  # a long one passes beside the numbers
+    turned = f'transform="rotate(-90 {aside} {middle:.1f})"'
     parts = [
         f'<path d="M{LEFT},{TOP}V{floor}H{right}" fill="none" stroke="black"/>',
         text((LEFT + right) / 2, 16, panel.title, extra='font-weight="bold"'),
         text((LEFT + right) / 2, panel.height - 8, panel.x_label),
-        text(14, middle, panel.y_label, extra=turned),
+        text(aside, middle, panel.y_label, extra=turned),
     ]
     for tick, words in y.ticks():
         at = y(tick)
@@ -240,13 +246,16 @@ def apart(labels: Ticks, room: float) -> list[tuple[float, str]]:
 def _bars(panel: Panel, x: _Scale, y: _Scale) -> list[str]:
     foot = panel.height - BOTTOM if panel.log_y else y(0)
     gap = 0.2 if len(panel.bars) > 1 else 0.06
-    room = (x(1) - x(0)) * (1 - gap) / len(panel.bars)
     parts = []
     for number, bars in enumerate(panel.bars):
+        ends = bars.ends if len(bars.ends) else range(len(bars.heights) + 1)
         for place, height in enumerate(bars.heights):
+            start, wide = ends[place], ends[place + 1] - ends[place]
+            free = gap * min(wide, 1.0)  # between bars, however wide they are
+            room = (x(wide - free) - x(0)) / len(panel.bars)
             error = bars.errors[place] if len(bars.errors) else 0.0
             mark = (y(height - error), y(height + error)) if len(bars.errors) else ()
-            left = x(place + gap / 2) + number * room
+            left = x(start + free / 2) + number * room
             parts.append(bar(left, room * 0.94, (foot, y(height)), bars.colour, mark))
     return parts
 

@@ -17,6 +17,7 @@ from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts, Span
 from trueup.law import SliceErrors
 from trueup.pictures.page import Picture
+from trueup.pictures.places import even_width
 from trueup.release.boxes import Spans, box_of, cut, places, prefix_of, stacked
 from trueup.release.distribution import check_share, quantile, quantile_cell, rising
 from trueup.release.drawing import Drawn
@@ -346,7 +347,7 @@ class Release(Published):
                 for what, count, error in self.margin(name).rows(max(most // len(names), 1))
             ]
         size = self.axis.size
-        edges = np.unique(np.linspace(0, size, min(size, most) + 1).astype(np.int64))
+        edges = np.append(np.arange(0, size, even_width(size, most)), size)
         words = [self.axis.words(start, stop) for start, stop in pairwise(edges.tolist())]
         values, spread = np.diff(self.prefix[edges]), np.sqrt(self._between_cuts([edges]))
         return list(zip(words, values.tolist(), spread.tolist(), strict=True))

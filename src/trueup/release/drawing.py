@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from trueup.pictures import charts
 from trueup.pictures.charts import Interval
 from trueup.pictures.map import MOST_BOXES, Boxes, heat_map, map_drawing
 from trueup.pictures.page import Picture
-from trueup.pictures.places import MOST_BARS, bar_edges
+from trueup.pictures.places import MOST_BARS, bar_edges, stretches
 from trueup.pictures.svg import Bars, Panel, Ticks, between, svg
 from trueup.pictures.theme import BLUE, price, stamp
 from trueup.release.intervals import cut_to_counts, reaches, share_band
@@ -29,6 +30,8 @@ Ints = npt.NDArray[np.int64]
 
 _MOST_KEPT = 65_536  # finest bars that a page carries with it
 _NOTEBOOK = 64
+_LONGITUDE = re.compile(r"(^|[_ ])(lon|lng|long|longitude)$", re.IGNORECASE)
+_LATITUDE = re.compile(r"(^|[_ ])(lat|latitude)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +104,9 @@ class Drawn:
         sides = (cuts, [cuts[0], whole[1]], [whole[0], cuts[1]])
         spread, *margins = (np.sqrt(self.errors.product_variances(each)) for each in sides)
         flat = [margin.ravel() for margin in margins]
+        if _LONGITUDE.search(self.axes[0].name) and _LATITUDE.search(self.axes[1].name):
+            turned = (shown.T, unbiased.T, spread.T)  # north is at the top
+            return Boxes(self.axes[::-1], cuts[::-1], *turned, flat[::-1])
         return Boxes(self.axes, cuts, shown, unbiased, spread, flat)
 
     def _zoom_script(self) -> str:
@@ -124,26 +130,31 @@ class Drawn:
             return map_drawing(title, self._boxes(), note(self.facts))
         (axis,) = self.axes
         edges = bar_edges(axis.size, _NOTEBOOK)
-        heights = np.diff(self.prefix[edges]).astype(np.float64)
-        spread = np.sqrt(self.errors.range_variances(edges[:-1], edges[1:]))
+        bars = stretches(axis, edges)
+        heights = np.diff(self.prefix[edges]) * bars.times
+        spread = np.sqrt(self.errors.range_variances(edges[:-1], edges[1:])) * bars.times
+        ends = (bars.ends - bars.ends[0]) * (len(heights) / (bars.ends[-1] - bars.ends[0]))
         named = ["" if end is None else str(end) for end in axis.edges_at(edges)]
-        ticks: Ticks = list(enumerate(named)) if axis.traits.scale else between(named[:-1])
+        middles = ((ends[1:] + ends[:-1]) / 2).tolist()
+        ticks: Ticks = list(
+            zip(ends.tolist(), named, strict=True)
+            if axis.traits.scale
+            else zip(middles, named[:-1], strict=True)
+        )
         title = f"{axis.name}: {axis.size:,} cells, total {total}"
-        return bars_drawing(title, heights.tolist(), spread.tolist(), ticks, note(self.facts))
+        drawn = Bars("", heights.tolist(), BLUE, spread.tolist(), ends.tolist())
+        return bars_drawing(title, drawn, ticks, note(self.facts), bars.label)
 
 
 def rows_drawing(title: str, rows: Sequence[tuple[str, float, float]], said: str) -> str:
     """A bar with an error mark for each count, for a notebook."""
     names, heights, spread = zip(*rows, strict=True)
-    return bars_drawing(title, heights, spread, between(names), said)
+    return bars_drawing(title, Bars("", heights, BLUE, spread), between(names), said)
 
 
-def bars_drawing(
-    title: str, heights: Sequence[float], spread: Sequence[float], ticks: Ticks, said: str
-) -> str:
+def bars_drawing(title: str, bars: Bars, ticks: Ticks, said: str, label: str = "count") -> str:
     """Bars with an error mark each, for a notebook."""
-    bars = Bars("", heights, BLUE, spread)
-    panel = Panel("", "", "count", (), (bars,), ticks, y_from_zero=True, columns=2)
+    panel = Panel("", "", label, (), (bars,), ticks, y_from_zero=True, columns=2)
     return svg(title, [[panel]], said)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.pictures.places import bar_edges
+from trueup.pictures.places import bar_edges, stretches
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.release.intervals import (
     allowing_for_rounding,
@@ -134,6 +134,7 @@ class Answering:
         spread = np.sqrt(own.errors.range_variances(starts, stops))
         reach = spread * self._times_spread(int(at[1] - at[0]), level)
         low, high = self._readable(values - reach, values + reach, counts)
+        bars = stretches(self.axis, at)
         return {
             "edges": self.axis.edges_at(at),
             "cells": at.tolist(),
@@ -141,6 +142,8 @@ class Answering:
             "low": low,
             "high": high,
             "cells_per_point": int(at[1] - at[0]),
+            "height": bars.label,
+            "times": bars.times.tolist(),
         }
 
     def _times_spread(self, width: int, level: float) -> float:

@@ -106,6 +106,7 @@ export function drawHistogram(target, axis, view, marked) {
   return draw(target, () => {
     const { at, look } = along(axis, view, target.clientWidth);
     const middle = view.counts.map((_, i) => (at[i] + at[i + 1]) / 2);
+    const high = (values) => values.map((value, i) => value * view.times[i]); // equal density, equal height
     const isWide = target.clientWidth / view.counts.length > 10; // room for gaps and caps
     const words = view.counts.map((value, i) => {
       const raw = view.raw ? `<br>as measured: ${count(view.raw[i])}` : "";
@@ -114,15 +115,15 @@ export function drawHistogram(target, axis, view, marked) {
     const traces = [{
       type: "bar",
       x: middle,
-      y: view.counts,
+      y: high(view.counts),
       width: view.counts.map((_, i) => at[i + 1] - at[i]),
       text: words,
       textposition: "none",
       hovertemplate: "%{text}<extra></extra>",
       marker: { color: colour("blue"), line: { width: isWide ? 1 : 0, color: colour("card") } },
       error_y: {
-        array: view.counts.map((value, i) => Math.max(view.high[i] - value, 0)),
-        arrayminus: view.counts.map((value, i) => Math.max(value - view.low[i], 0)),
+        array: high(view.counts.map((value, i) => Math.max(view.high[i] - value, 0))),
+        arrayminus: high(view.counts.map((value, i) => Math.max(value - view.low[i], 0))),
         color: colour("orange"),
         thickness: isWide ? 2 : 1,
         width: isWide ? 4 : 0,
@@ -130,11 +131,11 @@ export function drawHistogram(target, axis, view, marked) {
     }];
     if (view.raw) {
       traces.push({
-        type: "scatter", mode: "markers", x: middle, y: view.raw, hoverinfo: "skip",
+        type: "scatter", mode: "markers", x: middle, y: high(view.raw), hoverinfo: "skip",
         marker: { symbol: "diamond-open", color: colour("purple"), size: 6, line: { width: 1.5 } },
       });
     }
-    return { traces, layout: { xaxis: look, yaxis: axisLook("count", { tickformat: ",", automargin: true }), ...marks(marked, look.range) } };
+    return { traces, layout: { xaxis: look, yaxis: axisLook(escaped(view.height), { tickformat: ",", automargin: true }), ...marks(marked, look.range) } };
   });
 }
 
