@@ -119,7 +119,7 @@ def test_no_axis_is_read_from_data():
     for thing, argument in needed:
         parameter = inspect.signature(thing).parameters[argument]
         assert parameter.default is inspect.Parameter.empty
-    with pytest.raises(tu.InputError, match="would betray it"):
+    with pytest.raises(tu.InputError, match="looking at the data leaks"):
         tu.histogram([1, 2, 3], epsilon=1)
     with pytest.raises(tu.InputError, match="3 counts were given"):
         tu.measure([1, 2, 3], tu.CellCounts(4), epsilon=1)

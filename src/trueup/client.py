@@ -89,8 +89,9 @@ class ServedRelease:
 def connect(url: str, token: str, *, timeout: float = 60.0, insecure: bool = False) -> Client:
     """A client of the server at this address.
 
-    A token travels in the clear over http://, and whoever sees it can spend with it: beyond this
-    machine an https:// address is needed, or insecure=True where the wire itself is safe.
+    Over http:// the token is sent in the clear, and whoever sees it can spend with it. So an
+    address beyond this machine must begin with https://, unless you say insecure=True because the
+    network itself is safe.
 
     >>> connect("http://127.0.0.1:8000", token="trueup_Zm9v")
     <Client of http://127.0.0.1:8000>

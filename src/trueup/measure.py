@@ -31,9 +31,10 @@ def measure(
 ) -> Measurement[Asked]:
     """The question's true answers with discrete Laplace noise of scale sensitivity/ε.
 
-    `counts` are the cell counts in the order of the axis (for sorted counts, in any order). Every
-    call draws fresh noise, and costs ε: several calls on the same data add up. A row is protected;
-    if the counts hold at most `rows_per_unit` rows of each `unit`, all rows of a unit are.
+    `counts` are the counts of the cells, in the order of the axis (for sorted counts, in any
+    order). Every call draws fresh noise and costs ε; the costs of several calls on the same data
+    add up. The noise protects one row; if the counts hold at most `rows_per_unit` rows of each
+    `unit`, it protects all rows of a unit.
 
     >>> from trueup.ask import TreeCounts
     >>> m = measure([2, 0, 10, 2], TreeCounts(4, branching=2), epsilon=1)

@@ -34,12 +34,13 @@ else:
 
 @dataclass(frozen=True, eq=False)
 class Measurement(Generic[Asked]):
-    """Noisy answers that carry all an analyst needs to infer from them, again and again.
+    """Noisy answers, with all that an analyst needs to infer from them as often as they like.
 
-    Self-describing: the question, the exact ε, the neighbour relation, the protected unit and the
-    noise law. `private` is False for experiments, whose noise is reproducible: such a measurement
-    is stamped NOT PRIVATE wherever it is shown or saved. `id` is drawn at random by `measure` and
-    kept in every release, so that one noise is never taken for two; None where nobody drew one.
+    It holds the question, the exact ε, the neighbour relation, the protected unit and the law of
+    the noise. `private` is False for experiments, whose noise can be drawn again: such a
+    measurement says NOT PRIVATE wherever it is shown or saved. `measure` gives it a random `id`,
+    which its releases keep, so that the same noise is never counted as two; None for a measurement
+    that was typed in.
 
     >>> from trueup.ask import SortedCounts
     >>> m = Measurement(SortedCounts(4, adaptive=False), [1, 2, 0, 11], epsilon=1)

@@ -98,16 +98,17 @@ def publish(
     nonnegative: bool = True,
     integers: bool | None = None,
 ) -> Any:
-    """The release of some data, in one call: counted, measured and inferred.
+    """The release of some data, in one call: counts it, adds noise and makes the counts agree.
 
-    `over` is an axis, a list of axes, or a question. An axis is asked by the plan's best question.
-    `data` is a table of pandas, Polars, Arrow or DuckDB, whose columns are named as the axes are;
-    or, beside one axis, a column or an array of values. Beside a question a plain array is the
-    counts, as `measure` takes them. Counts come back non-negative and whole unless told otherwise.
+    `over` is an axis, a list of axes, or a question. For an axis the plan's best question is asked.
+    `data` is a table of pandas, Polars, Arrow or DuckDB whose columns have the names of the axes.
+    With one axis it may also be a column or an array of values. With a question, a plain array
+    holds counts, as for `measure`. The counts of the release are whole and never negative, unless
+    you say `nonnegative=False`.
 
-    A row is protected; with `unit="user_id"`, a column of the table, all rows of a user are, and at
-    most `rows_per_unit` of them count. Every call draws fresh noise and costs ε; no ledger keeps
-    account: that is what `Owner.publish` does.
+    The noise protects one row. With `unit="user_id"`, a column of the table, it protects all rows
+    of a user, and at most `rows_per_unit` rows of each user count. Every call draws fresh noise and
+    costs ε. Nothing adds up the costs; use `Owner.publish` for that.
 
     >>> from trueup.axis import Axis
     >>> age = Axis.integers("age", 0, 9)

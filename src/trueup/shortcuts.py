@@ -46,7 +46,8 @@ def histogram(
     if np.ndim(bins) == 0:
         if range is None:
             raise InputError(
-                "histogram needs range=(low, high): ends read from the data would betray it."
+                "histogram needs range=(low, high): choosing the ends by looking at the data leaks "
+                "information."
             )
         if not isinstance(range, (tuple, list, np.ndarray)) or len(range) != 2:
             raise InputError(f"range must be (low, high), got {range!r}.")

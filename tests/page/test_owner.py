@@ -18,7 +18,7 @@ def test_a_token_is_shown_once_works_and_stops_when_it_is_revoked(
     tokens.get_by_label("Name").fill("eve")
     tokens.get_by_label("Limit of ε").fill("1/2")
     tokens.get_by_role("button", name="Create the token").click()
-    expect(tokens).to_contain_text("it is shown this once")
+    expect(tokens).to_contain_text("It is shown only once")
     site.tokens["eve"] = tokens.locator(".secret").inner_text()
     assert site.call("/me", who="eve")["role"] == "analyst"
     expect(tokens.get_by_role("row", name=re.compile("^eve "))).to_contain_text("trips: 0 of 0.5")
@@ -70,7 +70,7 @@ def test_an_analyst_sees_only_charges_of_his_own(opened: Opened, site: Any) -> N
     expect(card).to_contain_text("Nothing has been charged")
     expect(card).to_contain_text("1 of 1 is left")
     page = opened("#/owner", who="new")
-    expect(page.locator("main")).to_contain_text("This view is the owner's")
+    expect(page.locator("main")).to_contain_text("Only the owner can see this view")
 
 
 def test_a_reader_explores_and_may_not_spend(opened: Opened, site: Any) -> None:
@@ -82,4 +82,4 @@ def test_a_reader_explores_and_may_not_spend(opened: Opened, site: Any) -> None:
     page.goto(f"{site.address}/#/release/{release}")
     expect(page.locator(".picture .js-line").first).to_be_attached()
     page.goto(f"{site.address}/#/ask/trips")
-    expect(page.locator("main")).to_contain_text("it may not spend")
+    expect(page.locator("main")).to_contain_text("It cannot spend")

@@ -83,7 +83,7 @@ def test_errors_are_the_library_s_own(client: Client, server: Any) -> None:
         client.measure("trips", "tip", epsilon=1)
     with pytest.raises(tu.ServerError, match="no such dataset"):
         client.quote("nothing", "fare", epsilon=1)
-    with pytest.raises(tu.ServerError, match="needs a token"):
+    with pytest.raises(tu.ServerError, match="Your token does not allow this"):
         tu.connect(server.url, token="wrong").datasets()
     with pytest.raises(tu.InputError, match="positive"):
         client.quote("trips", "fare", epsilon=0)

@@ -53,9 +53,8 @@ def with_files(folder: Path, release: tu.Release) -> None:
 
 
 def with_an_account(folder: Path, age: tu.Axis) -> None:
-    import pyarrow as pa
-
-    table = pa.table({"age": [1, 2, 3]})
+    table = folder / "table.csv"
+    table.write_text("age\n1\n2\n3\n", encoding="utf-8")
     owner = tu.Owner(table, tu.Ledger(folder / "table.ledger", limit=1))
     assert_type(owner.publish(age, epsilon="1/10"), tu.Release)
     measured = owner.measure(tu.CellCounts(age), epsilon="1/10")

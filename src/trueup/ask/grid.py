@@ -43,13 +43,13 @@ _HEAVIEST = 1 << 40
 class GridCounts(Question):
     """The product of a question over each axis: every answer of one with every of the others.
 
-    An axis alone stands for the question that suits its size: hats for ranges where there are
-    many cells, plain counts where there are few or where they are labels, the levels of a
-    hierarchy. ε is shared by products of the questions' own shares. Counts are given as an array
-    with one dimension an axis; answers come block by block, the last axis running fastest.
+    For an axis, the question that suits its size is chosen: hats if there are many cells, plain
+    counts if there are few or if they are labels, the levels of a hierarchy. Each product of
+    answers gets the product of their shares of ε. Counts are an array with one dimension for each
+    axis; answers come block by block, the last axis running fastest.
 
-    With `marginals`, lists of names of axes, only those margins of the table are asked, each with
-    the same part of ε, and not its cells: `BoxCounts.marginals`.
+    `marginals`, lists of names of axes, asks only for these margins of the table, each with the
+    same part of ε, and not for its cells; see `BoxCounts.marginals`.
 
     >>> age, month = Axis.integers("age", 0, 99), Axis.dates("month", "2013-01", "2013-12", "month")
     >>> grid = GridCounts(age, month)

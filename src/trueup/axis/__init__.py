@@ -33,9 +33,9 @@ Levelled = (DateCells, Ipv4Cells, HierarchyCells)
 
 @dataclass(frozen=True, repr=False)
 class Axis:
-    """A named column and the cells its values fall into.
+    """A column by its name, and the cells that its values fall into.
 
-    What is missing, NaN, infinite or beyond the ends falls into no cell and is not counted.
+    Values that are missing, NaN, infinite or beyond the ends are not counted.
 
     >>> fare = Axis.regular("fare", 0, 128, bins=1024)
     >>> fare.size, fare.locate([0, 0.125, 127.99, 128, float("nan")]).tolist()

@@ -17,12 +17,12 @@ _NOT_ITS_OWN = (
     "0 and stretched to hold the count"
 )
 
-Level = Annotated[float, typer.Option("--level", help="How sure the interval is to be.")]
+Level = Annotated[
+    float, typer.Option("--level", help="How often the interval holds the true count.")
+]
 Shown = Annotated[
     bool,
-    typer.Option(
-        "--nonnegative", help="Never negative, whole numbers, instead of the unbiased ones."
-    ),
+    typer.Option("--nonnegative", help="Show whole counts that are never negative."),
 ]
 
 
@@ -66,7 +66,9 @@ def _estimate(release: Any, text: str) -> Any:
 
 def infer_command(
     file: File,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the release goes.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to save the release in.")
+    ],
     nonnegative: Shown = False,
     as_json: AsJson = False,
 ) -> None:
@@ -86,8 +88,8 @@ def query_command(
 ) -> None:
     """Answer ranges of a saved histogram, each with its interval.
 
-    Ranges are half open: 18:65 counts 18 to 64. Use .. where values hold a colon. Of a grid, a
-    range of each axis: 18:65,2013-01..2013-04.
+    Ranges are half open: 18:65 counts 18 to 64. Write .. if values hold a colon. For a grid,
+    give one range for each axis: 18:65,2013-01..2013-04.
     """
     release = _counted(file, nonnegative)
     answers = []
@@ -139,7 +141,7 @@ def quantile_command(
     shares: Annotated[list[float], typer.Argument(help="Shares between 0 and 1, such as 0.5.")],
     as_json: AsJson = False,
 ) -> None:
-    """The values below which given shares of the total lie."""
+    """Quantiles: 0.5 gives the median, the value below which half of the total lies."""
     release = _counted(file)
     found = [{"share": q, "value": release.quantile(q)} for q in shares]
 
@@ -172,7 +174,7 @@ def _value(value: Any) -> str:
 
 def show_command(
     file: File,
-    bars: Annotated[int, typer.Option("--bars", help="How many lines at most.", min=1)] = 24,
+    bars: Annotated[int, typer.Option("--bars", help="The largest number of lines.", min=1)] = 24,
     nonnegative: Shown = False,
     as_json: AsJson = False,
 ) -> None:
@@ -219,7 +221,8 @@ def plot_command(
         typer.Option("--kind", help="histogram or cdf; sorted or tail; heatmap or error."),
     ] = None,
     margin: Annotated[
-        str | None, typer.Option("--margin", help="Of a grid: over these axes alone, age,sex.")
+        str | None,
+        typer.Option("--margin", help="For a grid: draw only these axes, such as age,sex."),
     ] = None,
     nonnegative: Shown = False,
     as_json: AsJson = False,
@@ -239,14 +242,16 @@ def combine_command(
     files: Annotated[
         list[Path], typer.Argument(help="Two or more measurements or releases of one axis.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the release goes.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to save the release in.")
+    ],
     total: Annotated[
-        str | None, typer.Option("--total", help="The total, if it is public knowledge.")
+        str | None, typer.Option("--total", help="The total, if everybody knows it.")
     ] = None,
     nonnegative: Shown = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make one better release of several that were measured on the same data."""
+    """Combine several releases of the same data into one that is more accurate."""
     from trueup.epsilon import exact
     from trueup.files.load import load
     from trueup.reconcile import reconcile

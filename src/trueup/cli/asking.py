@@ -44,26 +44,33 @@ class Counted:
 
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", help="The column to count; of a declared dataset, several."),
+        typer.Option("--column", help="The column to count; for a declared dataset, give several."),
     ] = None
     branching: Annotated[
-        int | None, typer.Option("--branching", help="The paper's tree of this fan-out.")
+        int | None, typer.Option("--branching", help="Ask the paper's tree with this fan-out.")
     ] = None
     strategy: Annotated[
         str | None,
-        typer.Option("--strategy", help="tree, hats, flat, binary or best; of a server, sorted."),
+        typer.Option(
+            "--strategy", help="tree, hats, flat, binary or best; on a server also sorted."
+        ),
     ] = None
     by: Annotated[
-        str | None, typer.Option("--by", help="Sorted counts of a column's values, with --groups.")
+        str | None,
+        typer.Option(
+            "--by", help="Count how often each value of this column occurs; needs --groups."
+        ),
     ] = None
     groups: Annotated[
-        int | None, typer.Option("--groups", help="How many groups there are: public.")
+        int | None, typer.Option("--groups", help="The number of groups; it must be public.")
     ] = None
     degrees: Annotated[
-        str | None, typer.Option("--degrees", help="Degree sequence of edges: src,dst.")
+        str | None,
+        typer.Option("--degrees", help="The degree sequence of a graph: the two columns, src,dst."),
     ] = None
     nodes: Annotated[
-        int | None, typer.Option("--nodes", help="With --degrees: how many nodes: public.")
+        int | None,
+        typer.Option("--nodes", help="With --degrees: the number of nodes; it must be public."),
     ] = None
     graph: Annotated[str, typer.Option("--graph", help="undirected, directed or bipartite.")] = (
         "undirected"

@@ -13,9 +13,12 @@ from trueup.cli.output import AsJson, emit, say, table, waiting
 
 
 def audit_command(
-    epsilon: Annotated[str, typer.Option("--epsilon", help="The claim to be tested.")] = "1",
+    epsilon: Annotated[str, typer.Option("--epsilon", help="The claimed epsilon to test.")] = "1",
     draws: Annotated[
-        int, typer.Option("--draws", help="Draws a side; more find smaller lies.", min=1000)
+        int,
+        typer.Option(
+            "--draws", help="Draws on each side; more draws find smaller errors.", min=1000
+        ),
     ] = 1_000_000,
     as_json: AsJson = False,
 ) -> None:
@@ -80,9 +83,11 @@ def paper_command(
     data: Annotated[
         Path | None, typer.Option("--data", help="A folder of count vectors of your own.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Where pictures go.")] = Path("out/paper"),
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer draws: seconds.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed, the same figures.")] = 1,
+    out: Annotated[Path, typer.Option("--out", help="The folder for the pictures.")] = Path(
+        "out/paper"
+    ),
+    quick: Annotated[bool, typer.Option("--quick", help="Use fewer draws; takes seconds.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same figures.")] = 1,
     law: Annotated[
         str, typer.Option("--law", help="continuous, as in the paper, or discrete, as here.")
     ] = "continuous",
@@ -105,7 +110,8 @@ def paper_command(
 
 def demo_command(
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where the report goes; a fresh folder if none.")
+        Path | None,
+        typer.Option("--out", help="The folder for the report; a new one if you give none."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -11,13 +11,13 @@ from trueup.cli.output import AsJson, emit, say, table
 from trueup.errors import LedgerError
 
 app = typer.Typer(
-    help="The account of ε spent: show it, verify it, make one with a limit.",
+    help="The account of spent epsilon: show it, verify it, or make one.",
     no_args_is_help=True,
 )
 
 Where = Annotated[Path, typer.Argument(help="The ledger's file.", show_default=False)]
 Anchor = Annotated[
-    Path | None, typer.Option("--anchor", help="Where its anchor lives, if not beside it.")
+    Path | None, typer.Option("--anchor", help="The anchor's file, if it is not beside the ledger.")
 ]
 
 

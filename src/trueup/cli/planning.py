@@ -36,12 +36,16 @@ def plan_command(
         typer.Option("--workload", help="What will be asked: ranges, prefixes, lengths or cells."),
     ] = "ranges",
     nonnegative: Annotated[
-        bool, typer.Option("--nonnegative", help="The best if counts are shown non-negative.")
+        bool,
+        typer.Option("--nonnegative", help="Find the best question for counts shown non-negative."),
     ] = False,
     within: Annotated[
-        float | None, typer.Option("--within", help="A goal: errors within this many counts …")
+        float | None,
+        typer.Option("--within", help="Your goal: errors of at most this many counts."),
     ] = None,
-    level: Annotated[float, typer.Option("--level", help="… this often.")] = 0.95,
+    level: Annotated[
+        float, typer.Option("--level", help="How often the goal is to be met.")
+    ] = 0.95,
     as_json: AsJson = False,
 ) -> None:
     """Compare questions by their exact error before spending; or say what epsilon a goal needs."""

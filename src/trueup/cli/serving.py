@@ -14,9 +14,7 @@ from trueup.errors import InputError
 if TYPE_CHECKING:
     from trueup.server.auth import Tokens
 
-app = typer.Typer(
-    help="Who may ask the server: make, list and revoke tokens.", no_args_is_help=True
-)
+app = typer.Typer(help="Tokens for the server: make, list and revoke them.", no_args_is_help=True)
 
 Config = Annotated[
     Path | None,
@@ -29,11 +27,16 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 def serve_command(
     config: Config = None,
     host: Annotated[
-        str | None, typer.Option("--host", help="Where to listen; this machine alone if not said.")
+        str | None,
+        typer.Option(
+            "--host", help="The address to listen on; this machine only if you give none."
+        ),
     ] = None,
-    port: Annotated[int | None, typer.Option("--port", help="The port; 8000 if not said.")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", help="The port; 8000 if you give none.")
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="How many processes; 1 if not said.")
+        int | None, typer.Option("--workers", help="The number of processes; 1 if you give none.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,7 +65,8 @@ def create_command(
         str | None, typer.Option("--limit", help="An analyst's own limit, on each dataset.")
     ] = None,
     dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", help="What the limit is for; all if not said.")
+        list[str] | None,
+        typer.Option("--dataset", help="The dataset that the limit is for; all if you give none."),
     ] = None,
     expires: Annotated[
         str | None, typer.Option("--expires", help="Such as 30d, 12h or 2026-12-31.")
@@ -70,7 +74,7 @@ def create_command(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token and show it, this once. An analyst's limit goes into the ledgers."""
+    """Make a token and show it once. An analyst's limit is written into the ledgers."""
     from trueup.server.auth import create
 
     found = read_config(config)
@@ -80,7 +84,7 @@ def create_command(
 
 @app.command("list")
 def list_command(config: Config = None, as_json: AsJson = False) -> None:
-    """Every token that was made: whose, for what, until when. Never the token itself."""
+    """List all tokens: whose they are, for what, until when. The token itself is never shown."""
     held = _tokens(config).list()
     facts = {"tokens": [vars(one) for one in held]}
 

@@ -39,23 +39,26 @@ class TableOptions:
 
     ledger: Annotated[
         Path | None,
-        typer.Option("--ledger", envvar="TRUEUP_LEDGER", help="The account that is charged."),
+        typer.Option("--ledger", envvar="TRUEUP_LEDGER", help="The ledger to charge."),
     ] = None
     limit: Annotated[
-        str | None, typer.Option("--limit", help="The limit of a ledger made now.")
+        str | None, typer.Option("--limit", help="The limit, if the ledger is new.")
     ] = None
     anchor: Annotated[
-        Path | None, typer.Option("--anchor", help="Where the ledger's anchor lives.")
+        Path | None,
+        typer.Option("--anchor", help="The anchor's file, if it is not beside the ledger."),
     ] = None
     table: Annotated[
         str | None, typer.Option("--table", help="The table, in a database file or server.")
     ] = None
     unit: Annotated[
-        str | None, typer.Option("--unit", help="The column that names whom to protect.")
+        str | None, typer.Option("--unit", help="The column that tells apart those to protect.")
     ] = None
     rows_per_unit: Annotated[
         int | None,
-        typer.Option("--rows-per-unit", help="With --unit: how many rows of each count at most."),
+        typer.Option(
+            "--rows-per-unit", help="With --unit: how many rows of each unit count, at most."
+        ),
     ] = None
     neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = (
         "add-remove"
@@ -116,11 +119,14 @@ class SpendOptions:
 
     epsilon: Epsilon = None
     key: Annotated[
-        str | None, typer.Option("--key", help="The same key gives the same answer, paid once.")
+        str | None,
+        typer.Option(
+            "--key", help="Ask again with the same key to get the same answer, paid once."
+        ),
     ] = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False
     token: Annotated[
-        str | None, typer.Option("--token", envvar="TRUEUP_TOKEN", help="For a server.")
+        str | None, typer.Option("--token", envvar="TRUEUP_TOKEN", help="The token for a server.")
     ] = None
     config: Annotated[
         Path | None,
@@ -141,7 +147,9 @@ def measure_command(
             help="A file, a glob, postgresql://…, http://…/DATASET, or a dataset of trueup.toml."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the measurement goes.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to save the measurement in.")
+    ],
     spend: SpendOptions,
     table: TableOptions,
     declared: AxisOptions,

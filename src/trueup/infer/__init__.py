@@ -116,19 +116,19 @@ def infer(
     graphical: bool = False,
     method: Method | None = None,
 ) -> Any:
-    """The release whose answers obey the question's constraints and are nearest in L2.
+    """The release of a measurement: the nearest answers that agree with each other. Costs no ε.
 
-    Trees: weighted least squares in two passes (H̄). Sorted counts: isotonic regression (S̄).
-    Hats, strategies, grids and named counts: least squares. Cell counts obey no constraints and
-    stay as they are; a Haar wavelet is inverted.
+    Nearest means least squares. For trees it takes two passes (the paper's H̄), for sorted counts
+    it is isotonic regression (S̄). Cell counts have nothing to agree on and stay as they are; a
+    Haar wavelet is inverted.
 
-    `nonnegative` and `integers` give counts for people to read, which still add up; the release
-    then keeps the unbiased ones beside them (`release.unbiased`). Non-negative counts are made
-    by `method`: "large-first" (the default) goes from the root down, keeps what stands clearly
-    above the noise and fits the rest to what remains; "top-down" moves all children of a parent
-    alike; "exact" is nearest to all the noisy answers at once.
-    `graphical` gives sorted degrees that some undirected graph has. Sorted counts asked adaptively
-    are never negative, and whole unless `integers=False`.
+    `nonnegative` and `integers` give counts for people to read, which still add up. The release
+    then also keeps the unbiased counts, as `release.unbiased`. `method` says how counts are made
+    non-negative. "large-first", the default, goes from the root down: it keeps counts that stand
+    clearly above the noise and fits the others to what remains. "top-down" moves all children of a
+    parent alike. "exact" finds the counts nearest to all noisy answers at once.
+    `graphical` gives a degree sequence that some undirected graph has. Sorted counts that were
+    asked adaptively are never negative, and whole unless you say `integers=False`.
 
     >>> from trueup.ask import SortedCounts
     >>> asked = SortedCounts(4, adaptive=False)

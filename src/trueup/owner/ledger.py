@@ -37,15 +37,15 @@ T = TypeVar("T")
 
 
 class Ledger:
-    """The account of ε kept at `path`, made with `limit` if it is not there yet.
+    """The account of spent ε in the file `path`; made with `limit` if it does not exist yet.
 
-    The head of its hash chain is also kept in the file `anchor` (by default beside it). Kept on
-    another disk, the anchor shows up a ledger that was restored from an old copy. An existing
-    ledger may be opened without naming its limit; naming another limit is refused.
+    The last hash of its chain is also kept in the file `anchor`, by default beside the ledger. If
+    somebody restores an old copy of the ledger, the anchor shows it; keep it on another disk. You
+    may open an existing ledger without its limit; another limit is refused.
 
-    One ledger protects one kind of unit ("row", "edge" or the column that names it) under one
-    neighbour relation: `unit` and `neighbours` as given here, or else those of its first charge.
-    Others are refused.
+    One ledger protects one kind of unit ("row", "edge" or the column that tells units apart) under
+    one neighbour relation. Both are fixed by `unit` and `neighbours`, or else by the first charge;
+    other charges are refused.
 
     >>> from tempfile import mkdtemp
     >>> ledger = Ledger(mkdtemp() + "/trips.ledger", limit=1)
@@ -119,9 +119,9 @@ class Ledger:
         return self._read(lambda now: now.protects)
 
     def allow(self, by: str, limit: object) -> None:
-        """Let at most so much be spent on behalf of one person, all charges so far included.
+        """Sets how much may be spent on behalf of one person, past charges included.
 
-        The last word counts. A person without such an entry is held to the ledger's limit alone.
+        The latest call counts. Without such an entry a person has only the ledger's limit.
         """
         by = account.usable_key(by, "by")
         most = Fraction(0) if limit == 0 else positive(limit, "limit")

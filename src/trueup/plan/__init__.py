@@ -52,11 +52,11 @@ class Strategy:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """Questions of one price, over one axis or several, compared by their exact expected errors.
+    """Questions at the same ε, over one axis or several, compared by their exact expected errors.
 
-    Over several axes it is about boxes, products of a range of each axis's workload. Errors are
-    squared counts, of discrete Laplace noise; `continuous` is that of Laplace noise on the real
-    line, which tables elsewhere give. None of it looks at data.
+    Over several axes the errors are those of boxes: one range of each axis's workload. Errors are
+    squared counts, for discrete Laplace noise; `continuous` is the error for Laplace noise on the
+    real line, which tables elsewhere give. No data is looked at.
 
     >>> found = plan(365, epsilon=1)
     >>> found.best.strides, round(found["hats"].mean, 1), round(found["best tree"].mean, 1)
@@ -174,18 +174,19 @@ def plan(
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
 ) -> Plan:
-    """The expected error of each way to ask, for an axis (or a number of cells) and ε.
+    """The expected error of each way to ask about an axis (or a number of cells), at this ε.
 
-    The workload is all ranges unless said otherwise; for a hierarchy of labels, whose order means
-    nothing, all its levels alike. Tree and hats are searched for the workload, with noise on the
-    real line; at an ε so large that noise is mostly 0 another strategy may beat them, and then
-    that one is `best`. With `nonnegative` the best is the question for counts that are shown
-    non-negative, where many cells may be empty. It all follows from public facts.
+    The plan looks at public facts only and costs nothing. `workload` says which ranges you will
+    ask for: all of them if you do not say; for a hierarchy of labels, whose order means nothing,
+    the nodes of all its levels. The best tree and the best hats are searched for that workload.
+    (They are searched with noise on the real line. At an ε so large that the noise is mostly 0,
+    another strategy may beat them, and is then `best`.) With `nonnegative`, `best` is the question
+    for counts that are shown non-negative, where many cells may be empty.
 
-    What is compared is what the registered models offer (`trueup.infer.MODELS`).
+    The plan compares what the registered models offer (`trueup.infer.MODELS`).
 
-    Given a list of axes, it is the plan of a grid: over boxes, a range of each axis's workload (one
-    for all, or a list of them).
+    For a list of axes it is the plan of a grid. Its errors are those of boxes: one range of each
+    axis's workload (one workload for all, or a list of them).
 
     >>> plan(1024, epsilon=1).best.strides
     (12, 132)

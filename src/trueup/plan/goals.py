@@ -52,7 +52,7 @@ def error_for(
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
 ) -> float:
-    """The counts within which a typical answer will lie of the truth, with probability `level`.
+    """How far a typical answer will be from the truth, at most, with probability `level`.
 
     Of the question that `plan(axis, epsilon, workload, nonnegative=…).best` asks; before counts are
     made non-negative, where that is wanted. A typical answer is one whose expected squared error is

@@ -118,11 +118,10 @@ class SortedRelease(Published):
         return SumErrors(len(answers), self.scale, self.law)
 
     def band(self, level: float = 0.95) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Two sequences that hold all the true counts between them with that probability.
+        """Two sequences: with at least this probability all true counts lie between them.
 
-        Simultaneous: with at least that probability every count lies inside. It is narrow where
-        counts repeat, for there the fit is a mean of many noisy ones; nowhere is it wider than
-        the largest single noise.
+        The band is narrow where counts repeat, because there the fit is a mean of many noisy
+        counts. It is nowhere wider than the largest single noise.
         """
         check_level(level)
         if self.transcript is not None:

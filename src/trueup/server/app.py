@@ -64,7 +64,7 @@ def create_app(config: Config | None = None) -> Guard:
         separate_input_output_schemas=False,
         responses={
             400: {"model": Failed, "description": "A request that cannot be answered."},
-            401: {"model": Failed, "description": "No token that may do it."},
+            401: {"model": Failed, "description": "The token does not allow this."},
         },
     )
     guard = Guard(app, service.settings, service.tokens)

@@ -20,8 +20,8 @@ from trueup.server.auth import NotAllowedError
 
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _REFUSED = (
-    "This needs a token that may do it. The one given is missing, wrong, expired, revoked, or for "
-    "another role. Ask the owner for one."
+    "Your token does not allow this: it is missing, wrong, expired, revoked, or for another role. "
+    "Ask the owner for one."
 )
 
 

@@ -62,7 +62,7 @@ function settled(page) {
 }
 
 function lost(page) {
-  fill(page, el("h1", {}, "There is no such view"), el("p", {}, "The address after # names none. ", el("a", { href: "#/" }, "Go to the datasets"), "."));
+  fill(page, el("h1", {}, "There is no such view"), el("p", {}, "The address after # is not one of ours. ", el("a", { href: "#/" }, "Go to the datasets"), "."));
 }
 
 function showSignIn(why = null) {

@@ -18,7 +18,7 @@ export async function ask(page, { subject, query, me, signal }) {
   const dataset = await get(address, signal);
   const title = dataset.title || dataset.name;
   if (me.role === "reader") {
-    fill(page, el("h1", {}, `Ask ${title}`), el("p", {}, "Your token reads what is published; it may not spend. Ask the owner for one that may."));
+    fill(page, el("h1", {}, `Ask ${title}`), el("p", {}, "Your token can read what is published. It cannot spend. Ask the owner for one that can."));
     return;
   }
   const sent = pending(me.name);
@@ -84,7 +84,7 @@ export async function ask(page, { subject, query, me, signal }) {
 
 /** What it costs, and the button; or why it cannot be had. */
 function bill(found, spend) {
-  if (!found.allowed) return trouble(found.why_not ?? "This may not be asked.");
+  if (!found.allowed) return trouble(found.why_not ?? "You cannot ask this.");
   return [
     el("p", {}, "This costs ", el("strong", {}, `ε = ${epsilon(found.cost)}`), ` of the ${epsilon(found.remaining)} that is left.`),
     el("button", { type: "button", class: "main", onclick: spend }, `Spend ${epsilon(found.cost)} and measure`),

@@ -9,7 +9,7 @@ import { budget, howWords } from "./datasets.js";
 /** The analyst's own charges, dataset by dataset. */
 export async function charges(page, { me, signal }) {
   if (me.role === "reader") {
-    fill(page, el("h1", {}, "My charges"), el("p", {}, "Your token reads what is published; it spends nothing."));
+    fill(page, el("h1", {}, "My charges"), el("p", {}, "Your token can read what is published. It cannot spend."));
     return;
   }
   const found = await get("/datasets", signal);

@@ -10,7 +10,7 @@ export async function datasets(page, { me, signal }) {
   fill(page,
     el("h1", {}, "Datasets"),
     el("p", { class: "lead" }, "Each question costs some of a dataset's budget, for good. What has been published is free to explore."),
-    cards.length ? cards : el("p", {}, "Nothing is declared on this server, or nothing is open to you."));
+    cards.length ? cards : el("p", {}, "This server has no datasets, or none that you may see."));
 }
 
 function card(dataset, releases, me) {

@@ -33,9 +33,9 @@ export function downloads(address, release, state) {
     const kind = format.value === "csv" ? "parquet" : format.value;
     return save(withParameters(`${address}/measurement`, { format: kind }), `${release.id}-measurement.${kind}`);
   };
-  const parts = el("section", { class: "card", "aria-label": "Take it away" }, el("h2", {}, "Take it away"),
+  const parts = el("section", { class: "card", "aria-label": "Download" }, el("h2", {}, "Download"),
     el("div", { class: "row level" }, field("Format", format), el("button", { type: "button", onclick: counts }, "Download the counts"), el("button", { type: "button", onclick: noisy }, "Download the measurement")),
-    el("p", { class: "hint" }, "The measurement holds the raw noisy answers; with trueup.infer anyone makes the same counts of it, or others, and nothing more is spent."),
+    el("p", { class: "hint" }, "The measurement holds the raw noisy answers. Anyone can make these counts from it with trueup.infer, or others, at no further cost."),
     el("div", { class: "row level" }, field("Link to this view", link), el("button", { type: "button", onclick: copy }, "Copy the link")), said);
   return { parts, refresh: () => (link.value = location.href) };
 }

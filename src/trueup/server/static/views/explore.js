@@ -25,7 +25,7 @@ export async function explore(page, { subject, query: opened, signal }) {
   }
   if (release.kind === "grid") {
     const saved = downloads(address, release, { version: "unbiased" });
-    fill(page, ...heading(release), el("p", {}, "Counts over several columns are not drawn here. Take them away and open them with trueup."), saved.parts);
+    fill(page, ...heading(release), el("p", {}, "Counts over several columns are not drawn here. Download them and open them with trueup."), saved.parts);
     saved.refresh();
     return;
   }

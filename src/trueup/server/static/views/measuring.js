@@ -11,7 +11,7 @@ export async function measuring(page, title, request, signal) {
   fill(page,
     el("h1", { tabindex: "-1" }, `Measuring ${request.body.column ?? "the graph"} of ${title}`),
     el("section", { class: "card narrow", "aria-label": "Progress" }, bar, words, lost,
-      el("p", { class: "quiet" }, `It costs ε = ${epsilon(request.body.epsilon)}, once. If the connection breaks or you reload this page, it is asked for again under the same key: the same answer comes, and nothing more is charged.`)));
+      el("p", { class: "quiet" }, `It costs ε = ${epsilon(request.body.epsilon)}, once. If the connection breaks or you reload this page, the page asks again under the same key: you get the same answer, and nothing more is charged.`)));
   page.querySelector("h1").focus({ preventScroll: true });
 
   const told = (news) => {

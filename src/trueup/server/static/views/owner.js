@@ -8,7 +8,7 @@ import { chargesOf } from "./charges.js";
 
 export async function owner(page, { me, signal }) {
   if (me.role !== "owner") {
-    fill(page, el("h1", {}, "Owner"), el("p", {}, `This view is the owner's; you are signed in as ${me.role}.`));
+    fill(page, el("h1", {}, "Owner"), el("p", {}, `Only the owner can see this view; you are signed in as ${me.role}.`));
     return;
   }
   const [found, kept] = await Promise.all([get("/datasets", signal), get("/tokens", signal)]);
@@ -93,7 +93,7 @@ function creation(made) {
       made(created);
       const secret = el("code", { class: "secret" }, created.token);
       const copy = el("button", { type: "button", onclick: async () => { await navigator.clipboard.writeText(created.token); announce("Copied."); copy.textContent = "Copied"; } }, "Copy");
-      fill(said, el("div", { class: "good" }, el("p", {}, `The token of ${created.name}. Hand it over now: it is shown this once and kept only as a hash.`), secret, " ", copy));
+      fill(said, el("div", { class: "good" }, el("p", {}, `The token of ${created.name}. Hand it over now. It is shown only once; the server keeps only its hash.`), secret, " ", copy));
       event.target.reset();
     } catch (wrong) {
       fill(said, trouble(wrong.message));

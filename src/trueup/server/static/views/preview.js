@@ -10,7 +10,7 @@ export function preview(choose) {
   const picture = el("div", { class: "picture", role: "img" });
   const list = el("div", {});
   const group = newName("strategy");
-  const curves = el("div", {}, el("p", { class: "quiet" }, "How far an answer may be off, by how many cells it adds up:"), picture, list);
+  const curves = el("div", {}, el("p", { class: "quiet" }, "How far an answer may be off, by the number of cells in it:"), picture, list);
   const parts = el("div", { class: "preview" }, sentence, curves);
   const say = paused(600, announce);
   let drawn = "";

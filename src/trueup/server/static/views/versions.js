@@ -4,12 +4,12 @@ import { announce, choice, el, fill } from "../dom.js";
 
 const VERSIONS = {
   unbiased: ["Unbiased", "Right on average: compute with these. Sums and differences stay right; a count may be negative or a fraction."],
-  whole: ["Non-negative whole", "Non-negative whole numbers, made to be shown and for programs that need such counts. They still add up, but nearly empty cells come out a little high. The intervals are those of the unbiased counts, cut to whole numbers from 0 and stretched to hold the count."],
+  whole: ["Non-negative whole", "Whole numbers that are never negative, for people to read and for programs that need counts. They still add up, but nearly empty cells come out a little high. The intervals are those of the unbiased counts, cut to whole numbers from 0 and stretched to hold the count."],
 };
 
 const SORTED_VERSIONS = {
   unbiased: ["As inferred", "The nearest sequence that is in order; counts may be fractions."],
-  whole: ["Non-negative whole", "The same in whole numbers, still in order, to be shown and for programs that need such counts."],
+  whole: ["Non-negative whole", "The same in whole numbers, still in order, for people to read and for programs that need counts."],
 };
 
 /** The switch between versions, and the sentence that goes with the one chosen. */
