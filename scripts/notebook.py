@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import nbformat
-from nbclient import NotebookClient
+from nbconvert.preprocessors import ExecutePreprocessor
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebook.ipynb"
 SOURCE = Path(__file__).parents[1] / "src"
@@ -24,8 +24,9 @@ def run(target: Path) -> None:
     found = nbformat.read(NOTEBOOK, as_version=4)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as folder:
-        resources = {"metadata": {"path": folder}}
-        NotebookClient(found, timeout=300, kernel_name="python3", resources=resources).execute()
+        ExecutePreprocessor(timeout=300, kernel_name="python3").preprocess(
+            found, {"metadata": {"path": folder}}
+        )
     for cell in found.cells:
         cell.metadata.pop("execution", None)  # times: no two runs have the same
     found.metadata["language_info"] = {"name": "python"}

@@ -50,7 +50,7 @@ def test_measure_charges_the_ledger_and_saves(run: Run, people: Path, tmp_path: 
 
 def test_cost_remainder_and_expected_error_come_first(run: Run, people: Path) -> None:
     words = run("measure", people, *AXIS, *PAY, "-o", "m.parquet").out.splitlines()
-    assert "epsilon 1/4, of which 1 is left" in words[0]
+    assert "epsilon 1/4; 1 is left" in words[0]
     assert any("on one cell, 95 times in 100" in line for line in words)
     assert words[-1].endswith("3/4 is left")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from nbconvert import HTMLExporter
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
@@ -42,6 +43,9 @@ def test_the_notebook_runs_from_top_to_bottom(widgets: bool, tmp_path: Path) -> 
     kept = nbformat.read(NOTEBOOK, as_version=4)
     shown = [outputs(cell) for cell in found.cells if cell.cell_type == "code"]
     assert sum("<svg" in text for text in shown) >= 4
+    assert any("95 %" in text for text in shown), "no estimate shows its error"
+    html, _ = HTMLExporter(template_name="basic").from_notebook_node(found)
+    assert html.count("<svg") == sum(text.count("<svg") for text in shown)
     # The outputs kept in the docs are of the same code, and of the same kinds.
     assert [cell.source for cell in found.cells] == [cell.source for cell in kept.cells]
     for ours, theirs in zip(kept.cells, found.cells, strict=True):

@@ -83,7 +83,7 @@ class HatCounts(Question):
         if ends is False and not spare:
             raise InputError(
                 f"The hats at the ends can be left out only if the largest stride fits "
-                f"{_SPARE - 1} times into the {axis.size:,} cells, and a bit."
+                f"{_SPARE - 1} times into the {axis.size:,} cells with some cells left over."
             )
         object.__setattr__(self, "ends", bool(ends) or not spare)
 

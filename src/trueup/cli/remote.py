@@ -47,7 +47,7 @@ def measure(
     asked = vars(part)
     quote = client.quote(dataset, **asked)
     if not as_json:
-        say(f"cost      epsilon {quote.cost}, of which {quote.remaining} is left for you")
+        say(f"cost      epsilon {quote.cost}; {quote.remaining} is left for you")
         say(f"expect    {quote.sentence}, asked by {quote.strategy}")
     if quote.allowed and not yes:
         confirm(as_json)

@@ -180,7 +180,7 @@ def measure_command(
     before = owner.ledger.remaining
     expected = expected_errors(question, cost, neighbours, owner.rows_per_unit)
     if not as_json:
-        say(f"cost      epsilon {cost}, of which {before} is left in {owner.ledger.path}")
+        say(f"cost      epsilon {cost}; {before} is left in {owner.ledger.path}")
         say(f"protects  one {owner.protects}, {neighbours}")
         capped = counted_rows(owner.protects, owner.rows_per_unit)
         if capped:

@@ -293,7 +293,7 @@ class SpringErrors(RangeErrors):
             return splu(csc_array(whole[free, free])) if self._free else None, unit
         except RuntimeError:
             raise InputError(
-                "Some cells were not asked by any of these; nothing tells them."
+                "Some cells were asked by none of these, so nothing is known about them."
             ) from None
 
     def _solve(self, right: Floats) -> Floats:
@@ -373,6 +373,6 @@ def known_total_of(known: Mapping[Any, Any] | None) -> float | None:
         return None
     if set(known) != {"total"}:
         raise InputError(
-            f"Over an axis only the total can be known: known={{'total': …}}, got {dict(known)!r}."
+            f"For an axis known= accepts only the total: known={{'total': …}}, got {dict(known)!r}."
         )
     return finite_number(known["total"], "The known total")

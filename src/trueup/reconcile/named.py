@@ -229,8 +229,8 @@ def nonnegative(problem: Problem, estimates: Floats) -> Floats:
     residual = system @ prices - goal
     if left < 1e-9:
         raise InputError(
-            "No non-negative counts obey these constraints and known totals. Take "
-            "nonnegative=True away, or the constraint that asks for a negative count."
+            "No non-negative counts obey these constraints and known totals. Leave "
+            "out nonnegative=True, or the constraint that asks for a negative count."
         )
     found = estimates + scale * (root @ (-residual[:-1] / residual[-1]))
     return np.where(found > 1e-9 * scale, found, 0.0)

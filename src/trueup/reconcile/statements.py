@@ -215,7 +215,7 @@ def independent(found: Sequence[Statement]) -> list[Row]:
             words = "; ".join(repr(found[i].words) for i in sorted(used))
             raise InputError(
                 f"These constraints contradict each other: {words}. Together they say that "
-                f"0 = {float(constant):g}. Take one of them away."
+                f"0 = {float(constant):g}. Leave one of them out."
             )
     return rows
 

@@ -107,7 +107,7 @@ class Release(Published):
         if self.asked and not any(set(names) <= set(each) for each in self.asked):
             listed = "; ".join(", ".join(each) for each in self.asked)
             raise InputError(
-                f"The margin over {', '.join(names)} is part of none that was asked: {listed}. "
+                f"No margin that was asked contains {', '.join(names)}. Asked: {listed}. "
                 f"Take one of these: release.margin(…)."
             )
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trueup._kernels.sorted.transcript import Transcript
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FromBand:
     """A number read from sorted counts, and between what the band says it lies.
 
@@ -50,6 +50,10 @@ class FromBand:
 
     def __float__(self) -> float:
         return float(self.value)
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        return f"<FromBand: {written(self.value)} (95 %: {written(low)} to {written(high)})>"
 
     def __str__(self) -> str:
         low, high = self.interval()
