@@ -57,7 +57,7 @@ def test_a_histogram_is_private_at_the_epsilon_given():
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"bins": 10}, r"histogram needs range=\(low, high\): ends read from the data"),
+        ({"bins": 10}, r"histogram needs range=\(low, high\): choosing the ends"),
         ({}, r"histogram needs range=\(low, high\)"),
         ({"bins": 10, "range": (1,)}, r"range must be \(low, high\), got \(1,\)"),
         ({"bins": 10, "range": 5}, r"range must be \(low, high\), got 5"),
@@ -150,10 +150,11 @@ def test_a_degree_sequence_is_the_sorted_degrees():
     ("arguments", "told"),
     [
         ({"edges": [(0.0, 1.0)]}, "edges must be pairs of whole node numbers"),
-        ({"edges": [(0, 1, 2)]}, "an array of two columns"),
-        ({"edges": [(0, 1), (2,)]}, "an array of two columns"),
-        ({"edges": [0, 1]}, "an array of two columns"),
-        ({"edges": [("a", "b")]}, "edges must be pairs of whole node numbers"),
+        ({"edges": [(0, 1, 2)]}, "edges must be pairs of whole node"),
+        ({"edges": [(0, 1), (2,)]}, "edges must be pairs of whole node"),
+        ({"edges": [0, 1]}, "edges must be pairs of whole node"),
+        ({"edges": [("a", "b", "c")]}, "edges must be pairs of whole node numbers"),
+        ({"edges": [({}, "b")]}, "edges must be pairs of whole node numbers"),
         ({"nodes": 0}, "nodes must be at least 1, got 0"),
         ({"nodes": 2.5}, r"nodes must be a whole number, got 2\.5"),
         ({"nodes": 2**40}, "groups must be at most"),

@@ -199,7 +199,7 @@ class Facts:
                 "scales": [str(scale) for scale in self.noise.scales],
                 "law": self.law,
             }
-        if self.question is not None and self.capped:
+        if self.capped:
             said["counted"] = self.capped
         if self.epsilon is not None:
             said |= {

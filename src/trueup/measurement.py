@@ -123,7 +123,7 @@ class Measurement(Generic[Asked]):
         return np.sqrt(self.variances)
 
     def save(self, path: str | Path) -> None:
-        """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
+        """Writes one file by its ending: .parquet or .json, which `trueup.load` reads, or .csv."""
         write(path, "measurement", self.columns(), self.facts.to_json())
 
     def to_bytes(self) -> bytes:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from trueup.ask import CellCounts, SortedCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
+from trueup.edges import graph_kind, numbered_pairs
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.facts import NumberOfGroups
@@ -62,22 +63,23 @@ def histogram(
 
 
 def degree_sequence(
-    edges: npt.ArrayLike,
+    edges: Any,
     nodes: int | None,
     *,
     epsilon: object,
-    kind: str = "undirected",
+    kind: str | None = None,
     graphical: bool = False,
 ) -> SortedRelease:
-    """The private degree sequence of a graph given as pairs of node numbers, 0 … nodes − 1.
+    """The private degree sequence of a graph: pairs of nodes, or a networkx graph.
 
+    Nodes are whole numbers, 0 … nodes − 1, or names; an edge with a missing end is not counted.
     `kind` is "undirected" (an edge counts for both its ends: sensitivity 2), "directed" (degrees
     out of the first column: sensitivity 1) or "bipartite" (degrees of the first column, whose
-    nodes are numbered apart from the second's: sensitivity 1). Self-loops are not counted; an
-    edge given twice counts once (for undirected graphs, in either direction). `nodes` is public;
-    where the edges name more nodes, or other numbers, the `nodes` largest degrees are kept. If
-    it is not public, say nodes=None: a tenth of ε then estimates how many have an edge, on the
-    large side, and nodes may have any numbers.
+    nodes are apart from the second's: sensitivity 1); a networkx graph says itself whether it is
+    directed. Self-loops are not counted; an edge given twice counts once (for undirected graphs,
+    in either direction). `nodes` is public; where the edges name more nodes, or other numbers,
+    the `nodes` largest degrees are kept. If it is not public, say nodes=None: a tenth of ε then
+    estimates how many have an edge, on the large side, and nodes may have any numbers.
     `graphical` gives the nearest sequence that is the degree sequence of some simple graph.
 
     The degrees are whole numbers, asked adaptively (`SortedCounts`); of a few nodes one by one.
@@ -86,18 +88,10 @@ def degree_sequence(
     >>> len(degree_sequence(ring, nodes=4, epsilon=1).counts())
     4
     """
-    if kind not in ("undirected", "directed", "bipartite"):
-        raise InputError(f"kind must be undirected, directed or bipartite, got {kind!r}.")
+    kind = graph_kind(edges, kind)
     if nodes is not None and whole_number(nodes, "nodes") < 1:
         raise InputError(f"nodes must be at least 1, got {nodes}.")
-    try:
-        pairs = np.asarray(edges)
-    except ValueError:
-        pairs = np.zeros(1)
-    if pairs.size == 0:
-        pairs = np.zeros((0, 2), np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise InputError("edges must be pairs of whole node numbers, an array of two columns.")
+    pairs = numbered_pairs(edges, kind)
     ends = 2 if kind == "undirected" else 1
     if graphical and ends == 1:
         raise InputError(f"graphical=True is for undirected graphs; this one is {kind}.")

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import trueup as tu
 from trueup import Axis, BoxCounts, CellCounts, GridCounts, HatCounts, TreeCounts
 
 
@@ -76,3 +77,45 @@ def test_answers_are_the_matrix_times_the_counts_in_rows(grid):
     if isinstance(grid, GridCounts):
         answers = grid.answers(counts)
         assert (grid.as_flat(grid.as_array(answers)) == answers).all()
+
+
+FRAMES = {
+    "pandas": lambda table: __import__("pandas").DataFrame(table),
+    "polars": lambda table: __import__("polars").DataFrame(table),
+    "pyarrow": lambda table: __import__("pyarrow").table(table),
+    "mapping": lambda table: table,
+}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("kind", ["grid", "marginals", "quadtree"])
+def test_count_counts_the_rows_of_a_table(library, kind):
+    rng = np.random.default_rng(3)
+    axes = tu.Axis.integers("age", 0, 15), tu.Axis.integers("hour", 0, 15)
+    question = {
+        "grid": lambda: tu.GridCounts(*axes),
+        "marginals": lambda: tu.GridCounts(*axes, marginals=[("age",), ("hour",)]),
+        "quadtree": lambda: tu.BoxCounts.quadtree(*axes),
+    }[kind]()
+    age, hour = rng.integers(-2, 20, (2, 500))
+    table = FRAMES[library]({"hour": hour, "other": hour, "age": age})
+    inside = (age >= 0) & (age < 16) & (hour >= 0) & (hour < 16)
+    assert question.count(table).sum() == inside.sum()
+    exact = np.zeros((16, 16), np.int64)
+    np.add.at(exact, (age[inside], hour[inside]), 1)
+    np.testing.assert_array_equal(question.count(table), exact)
+    assert tu.measure(question.count(table), question, 1).question == question
+
+
+def test_count_of_what_is_no_such_table_is_refused():
+    import polars as pl
+
+    question = tu.GridCounts(tu.Axis.integers("age", 0, 3), tu.Axis.integers("hour", 0, 3))
+    for table, words in (
+        ({"age": [1], "day": [2]}, "no column 'hour'. Columns: age, day"),
+        (pl.DataFrame({"age": [1], "hour": [2]}).lazy(), "lazy"),
+        ([1, 2, 3], "needs a table with a column for each axis"),
+        ({"age": [1, 2], "hour": [1]}, "differ in length"),
+    ):
+        with pytest.raises(tu.InputError, match=words):
+            question.count(table)

@@ -165,3 +165,30 @@ def test_the_module_runs_as_a_program() -> None:
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.startswith(
         "trueup "
     )
+
+
+def test_quantiles_come_as_a_list_with_intervals(run: Run, ages: dict[str, Path]) -> None:
+    release = tu.infer(tu.load(ages["m"]))
+    shares = [0.25, 0.5, 0.75]
+    said = run("quantile", ages["m"], *shares, "--level", 0.9, "--json").json
+    assert [each["value"] for each in said["quantiles"]] == release.quantile(shares)
+    ends = [(each["low"], each["high"]) for each in said["quantiles"]]
+    assert ends == release.quantile_interval(shares, 0.9)
+    assert ends == [release.quantile_interval(share, 0.9) for share in shares]
+    printed = run("quantile", ages["m"], *shares)
+    assert "95 % sure from" in printed.out
+    assert len(printed.out.splitlines()) == 4
+    shown = run("quantile", ages["m"], 0.5, "--nonnegative", "--json").json["quantiles"][0]
+    assert shown["low"] <= shown["value"] <= shown["high"]
+
+
+def test_export_writes_a_table_for_other_programs(
+    run: Run, ages: dict[str, Path], tmp_path: Path
+) -> None:
+    ran = run("export", ages["m"], "-o", "x.csv", "--nonnegative", "--json")
+    assert ran.json == {"saved": "x.csv"}
+    lines = (tmp_path / "x.csv").read_text().splitlines()
+    shown = tu.infer(tu.load(ages["m"]), nonnegative=True, integers=True)
+    assert lines[0] == '"low","high","count","unbiased","unbiased_std_error"'
+    assert [int(line.split(",")[2]) for line in lines[1:]] == shown.counts().tolist()
+    assert run("export", ages["r"], "-o", "y.txt").code == 1

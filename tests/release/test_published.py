@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import trueup as tu
+from trueup.paper.noise import measure_for_experiment
 
 
 def release_of(counts, axis=None):
@@ -167,3 +168,59 @@ def test_the_intervals_of_the_table_are_those_of_the_axis():
 def test_a_library_that_is_not_there_is_refused(library):
     with pytest.raises(tu.InputError, match=r"Cannot make a .* table; try 'pyarrow'"):
         release_of([1]).to_frame(library)
+
+
+SAVED = {
+    "an axis": lambda: tu.infer(tu.measure([5, 0, 9], tu.CellCounts(3), 1)),
+    "whole numbers": lambda: tu.infer(
+        tu.measure([5, 0, 9], tu.CellCounts(3), 1), nonnegative=True, integers=True
+    ),
+    "days": lambda: tu.infer(
+        tu.measure([5, 0, 9], tu.CellCounts(tu.Axis.dates("day", "2023-01-01", "2023-01-03")), 1)
+    ),
+    "a grid": lambda: tu.infer(tu.measure([[5, 0], [9, 1]], tu.GridCounts(2, 2), 1)),
+    "sorted": lambda: tu.infer(tu.measure([5, 0, 9], tu.SortedCounts(3), 1)),
+    "names": lambda: tu.infer(tu.measure([5, 0, 9], tu.NamedCounts(3, {"=a,b": [0, 1]}), 1)),
+    "a measurement": lambda: tu.measure([5, 0, 9], tu.TreeCounts(3, 3), 1),
+}
+
+
+@pytest.mark.parametrize("kind", SAVED)
+def test_csv_has_the_same_table_as_a_frame(kind, tmp_path):
+    made = SAVED[kind]()
+    made.save(tmp_path / "x.csv")
+    read = pd.read_csv(tmp_path / "x.csv")
+    columns = made.columns()
+    assert list(read.columns) == list(columns)
+    for name, column in columns.items():
+        found = read[name]
+        if np.asarray(column).dtype.kind == "M":
+            np.testing.assert_array_equal(pd.to_datetime(found), np.asarray(column))
+        elif np.asarray(column).dtype.kind in "if":
+            np.testing.assert_array_equal(found.to_numpy(), np.asarray(column))
+        else:
+            assert found.tolist() == list(column)
+    with pytest.raises(tu.FileError, match=r"Load the \.parquet or \.json file"):
+        tu.load(tmp_path / "x.csv")
+
+
+def test_csv_says_what_must_be_said_of_every_number(tmp_path):
+    capped = tu.measure([5, 0, 9], tu.CellCounts(3), 1, unit="user", rows_per_unit=3)
+    tu.infer(capped).save(tmp_path / "capped.csv")
+    experiment = measure_for_experiment(np.array([5, 0, 9]), tu.CellCounts(3), 1, seed=1)
+    tu.infer(experiment).save(tmp_path / "experiment.csv")
+    notes = [pd.read_csv(tmp_path / f"{name}.csv")["note"] for name in ("capped", "experiment")]
+    assert (notes[0] == "at most 3 rows of each user are counted: true totals may be higher").all()
+    assert (notes[1] == "NOT PRIVATE: an experiment").all()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("kind", [kind for kind in SAVED if kind != "a measurement"])
+def test_frames_of_every_library_hold_the_same_columns(kind, library):
+    made = SAVED[kind]()
+    frame = made.to_frame(library)
+    assert type(frame).__module__.startswith(library)
+    for name, column in made.columns().items():
+        found = frame[name].to_pylist() if library == "pyarrow" else frame[name].to_list()
+        plain = np.asarray(column).tolist()
+        assert [str(each)[:10] for each in found] == [str(each)[:10] for each in plain]

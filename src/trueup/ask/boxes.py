@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask.question import Block, Ints, Neighbours, Question, Space, check_neighbours, listed
-from trueup.ask.several import block_labels, check_grid, grid_axis, grid_counts, nested_boxes
+from trueup.ask.several import (
+    block_labels,
+    check_grid,
+    grid_axis,
+    grid_counts,
+    nested_boxes,
+    table_counts,
+)
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
@@ -128,6 +135,10 @@ class BoxCounts(Question):
     @property
     def heaviest(self) -> int:
         return 1
+
+    def count(self, table: Any) -> Ints:
+        """How many rows of a table fall into each cell: its columns are named as the axes are."""
+        return table_counts(self.axes, table)
 
     @property
     def sizes(self) -> tuple[int, ...]:

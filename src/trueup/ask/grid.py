@@ -25,7 +25,14 @@ from trueup.ask.question import (
     Space,
     check_neighbours,
 )
-from trueup.ask.several import block_labels, check_grid, grid_axis, grid_counts, nested_boxes
+from trueup.ask.several import (
+    block_labels,
+    check_grid,
+    grid_axis,
+    grid_counts,
+    nested_boxes,
+    table_counts,
+)
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
 from trueup.errors import InputError
@@ -97,6 +104,10 @@ class GridCounts(Question):
     def axes(self) -> tuple[Axis, ...]:
         """The axes, in order."""
         return tuple(factor.axis for factor in self.factors)
+
+    def count(self, table: Any) -> Ints:
+        """How many rows of a table fall into each cell: its columns are named as the axes are."""
+        return table_counts(self.axes, table)
 
     @property
     def sizes(self) -> tuple[int, ...]:

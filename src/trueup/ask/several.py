@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,43 @@ def grid_counts(counts: npt.ArrayLike, sizes: tuple[int, ...]) -> Ints:
     if array.ndim != 1 and array.shape != sizes:
         raise InputError(f"The grid has {sizes} cells, but {array.shape} were given.")
     return cell_counts(array.ravel(), math.prod(sizes)).reshape(sizes)
+
+
+def table_counts(axes: Sequence[Axis], table: Any) -> Ints:
+    """How many rows of a table fall into each cell of a grid, one dimension an axis.
+
+    The table has a column named as each axis: a frame of pandas or Polars, an Arrow table, or a
+    mapping of names to columns. A row that is outside of one axis is not counted.
+    """
+    known = _column_names(table)
+    missing = [axis.name for axis in axes if axis.name not in known]
+    if missing:
+        raise InputError(
+            f"The table has no column {missing[0]!r}. Columns: {', '.join(map(str, known))}."
+        )
+    cells = [axis.locate(table[axis.name]).ravel() for axis in axes]
+    if len({len(each) for each in cells}) > 1:
+        raise InputError("The columns of the table differ in length.")
+    inside = np.all([each >= 0 for each in cells], axis=0)
+    sizes = tuple(axis.size for axis in axes)
+    places = np.ravel_multi_index([each[inside] for each in cells], sizes)
+    counts = np.bincount(places, minlength=math.prod(sizes)).astype(np.int64, copy=False)
+    return counts.reshape(sizes)
+
+
+def _column_names(table: Any) -> list[Any]:
+    """The names of a table's columns; refused if it is none whose columns can be read."""
+    if hasattr(table, "collect"):
+        raise InputError("This table is lazy, and has no rows yet: give table.collect().")
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    if isinstance(table, Mapping):
+        names = table.keys()
+    if names is None or callable(names):
+        raise InputError(
+            f"count needs a table with a column for each axis, such as a pandas or Polars frame, "
+            f"got {type(table).__name__}."
+        )
+    return list(names)
 
 
 def check_grid(axes: list[Axis], answers: int) -> None:

@@ -139,20 +139,27 @@ def query_command(
 def quantile_command(
     file: File,
     shares: Annotated[list[float], typer.Argument(help="Shares between 0 and 1, such as 0.5.")],
+    level: Level = 0.95,
+    nonnegative: Shown = False,
     as_json: AsJson = False,
 ) -> None:
-    """Quantiles: 0.5 gives the median, the value below which half of the total lies."""
-    release = _counted(file)
-    found = [{"share": q, "value": release.quantile(q)} for q in shares]
+    """Quantiles with intervals: 0.5 is the median, below which half of the total lies."""
+    release = _counted(file, nonnegative)
+    values, ends = release.quantile(shares), release.quantile_interval(shares, level)
+    found = [
+        {"share": share, "value": value, "low": low, "high": high}
+        for share, value, (low, high) in zip(shares, values, ends, strict=True)
+    ]
 
     def show() -> None:
-        rows = [[f"{f['share']:g}", _value(f["value"])] for f in found]
-        table(["share", release.axis.name], rows)
+        names = ("value", "low", "high")
+        rows = [[f"{each['share']:g}", *(_value(each[name]) for name in names)] for each in found]
+        table(["share", release.axis.name, f"{100 * level:.6g} % sure from", "to"], rows)
         _say_capped(release)
 
     emit(
         as_json,
-        {"axis": release.axis.name, "quantiles": found, **_counted_rows(release)},
+        {"axis": release.axis.name, "level": level, "quantiles": found, **_counted_rows(release)},
         show,
     )
 
@@ -235,6 +242,18 @@ def plot_command(
         release = release.margin(*(name.strip() for name in margin.split(",")))
     with waiting("drawing"):
         release.save_plot(output, kind)
+    emit(as_json, {"saved": str(output)}, lambda: say(f"saved to {output}"))
+
+
+def export_command(
+    file: File,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A .csv, .parquet or .json file.")],
+    nonnegative: Shown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the counts of a saved release as a table, such as CSV, for other programs."""
+    release = _release(file, nonnegative)
+    release.save(output)
     emit(as_json, {"saved": str(output)}, lambda: say(f"saved to {output}"))
 
 

@@ -181,10 +181,7 @@ def measure_command(
     expected = expected_errors(question, cost, neighbours, owner.rows_per_unit)
     if not as_json:
         say(f"cost      epsilon {cost}; {before} is left in {owner.ledger.path}")
-        say(f"protects  one {owner.protects}, {neighbours}")
-        capped = counted_rows(owner.protects, owner.rows_per_unit)
-        if capped:
-            say(f"counts    {capped}")
+        _say_protects(owner, neighbours)
         for what, error in expected:
             say(f"expect    ±{number(error)} on {what}, 95 times in 100")
     if cost <= before and not spend.yes:
@@ -221,3 +218,11 @@ def _part(
     strategy = counted.strategy or "best"
     ends = declared.range or whole
     return remote.Part(column, ends, declared.bins, spend.price, strategy, counted.where)
+
+
+def _say_protects(owner: Owner, neighbours: str) -> None:
+    """Whom the noise protects, and that rows of a unit may be left out."""
+    say(f"protects  one {owner.protects}, {neighbours}")
+    capped = counted_rows(owner.protects, owner.rows_per_unit)
+    if capped:
+        say(f"counts    {capped}")

@@ -17,7 +17,7 @@ from trueup.files.atomic import write_whole
 
 FORMAT = 1
 _KEY = b"trueup"
-_ENDINGS = (".parquet", ".json")
+_ENDINGS = (".parquet", ".json", ".csv")
 _MOST_METADATA = 1 << 30
 _MOMENT = re.compile(r"-?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}", re.ASCII)
 _UNREADABLE = (
@@ -32,7 +32,7 @@ def write(
     """Writes a table with its metadata in one step: the whole file is there, or none of it."""
     target = _path(path)
     if target.suffix not in _ENDINGS:
-        raise InputError(f"A file must end in .parquet or .json, got {target.name!r}.")
+        raise InputError(f"A file must end in .parquet, .json or .csv, got {target.name!r}.")
     data = encode(kind, columns, metadata, target.suffix)
     try:
         write_whole(target, data, 0o666)
@@ -44,6 +44,8 @@ def encode(
     kind: str, columns: Mapping[str, Any], metadata: dict[str, Any], ending: str = ".parquet"
 ) -> bytes:
     """The bytes of such a file, for a place that is not a path."""
+    if ending == ".csv":
+        return csv_bytes(columns, metadata)
     head = {"format": FORMAT, "kind": kind, "about": metadata}
     head["digest"] = _digest(head, columns)
     return _json(head, columns) if ending == ".json" else _parquet(head, columns)
@@ -54,6 +56,11 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
     source = _path(path)
     if not source.is_file():
         raise FileError(f"There is no file {source}.")
+    if source.suffix == ".csv":
+        raise FileError(
+            f"{source.name} is a table for other programs, without what trueup needs to know of "
+            f"it. Load the .parquet or .json file that it was made from."
+        )
     try:
         data = source.read_bytes()
     except OSError as wrong:
@@ -98,6 +105,24 @@ def arrow_table(columns: Mapping[str, Any]) -> Any:
     import pyarrow as pa
 
     return pa.table({name: _column(column) for name, column in columns.items()})
+
+
+def csv_bytes(columns: Mapping[str, Any], metadata: Mapping[str, Any]) -> bytes:
+    """The columns as CSV, for spreadsheets and other programs; it is not read back.
+
+    What must be said of every number stands in a column of its own: a CSV file has no other place.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    table = arrow_table(columns)
+    stamp = "NOT PRIVATE: an experiment" if metadata.get("private") is False else ""
+    said = "; ".join(each for each in (stamp, str(metadata.get("counted", ""))) if each)
+    if said:
+        table = table.append_column("note", pa.array([said] * len(table), pa.string()))
+    sink = pa.BufferOutputStream()
+    csv.write_csv(table, sink)
+    return bytes(sink.getvalue())
 
 
 def _column(values: Any) -> Any:

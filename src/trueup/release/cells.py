@@ -19,7 +19,7 @@ from trueup.law import SliceErrors
 from trueup.pictures.page import Picture
 from trueup.pictures.places import even_width
 from trueup.release.boxes import Spans, box_of, cut, places, prefix_of, stacked
-from trueup.release.distribution import check_share, quantile, quantile_cell, rising
+from trueup.release.distribution import for_each, quantile, quantile_cell, rising
 from trueup.release.drawing import Drawn
 from trueup.release.estimate import Estimate
 from trueup.release.intervals import cut_to_counts, quantile_cells, range_intervals
@@ -281,9 +281,9 @@ class Release(Published):
         """The value below which a share q of the total lies, read from the rising `cdf`.
 
         Inside a bin it is interpolated; for whole numbers, dates and labels it is the first cell
-        at which the share is reached.
+        at which the share is reached. Of a list of shares, the list of their values.
         """
-        return quantile(self.axis, self._rising, check_share(q))
+        return for_each(q, lambda share: quantile(self.axis, self._rising, share))
 
     def cdf_interval(self, value: object, level: float = 0.95) -> tuple[float, float]:
         """An interval for the share of the total below an edge of the axis.
@@ -298,15 +298,19 @@ class Release(Published):
         low, high = (self.between(0, cut) / self.total()).interval(level)
         return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
-    def quantile_interval(self, q: float, level: float = 0.95) -> tuple[Any, Any]:
-        """An interval for the value below which a share q of the total lies.
+    def quantile_interval(self, q: Any, level: float = 0.95) -> Any:
+        """An interval for the value below which a share q of the total lies; of a list, a list.
 
         It holds the true quantile with at least that probability, whatever the counts. For bins
         the ends are edges; for whole numbers, dates and labels they are cells, both included. Of
         counts made to be shown it is that of the unbiased ones, stretched to hold what is shown.
         """
-        axis, share, own = self.axis, check_share(q), self.unbiased
-        first, last = quantile_cells(self.errors, own.prefix, share, check_level(level))
+        check_level(level)
+        return for_each(q, lambda share: self._quantile_interval(share, level))
+
+    def _quantile_interval(self, share: float, level: float) -> tuple[Any, Any]:
+        axis, own = self.axis, self.unbiased
+        first, last = quantile_cells(self.errors, own.prefix, share, level)
         if own is not self:
             shown = quantile_cell(axis, self._rising, share)
             first, last = min(first, shown), max(last, shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,15 @@ def quantile(axis: Axis, below: Floats, share: float) -> Any:
     inside = below[cell + 1] - below[cell]
     part = (goal - below[cell]) / inside if inside > 0 else 0.0
     return min(max(low + part * (high - low), low), high)  # sums round, quantiles never fall
+
+
+def for_each(q: object, found: Callable[[float], Any]) -> Any:
+    """What is found for the share of a quantile; for a list of shares, a list."""
+    if isinstance(q, np.ndarray):
+        q = q.tolist()
+    if isinstance(q, (list, tuple)):
+        return [found(share) for share in [check_share(each) for each in q]]
+    return found(check_share(q))
 
 
 def check_share(q: object) -> float:

@@ -64,7 +64,7 @@ class Published(ABC):
         return self.to_frame().__arrow_c_stream__(requested_schema)
 
     def save(self, path: str | Path) -> None:
-        """Writes one file, Parquet or (by its ending) JSON, that `trueup.load` reads back."""
+        """Writes one file by its ending: .parquet or .json, which `trueup.load` reads, or .csv."""
         write(path, *self.contents())
 
     def save_plot(self, path: str | Path, kind: str | None = None) -> None:

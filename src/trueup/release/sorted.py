@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from trueup.facts import LEAST_SQUARES, Facts
 from trueup.law import SumErrors
 from trueup.pictures import charts
 from trueup.pictures.page import Picture
+from trueup.release.distribution import for_each
 from trueup.release.drawing import check_kind, note, rows_drawing
 from trueup.release.estimate import Estimate
 from trueup.release.published import Contents, Published, Row, freeze
@@ -167,10 +168,19 @@ class SortedRelease(Published):
         """The mean count of a group."""
         return self._read(lambda counts: float(counts.mean()))
 
-    def quantile(self, share: float) -> FromBand:
-        """The smallest count that a share of the groups does not exceed; 0.5 is the median."""
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
-            raise InputError(f"A share must lie between 0 and 1, got {share!r}.")
+    @overload
+    def quantile(self, share: float) -> FromBand: ...
+    @overload
+    def quantile(self, share: Sequence[float]) -> list[FromBand]: ...
+    def quantile(self, share: float | Sequence[float]) -> FromBand | list[FromBand]:
+        """The smallest count that a share of the groups does not exceed; 0.5 is the median.
+
+        Of a list of shares, a list; each has its `interval(level)`.
+        """
+        found: FromBand | list[FromBand] = for_each(share, self._quantile)
+        return found
+
+    def _quantile(self, share: float) -> FromBand:
         place = max(math.ceil(share * len(self.fitted)) - 1, 0)
         return self._read(lambda counts: counts[place].item())
 

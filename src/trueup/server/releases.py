@@ -17,7 +17,7 @@ import numpy.typing as npt
 from trueup.ask import Question, question_from_json
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.files.codec import arrow_table, encode
+from trueup.files.codec import arrow_table, csv_bytes, encode
 from trueup.infer import infer, model_of
 from trueup.measurement import Measurement
 from trueup.owner.account import Charge
@@ -234,17 +234,14 @@ def release_file(opened: Opened, version: Version, kind: Format) -> bytes:
 
 
 def _table(columns: Mapping[str, Any], metadata: Mapping[str, Any], kind: Format) -> bytes:
+    if kind == "csv":
+        return csv_bytes(columns, metadata)
     import pyarrow as pa
 
     table = arrow_table(columns)
     sink = pa.BufferOutputStream()
-    if kind == "csv":
-        from pyarrow import csv
-
-        csv.write_csv(table, sink)
-    else:
-        said = {b"trueup": json.dumps(metadata).encode()}
-        table = table.replace_schema_metadata({**(table.schema.metadata or {}), **said})
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
+    said = {b"trueup": json.dumps(metadata).encode()}
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **said})
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
     return bytes(sink.getvalue())
