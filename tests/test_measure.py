@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import trueup as tu
@@ -121,3 +123,64 @@ def test_answers_past_64_bits_are_the_exact_ones_modulo_2_to_the_64():
     assert max(map(abs, off)) < 200  # noise of scale 2 passes that with chance e^-100
     with pytest.raises(tu.InputError, match="at most 274,877,906,944 records can be counted"):
         tu.measure(counts, question, 2**24)
+
+
+def test_value_counts_are_put_in_the_order_of_the_axis_by_their_index() -> None:
+    grade = tu.Axis.categories("grade", ["A", "B", "C", "F"])
+    column = pd.Series(["F", "A", "F", "F", "B", "Z"])
+    m = tu.measure(column.value_counts(), tu.CellCounts(grade), epsilon=1000)
+    assert m.noisy.tolist() == grade.count(column).tolist() == [1, 1, 0, 3]
+    ages = tu.Axis.integers("age", 18, 21)
+    numbers = pd.Series([20, 20, 19, 99]).value_counts()
+    assert tu.measure(numbers, tu.CellCounts(ages), epsilon=1000).noisy.tolist() == [0, 1, 2, 0]
+    plain = pd.Series([5, 6, 7, 8])  # numbered by pandas, not by a person
+    assert tu.measure(plain, tu.CellCounts(ages), epsilon=1000).noisy.tolist() == [5, 6, 7, 8]
+
+
+def test_an_index_that_says_nothing_of_the_axis_is_refused() -> None:
+    ages = tu.CellCounts(tu.Axis.integers("age", 0, 2))
+    with pytest.raises(tu.InputError, match=r"index of the counts .* holds text .*counts.to_numpy"):
+        tu.measure(pd.Series([1, 2, 3], index=["a", "b", "c"]), ages, epsilon=1)
+    both = pd.MultiIndex.from_tuples([(0, 0), (0, 1), (0, 2)])
+    with pytest.raises(tu.InputError, match="in the order of the axes"):
+        tu.measure(pd.Series([1, 2, 3], index=both), ages, epsilon=1)
+
+
+def test_values_in_the_place_of_counts_are_sent_to_axis_count() -> None:
+    with pytest.raises(tu.InputError, match=r"100 cells, but 50,000 counts .*axis.count\(values\)"):
+        tu.measure(np.zeros(50_000, int), tu.CellCounts(tu.Axis.integers("age", 0, 99)), epsilon=1)
+
+
+SECRET = 73_911  # a true count, which no message may repeat
+
+
+@pytest.mark.parametrize(
+    "swapped",
+    [
+        lambda counts, asked: tu.measure(asked, counts, 1),
+        lambda counts, asked: tu.measure(asked, 1, counts),
+        lambda counts, asked: tu.measure(counts, asked, counts),
+        lambda counts, asked: tu.measure(counts, asked, 1, counts),
+        lambda counts, asked: tu.measure(counts, asked, 1, unit=counts, rows_per_unit=1),
+        lambda counts, asked: tu.measure(counts, asked, 1, unit="u", rows_per_unit=counts),
+        lambda counts, asked: tu.publish(asked, counts, 1),
+        lambda counts, asked: tu.publish(counts, counts, 1),
+        lambda counts, asked: tu.histogram(counts, counts, epsilon=1),
+        lambda counts, asked: tu.histogram(counts, 5, counts, epsilon=1),
+        lambda counts, asked: tu.plan(counts, 1),
+        lambda counts, asked: tu.infer(counts),
+        lambda counts, asked: tu.CellCounts(counts),
+        lambda counts, asked: tu.Axis.integers("x", counts, 5),
+        lambda counts, asked: tu.Axis.regular("x", 0, counts, 5),
+        lambda counts, asked: tu.Axis.categories("x", counts),
+        lambda counts, asked: tu.Axis.integers(counts, 0, 5),
+    ],
+)
+@pytest.mark.parametrize("form", [np.array, list, tuple, pd.Series], ids=lambda form: form.__name__)
+def test_no_error_repeats_the_counts(swapped: Any, form: Any) -> None:
+    counts = form([SECRET, 5, SECRET - 1.5])
+    with pytest.raises((tu.InputError, TypeError)) as refused:
+        swapped(counts, tu.CellCounts(tu.Axis.integers("age", 0, 2)))
+    assert isinstance(refused.value, tu.InputError)
+    assert str(SECRET) not in str(refused.value)
+    assert str(SECRET - 1.5) not in str(refused.value)

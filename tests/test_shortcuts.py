@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -59,7 +61,7 @@ def test_a_histogram_is_private_at_the_epsilon_given():
     [
         ({"bins": 10}, r"histogram needs range=\(low, high\): choosing the ends"),
         ({}, r"histogram needs range=\(low, high\)"),
-        ({"bins": 10, "range": (1,)}, r"range must be \(low, high\), got \(1,\)"),
+        ({"bins": 10, "range": (1,)}, r"range must be \(low, high\), got a tuple of 1"),
         ({"bins": 10, "range": 5}, r"range must be \(low, high\), got 5"),
         ({"bins": 10, "range": (5, 5)}, "the high end must be above the low one"),
         ({"bins": 10, "range": (0, float("inf"))}, "must be finite, got inf"),
@@ -73,9 +75,12 @@ def test_a_histogram_is_private_at_the_epsilon_given():
         ({"bins": [0, 1], "range": (0, 1)}, "Give either edges as bins, or a number of bins"),
         ({"bins": [0, 2, 1]}, "must rise"),
         ({"bins": 10, "range": (0, 1), "epsilon": 0}, "epsilon must be positive"),
-        ({"bins": 10, "range": (0, 1), "x": ["a"]}, "takes numbers"),
-        ({"bins": 10, "range": (0, 1), "x": None}, "x must be an array of numbers, got None"),
-        ({"bins": 10, "range": (0, 1), "x": iter([1])}, "x must be an array of numbers, got <list"),
+        ({"bins": 10, "range": (0, 1), "x": np.array(["a"])}, "takes numbers"),
+        ({"bins": 10, "range": (0, 1), "x": np.zeros((3, 2))}, "in one dimension, got 2"),
+        ({"bins": 10, "range": (0, 1), "x": [[1], [2, 3]]}, "a flat list of values"),
+        ({"bins": 10, "range": (0, 1), "x": {"a": 1}}, "got a dict"),
+        ({"bins": 10, "range": (0, 1), "x": None}, "a list of values, got None"),
+        ({"bins": 10, "range": (0, 1), "x": iter([1])}, "got a list_iterator"),
         ({"bins": 10, "range": np.array([0, 1, 2])}, "range must be"),
     ],
 )
@@ -245,6 +250,21 @@ def test_lists_that_make_no_sense_are_refused(draws):
         with pytest.raises(tu.InputError):
             tu.frequency_list(**{"values": [1, 2, 2], "groups": 3, "epsilon": 1, **arguments})
     assert draws == []
+
+
+@pytest.mark.parametrize(
+    "values", [[1.0, math.nan, math.nan], np.array([1.0, math.nan, math.nan]), ["a", None, None]]
+)
+def test_what_is_missing_is_no_group(values: Any) -> None:
+    assert tu.frequency_list(values, groups=2, epsilon=1000).counts().tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "values", [np.zeros((3, 2)), [[1], [2, 3]], {"a": 1}, (n for n in range(3)), "text", 7, None]
+)
+def test_frequencies_are_of_one_column(values: Any) -> None:
+    with pytest.raises(tu.InputError):
+        tu.frequency_list(values, groups=2, epsilon=1)
 
 
 @pytest.mark.parametrize("nodes", [4, 2, None])

@@ -18,7 +18,15 @@ import numpy as np
 
 from trueup.axis import Axis
 from trueup.epsilon import positive
-from trueup.errors import BudgetError, InputError, LedgerError, NoiseError, ServerError, SourceError
+from trueup.errors import (
+    BudgetError,
+    InputError,
+    LedgerError,
+    NoiseError,
+    ServerError,
+    SourceError,
+    shown,
+)
 from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.release import Published
@@ -102,7 +110,7 @@ def connect(url: str, token: str, *, timeout: float = 60.0, insecure: bool = Fal
     except ValueError:
         port = None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"A server's address is such as https://counts.example, got {url!r}.")
+        raise InputError(f"A server's address is such as https://counts.example, got {shown(url)}.")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not insecure:
         raise InputError(
             f"{url} is not encrypted: the token could be read on its way. Use https://, or "
@@ -179,7 +187,7 @@ class Client:
         body = _asked(column, epsilon, range, cells, strategy, where)
         key = secrets.token_hex(16) if key is None else key
         if not isinstance(key, str) or not _PRINTED.fullmatch(key) or not 8 <= len(key) <= 200:
-            raise InputError(f"A key has 8 to 200 plain characters, no spaces, got {key!r}.")
+            raise InputError(f"A key has 8 to 200 plain characters, no spaces, got {shown(key)}.")
         said = self._json(f"/datasets/{_quoted(dataset)}/measure", body, key)
         while "job" in said:
             job = self._json(f"/jobs/{_quoted(said['job'])}")
@@ -287,13 +295,13 @@ def _asked(
 def _ends(ends: object) -> list[Any]:
     """The two ends of a range as JSON has them."""
     if not isinstance(ends, (tuple, list)) or len(ends) != 2:
-        raise InputError(f"A range is (low, high), got {ends!r}.")
+        raise InputError(f"A range is (low, high), got {shown(ends)}.")
     plain = [str(end) if isinstance(end, np.datetime64) else end for end in ends]
     plain = [end.item() if isinstance(end, np.generic) else end for end in plain]
     plain = [end.isoformat() if isinstance(end, dt.date) else end for end in plain]
     for end in plain:
         if end is not None and not isinstance(end, (int, float, str)):
-            raise InputError(f"The ends of a range are numbers, text or dates, got {end!r}.")
+            raise InputError(f"The ends of a range are numbers, text or dates, got {shown(end)}.")
     return plain
 
 
@@ -313,7 +321,7 @@ def _dataset(said: dict[str, Any]) -> ServedDataset:
 
 def _quoted(part: str) -> str:
     if not isinstance(part, str):
-        raise InputError(f"A dataset or release goes by its name, got {part!r}.")
+        raise InputError(f"A dataset or release goes by its name, got {shown(part)}.")
     return urllib.parse.quote(part, safe="")
 
 

@@ -15,7 +15,7 @@ from trueup.axis import Axis
 from trueup.axis.declared import declared_axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, shown
 from trueup.facts import rows_for
 
 FILE = "trueup.toml"
@@ -141,14 +141,14 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
 def _text(value: object, name: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise InputError(f"{name} must be text, got {value!r}.")
+    raise InputError(f"{name} must be text, got {shown(value)}.")
 
 
 def _edges(ends: object) -> tuple[str, str] | None:
     if ends is None:
         return None
     if not isinstance(ends, list) or len(ends) != 2 or not all(isinstance(e, str) for e in ends):
-        raise InputError(f'edges must name two columns, such as ["src", "dst"], got {ends!r}.')
+        raise InputError(f'edges must name two columns, such as ["src", "dst"], got {shown(ends)}.')
     return ends[0], ends[1]
 
 

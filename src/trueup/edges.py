@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 _PAIRS = "edges must be pairs of whole node numbers, or of names: two columns, or a graph."
 KINDS = ("undirected", "directed", "bipartite")
@@ -20,7 +20,7 @@ def graph_kind(edges: object, kind: object) -> str:
     if kind is None:
         return "directed" if directed else "undirected"
     if kind not in KINDS:
-        raise InputError(f"kind must be undirected, directed or bipartite, got {kind!r}.")
+        raise InputError(f"kind must be undirected, directed or bipartite, got {shown(kind)}.")
     if kind == "directed" and directed is False:
         raise InputError("This graph is undirected: leave kind out, or give a networkx.DiGraph.")
     return str(kind)

@@ -9,7 +9,7 @@ from numbers import Rational
 
 import numpy as np
 
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 Exact = int | float | str | Fraction | Decimal
 
@@ -38,7 +38,7 @@ def _absurd(name: str) -> InputError:
 
 def _typed(value: object, name: str) -> Fraction:
     if isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} must be a number, got {value!r}.")
+        raise InputError(f"{name} must be a number, got {shown(value)}.")
     if isinstance(value, (Rational, np.integer)):
         return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
     if isinstance(value, Decimal):
@@ -59,7 +59,8 @@ def _typed(value: object, name: str) -> Fraction:
         text = value.strip().replace("_", "")
         if not _TEXT.fullmatch(text):
             raise InputError(
-                f'{name} must be a number such as 0.1, "1/10" or Fraction(1, 10), got {value!r}.'
+                f'{name} must be a number such as 0.1, "1/10" or Fraction(1, 10), '
+                f"got {shown(value)}."
             )
         try:
             return Fraction(text)

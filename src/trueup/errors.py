@@ -1,5 +1,42 @@
 """Every error a user can meet. Each says what was given, what is wrong, what to do."""
 
+from __future__ import annotations
+
+import datetime
+from numbers import Number
+
+_LONGEST = 60  # characters of a text that a message repeats
+_SECRETS = ("://", "password", "passwd", "secret", "token")
+
+
+def shown(value: object) -> str:
+    """What was given, as a message may repeat it: a number, a short text; else only its type.
+
+    Data that took the place of another argument is not repeated, nor is an address, which may
+    hold a password.
+
+    >>> shown(-1), shown("0.1.2"), shown([34, 35]), shown("postgresql://me:pw@host")
+    ('-1', "'0.1.2'", 'a list of 2', 'an address')
+    """
+    if value is None or isinstance(value, Number):
+        return repr(getattr(value, "item", lambda: value)())
+    if isinstance(value, str):
+        if any(sign in value.lower() for sign in _SECRETS):
+            return "an address"
+        return repr(value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…")
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, datetime.date):
+        return str(value)
+    length = f" of {len(value):,}" if isinstance(value, (list, tuple)) else ""
+    return f"{kind(value)}{length}"
+
+
+def kind(value: object) -> str:
+    """The type of what was given, with its article: where even a number may be data."""
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
 
 class TrueupError(Exception):
     """The base of all our errors."""

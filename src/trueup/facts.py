@@ -18,7 +18,7 @@ from trueup.ask.question import Neighbours, Question, check_neighbours
 from trueup.axis.labels import text
 from trueup.axis.numbers import finite_number, whole_number
 from trueup.epsilon import positive
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, shown
 from trueup.noise import Law, Noise, check_law, check_rows_per_unit
 
 LEAST_SQUARES = "least squares"
@@ -67,11 +67,13 @@ class Facts:
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, bool):
-            raise InputError(f"private must be True or False, got {self.private!r}.")
+            raise InputError(f"private must be True or False, got {shown(self.private)}.")
         if check_law(self.law) == "continuous" and self.private:
             raise InputError("Continuous noise is for experiments: it is never private.")
         if self.id is not None and not (isinstance(self.id, str) and _ID.fullmatch(self.id)):
-            raise InputError(f"The id of a measurement is 32 hexadecimal digits, got {self.id!r}.")
+            raise InputError(
+                f"The id of a measurement is 32 hexadecimal digits, got {shown(self.id)}."
+            )
         if self.unit is not None:
             check_unit(self.unit)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question, check_records
+from trueup.ask.question import cell_counts
+from trueup.errors import InputError
 from trueup.facts import check_unit, rows_for
 from trueup.measurement import Measurement
 from trueup.noise import Noise
@@ -35,13 +37,17 @@ def measure(
     order). Every call draws fresh noise and costs ε; the costs of several calls on the same data
     add up. The noise protects one row; if the counts hold at most `rows_per_unit` rows of each
     `unit`, it protects all rows of a unit.
+    A pandas Series that has an index, as `value_counts()` has, is put in the order of the axis by
+    its index; an entry whose label is not on the axis is not counted.
 
     >>> from trueup.ask import TreeCounts
     >>> m = measure([2, 0, 10, 2], TreeCounts(4, branching=2), epsilon=1)
     >>> len(m.noisy), float(m.scales[0])
     (7, 3.0)
     """
-    check_records(check_question(question), counts)
+    check_question(question)
+    counts = in_axis_order(counts, question)
+    check_records(question, counts)
     measured = measure_all(
         counts,
         question,
@@ -51,6 +57,32 @@ def measure(
         rows_per_unit=rows_for(check_unit(unit), rows_per_unit),
     )
     return cast("Measurement[Asked]", measured)
+
+
+def in_axis_order(counts: npt.ArrayLike, question: Question) -> npt.ArrayLike:
+    """The counts, in the order of the axis if they have an index of their own that says it."""
+    index: Any = getattr(counts, "index", None)
+    if type(counts).__name__ != "Series" or index is None or question.space.kind == "ranks":
+        return counts
+    if type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1):
+        return counts  # numbered from 0, as pandas does when nobody says more
+    if len(question.space.axes) != 1 or type(index).__name__ == "MultiIndex":
+        raise InputError(
+            "Counts over several axes are an array in the order of the axes, the last running "
+            "fastest. Give counts.to_numpy() if they are."
+        )
+    (axis,) = question.space.axes
+    try:
+        cells = axis.locate(index)
+    except InputError as wrong:
+        raise InputError(
+            f"The index of the counts does not say where they belong. {wrong} If the counts are "
+            f"in the order of the axis, give counts.to_numpy()."
+        ) from None
+    given = cell_counts(np.asarray(counts), len(index))
+    placed = np.zeros(axis.size, np.int64)
+    np.add.at(placed, cells[cells >= 0], given[cells >= 0])
+    return placed
 
 
 def measure_all(

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from trueup.ask.question import Neighbours, Question, check_neighbours, check_question
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import positive
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 Floats = npt.NDArray[np.float64]
 Law = Literal["discrete", "continuous"]
@@ -104,7 +104,7 @@ def check_law(law: object) -> Law:
     """The noise law, refused unless it is one of the two."""
     if law == "discrete" or law == "continuous":
         return law
-    raise InputError(f"The noise law must be one of {', '.join(LAWS)}, got {law!r}.")
+    raise InputError(f"The noise law must be one of {', '.join(LAWS)}, got {shown(law)}.")
 
 
 def check_rows_per_unit(rows: object) -> int:

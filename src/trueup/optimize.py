@@ -22,7 +22,7 @@ from trueup.ask.hats import strides_for
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
 from trueup.epsilon import positive
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.infer.least_squares import MatrixErrors
 from trueup.noise import Noise
 
@@ -87,7 +87,7 @@ def optimize(
     gram, queries, over = _gram(workload, axis)
     size = over.size
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
-        raise InputError(f"steps must be a whole number of at least 0, got {steps!r}.")
+        raise InputError(f"steps must be a whole number of at least 0, got {shown(steps)}.")
     exact = positive(epsilon)
     gram = gram / queries
     start = min(_starts(size), key=lambda rows: _error(rows.ravel(), gram, len(rows))[0])
@@ -123,7 +123,7 @@ def _gram(workload: Any, axis: Axis | int | None) -> tuple[Floats, int, Axis]:
         if workload == "prefixes":
             return over.size - np.maximum.outer(i, i).astype(np.float64), over.size, over
         raise InputError(
-            f'The workload must be a matrix, "ranges" or "prefixes", got {workload!r}.'
+            f'The workload must be a matrix, "ranges" or "prefixes", got {shown(workload)}.'
         )
     from scipy.sparse import csr_array, issparse
 

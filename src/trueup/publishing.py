@@ -11,7 +11,9 @@ import numpy as np
 
 from trueup.ask import NamedCounts, Neighbours, Question, QuestionOfCells, SortedCounts
 from trueup.axis import Axis
+from trueup.axis.column import column_of
 from trueup.axis.numbers import Ints
+from trueup.axis.reading import group_sizes
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.facts import Facts, check_unit, rows_for
@@ -139,8 +141,7 @@ def _counts(data: Any, question: Question, asked: bool, unit: str, rows_per_unit
     if asked and not _is_column(data):
         return data
     if space.kind == "ranks":
-        values = np.asarray(data)
-        sizes = np.sort(np.unique(values, return_counts=True)[1]).astype(np.int64)
+        sizes = np.sort(group_sizes(column_of(data, "publish")))
         return sizes[-space.groups :]  # more groups than declared: as an owner, the largest
     if len(space.axes) != 1:
         names = ", ".join(axis.name for axis in space.axes)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from trueup.axis import Axis
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import Facts
 from trueup.version import __version__
 
@@ -58,7 +58,7 @@ def highest_confidence(epsilon: Fraction | float, before: float = 0.5) -> float:
     (0.525, 0.5)
     """
     if not 0 < before < 1:
-        raise InputError(f"A probability must lie between 0 and 1, got {before!r}.")
+        raise InputError(f"A probability must lie between 0 and 1, got {shown(before)}.")
     return 1 / (1 + (1 - before) / before * math.exp(-float(epsilon)))
 
 

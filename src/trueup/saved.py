@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, shown
 from trueup.facts import Facts
 from trueup.files import load as files
 from trueup.files.load import Saved, finite, reads
@@ -41,7 +41,9 @@ def load(path: str | Path, expected: type[Any] | None = None) -> Any:
     not write is refused.
     """
     if expected is not None and not isinstance(expected, type):
-        raise InputError(f"expected is a type such as Release or Measurement, got {expected!r}.")
+        raise InputError(
+            f"expected is a type such as Release or Measurement, got {shown(expected)}."
+        )
     found = files.load(path)
     if expected is not None and not isinstance(found, expected):
         raise FileError(

@@ -11,10 +11,12 @@ import numpy.typing as npt
 
 from trueup.ask import CellCounts, SortedCounts, TreeCounts
 from trueup.axis import Axis
+from trueup.axis.column import column_of
 from trueup.axis.numbers import whole_number
+from trueup.axis.reading import group_sizes
 from trueup.edges import graph_kind, numbered_pairs
 from trueup.epsilon import positive
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import NumberOfGroups
 from trueup.infer import infer
 from trueup.measure import measure
@@ -27,7 +29,7 @@ _NUMBER = CellCounts(Axis.categories("groups", ["number"]))
 
 
 def histogram(
-    x: npt.ArrayLike,
+    x: Any,
     bins: int | npt.ArrayLike = 10,
     range: tuple[float, float] | None = None,
     *,
@@ -35,6 +37,7 @@ def histogram(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Private counts and their edges, in the shape of numpy.histogram.
 
+    `x` is one column of numbers: an array, a list, a column of pandas, Polars or Arrow.
     `range`, or the edges as `bins`, must be given: they are public and never read from the data.
     Every bin is half open, the last one too; what lies outside is not counted.
 
@@ -42,21 +45,19 @@ def histogram(
     >>> len(counts), len(edges)
     (64, 65)
     """
-    if np.ndim(x) == 0:
-        raise InputError(f"x must be an array of numbers, got {x!r}.")
-    if np.ndim(bins) == 0:
+    if isinstance(bins, (int, float, str, np.generic)) or bins is None:
         if range is None:
             raise InputError(
                 "histogram needs range=(low, high): choosing the ends by looking at the data leaks "
                 "information."
             )
         if not isinstance(range, (tuple, list, np.ndarray)) or len(range) != 2:
-            raise InputError(f"range must be (low, high), got {range!r}.")
+            raise InputError(f"range must be (low, high), got {shown(range)}.")
         axis = Axis.regular("x", range[0], range[1], whole_number(bins, "bins, unless edges,"))
     elif range is not None:
         raise InputError("Give either edges as bins, or a number of bins with a range.")
     else:
-        axis = Axis.edges("x", list(np.asarray(bins).ravel()))
+        axis = Axis.edges("x", bins)  # type: ignore[arg-type]
     release = infer(measure(axis.count(x), TreeCounts(axis), epsilon))
     cells = axis.columns(np.arange(axis.size), np.arange(1, axis.size + 1))
     return release.counts(), np.append(cells["low"], cells["high"][-1])
@@ -130,9 +131,10 @@ def _largest(counts: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.int64
     return np.sort(counts)[max(len(counts) - groups, 0) :]
 
 
-def frequency_list(values: npt.ArrayLike, groups: int | None, *, epsilon: object) -> SortedRelease:
+def frequency_list(values: Any, groups: int | None, *, epsilon: object) -> SortedRelease:
     """How often the different values occur, in rising order, whichever values they are.
 
+    `values` is one column; what is missing (None, NaN) is no value, and not counted.
     `groups` is public: how many different values there could be; where more occur, the largest
     counts are kept, as many as declared. If it is not public, say groups=None: a tenth of ε then
     estimates how many occur, on the large side.
@@ -143,17 +145,11 @@ def frequency_list(values: npt.ArrayLike, groups: int | None, *, epsilon: object
     """
     if groups is not None and whole_number(groups, "groups") < 1:
         raise InputError(f"groups must be at least 1, got {groups}.")
-    try:
-        array = np.asarray(values)
-        _, found = np.unique(array, return_counts=True)
-    except (TypeError, ValueError):
-        raise InputError("values must be a flat array of one type that can be sorted.") from None
-    if array.ndim != 1:
-        raise InputError(f"values must be a flat array, got {array.ndim} dimensions.")
+    found = group_sizes(column_of(values, "frequency_list"))
     if groups is None:
-        return _of_unknown_number(found.astype(np.int64), epsilon, 1, False)
+        return _of_unknown_number(found, epsilon, 1, False)
     question = SortedCounts(groups)
-    return infer(measure(_largest(found.astype(np.int64), question.groups), question, epsilon))
+    return infer(measure(_largest(found, question.groups), question, epsilon))
 
 
 def _of_unknown_number(

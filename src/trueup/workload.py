@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -84,7 +84,7 @@ class Workload:
         sizes = tuple(cells) if isinstance(cells, Iterable) else (cells,)
         for size in sizes:
             if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
-                raise InputError(f"A length must be a whole number of cells, got {size!r}.")
+                raise InputError(f"A length must be a whole number of cells, got {shown(size)}.")
         if not sizes:
             raise InputError("A workload needs at least one length.")
         many = f"{len(sizes)} lengths"
@@ -115,7 +115,7 @@ class Workload:
         for part, weight in parts.items():
             real = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
             if not real or not 0 < weight < np.inf:
-                raise InputError(f"A weight in a mix must be positive, got {weight!r}.")
+                raise InputError(f"A weight in a mix must be positive, got {shown(weight)}.")
             found.append((as_workload(part), float(weight)))
         if not found:
             raise InputError("A mix needs at least one workload.")
@@ -243,7 +243,7 @@ def as_workload(workload: object) -> Workload:
         return named[workload]()
     raise InputError(
         f"A workload is one of {', '.join(map(repr, named))}, or made by Workload.lengths, .given, "
-        f".level or .mix; got {workload!r}."
+        f".level or .mix; got {shown(workload)}."
     )
 
 

@@ -134,3 +134,13 @@ def test_a_value_outside_is_refused_and_never_counted_as_nothing():
         NamedCounts(Axis.integers("age", 0, 9), {"a": [2.5]})
     with pytest.raises(InputError, match="counts nan, which is not on axis 'fare'"):
         NamedCounts(Axis.regular("fare", 0, 10, 5), {"a": [float("nan")]})
+
+
+def test_a_tuple_is_a_range_where_cells_are_not_labels():
+    age = Axis.integers("age", 0, 99)
+    assert NamedCounts(age, {"young": (0, 18)}).cells == NamedCounts(age, {"y": slice(0, 18)}).cells
+    day = Axis.dates("day", "2013-01-01", "2013-12-31")
+    assert len(NamedCounts(day, {"april": ("2013-04", "2013-05")}).cells[0]) == 30
+    assert NamedCounts(GRADE, {"best": ("A", "B")}).cells == ((0, 1),)
+    with pytest.raises(InputError, match=r"a tuple of 3.*single values go in a list"):
+        NamedCounts(age, {"some": (1, 2, 3)})

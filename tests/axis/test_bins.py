@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -31,7 +30,7 @@ weird = st.sampled_from(
         1 / 3,
     ]
 )
-missing = [math.nan, math.inf, -math.inf, None, pd.NA, pd.NaT, "3", b"3", True, 1j, [1]]
+missing = [math.nan, math.inf, -math.inf, None, pd.NA, pd.NaT, "three", b"x", True, 1j, [1]]
 
 
 def objects(values):
@@ -111,7 +110,7 @@ def test_numbers_that_are_not_whole_are_in_no_cell():
     assert axis.locate([2.5, -0.0, 0.0, 9.0, 9.000001, math.nextafter(3, 0)]).tolist() == [
         -1, 0, 0, 9, -1, -1,
     ]  # fmt: skip
-    assert axis.locate(objects([Fraction(5, 2), Fraction(4, 2), Decimal("7")])).tolist() == [
+    assert axis.locate(objects([Decimal("2.5"), Decimal("2.0"), "7"])).tolist() == [
         -1,
         2,
         7,
@@ -137,7 +136,7 @@ def test_what_is_missing_infinite_or_no_number_is_in_no_cell(axis):
 @pytest.mark.parametrize("values", [["a"], [True], np.array(["2013"], "M8[D]"), [1j]])
 def test_a_column_of_another_type_is_refused(values):
     for axis in (Axis.integers("x", 0, 9), Axis.regular("x", 0, 9, 3), Axis.edges("x", [0, 9])):
-        with pytest.raises(InputError, match="Axis 'x' takes numbers, got an array of type"):
+        with pytest.raises(InputError, match=r"Axis 'x' takes (whole )?numbers, but this column"):
             axis.locate(np.array(values))
 
 
@@ -234,8 +233,8 @@ def test_counts_are_numpy_s_but_for_the_last_edge():
         (lambda: Axis.regular("x", True, 2, 4), "must be a number, got True"),
         (lambda: Axis.edges("x", []), "needs at least 2 edges, got 0"),
         (lambda: Axis.edges("x", [1]), "needs at least 2 edges, got 1"),
-        (lambda: Axis.edges("x", [0, 2, 1]), "must rise: 2.0 is followed by 1.0"),
-        (lambda: Axis.edges("x", [0, 1, 1]), "must rise: 1.0 is followed by 1.0"),
+        (lambda: Axis.edges("x", [0, 2, 1]), "must rise: edge number 3"),
+        (lambda: Axis.edges("x", [0, 1, 1]), "must rise: edge number 3"),
         (lambda: Axis.edges("x", [0, math.nan, 1]), "must be finite, got nan"),
         (lambda: Axis.edges("x", [0, math.inf]), "must be finite, got inf"),
         (lambda: Axis.edges("x", [-0.0, 0.0]), "must rise"),

@@ -195,7 +195,7 @@ def test_rows_of_children_and_parents_are_a_hierarchy():
     [
         ({"parents": [("Lake", "CA"), ("Lake", "NV")]}, "'Lake' has two parents, 'CA' and 'NV'"),
         ({"parents": [("a", "b"), ("b", "a")]}, "goes in a circle"),
-        ({"parents": [("a", "b", "c")]}, "rows (child, parent), got ('a', 'b', 'c')"),
+        ({"parents": [("a", "b", "c")]}, "rows (child, parent), got a tuple of 3"),
         ({"parents": "ab"}, "rows (child, parent), got 'ab'"),
         ({}, "by its tree or by its parents"),
         ({"tree": {"a": ["b"]}, "parents": {"b": "a"}}, "by its tree or by its parents"),

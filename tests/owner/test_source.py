@@ -268,7 +268,7 @@ def test_a_pandas_column_of_objects_is_read_value_by_value(ledger: tu.Ledger) ->
         10**30,
     ]
     frame = pd.DataFrame({"hour": pd.Series(strange, dtype=object)})
-    assert counts(tu.Owner(frame, ledger)) == [0, 2, 2, 0]
+    assert counts(tu.Owner(frame, ledger)) == [0, 3, 2, 0]
     moments = [dt.date(2020, 1, 1), dt.datetime(2020, 1, 2, tzinfo=dt.UTC), "2020-01-02", 7, None]
     frame = pd.DataFrame({"hour": pd.Series(moments, dtype=object)})
     owner = tu.Owner(frame, ledger)

@@ -73,3 +73,10 @@ def test_every_cell_has_a_row_that_says_where_it_lies() -> None:
     assert table["age low"].tolist() == np.repeat(np.arange(10, 20), 2).tolist()
     assert table["sex label"] == ["f", "m"] * 10
     assert places((AGE,)).keys() == AGE.columns(np.arange(1), np.arange(1, 2)).keys()
+
+
+@pytest.mark.parametrize("one", [{"ends": (18,)}, {"ends": (18,), "named": {}}])
+def test_a_range_of_one_end_is_refused_and_says_what_it_could_mean(one: dict[str, Any]) -> None:
+    with pytest.raises(tu.InputError, match=r"range\(18, None\) goes .* range\(None, 18\)"):
+        box_of([AGE], one["ends"], one.get("named", {}))
+    assert box_of([AGE], (18,), {"high": None}) == box_of([AGE], (), {"low": 18}) == [(8, 10)]

@@ -27,7 +27,7 @@ from trueup.ask.question import (
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -78,7 +78,7 @@ class HatCounts(Question):
         object.__setattr__(self, "strides", chosen)
         object.__setattr__(self, "shares", _checked_shares(shares, len(chosen)))
         if ends not in (None, True, False):
-            raise InputError(f"ends must be True or False, got {ends!r}.")
+            raise InputError(f"ends must be True or False, got {shown(ends)}.")
         spare = bool(chosen) and self.intervals(chosen[-1]) >= _SPARE
         if ends is False and not spare:
             raise InputError(

@@ -23,7 +23,7 @@ from trueup.ask.question import (
 )
 from trueup.axis import Axis
 from trueup.axis.labels import text
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,7 +36,7 @@ class NamedCounts(Question):
     """Any named counts over an axis, overlapping as they like.
 
     Each query is a list of values or of named nodes of the axis (a state, a month, a prefix), or
-    a slice(low, high) for a range.
+    a range: slice(low, high), or (low, high) where cells are not labels.
 
     >>> grade = Axis.categories("grade", ["A", "B", "C", "D", "F"])
     >>> NamedCounts(grade, {
@@ -174,9 +174,18 @@ def _cells(axis: Axis, name: object, what: Iterable[Any] | slice) -> tuple[int, 
         if what.step is not None:
             raise InputError(f"Query {name!r} has a step; ranges have none.")
         found = [axis.span(what.start, what.stop)]
+    elif isinstance(what, tuple) and not axis.traits.labelled:
+        if len(what) != 2:
+            raise InputError(
+                f"Query {name!r} has a tuple of {len(what)}. A tuple (low, high) is a range; "
+                f"single values go in a list."
+            )
+        found = [axis.span(*what)]
     else:
         if not isinstance(what, Iterable):
-            raise InputError(f"Query {name!r} needs a list of values or a slice, got {what!r}.")
+            raise InputError(
+                f"Query {name!r} needs a list of values or a slice, got {shown(what)}."
+            )
         found = [_span(axis, name, value) for value in ([what] if isinstance(what, str) else what)]
     cells = {cell for start, stop in found for cell in range(start, stop)}
     if not cells:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.errors import InputError
+from trueup.errors import InputError, kind, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -179,7 +179,7 @@ def check_question(question: object) -> Question:
     """The question, refused if it is anything else."""
     if isinstance(question, Question):
         return question
-    raise InputError(f"A question such as TreeCounts(axis) is needed, got {question!r}.")
+    raise InputError(f"A question such as TreeCounts(axis) is needed, got {shown(question)}.")
 
 
 def as_axis(axis: Axis | int) -> Axis:
@@ -190,21 +190,21 @@ def as_axis(axis: Axis | int) -> Axis:
         if axis < 1:
             raise InputError(f"A question needs at least 1 cell, got {axis}.")
         return Axis.integers("cell", 0, int(axis) - 1)
-    raise InputError(f"A question needs an Axis or a number of cells, got {axis!r}.")
+    raise InputError(f"A question needs an Axis or a number of cells, got {kind(axis)}.")
 
 
 def check_neighbours(neighbours: str) -> Neighbours:
     """The neighbour relation, refused if it is not one of the two."""
-    if neighbours in ("add-remove", "replace"):
+    if isinstance(neighbours, str) and neighbours in ("add-remove", "replace"):
         return cast(Neighbours, neighbours)
-    raise InputError(f'neighbours must be "add-remove" or "replace", got {neighbours!r}.')
+    raise InputError(f'neighbours must be "add-remove" or "replace", got {shown(neighbours)}.')
 
 
 def listed(values: Sequence[Any], name: str) -> tuple[Any, ...]:
     """The values as a tuple, refused unless they are a list."""
     if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str):
         return tuple(values)
-    raise InputError(f"{name} must be a list, one entry a level, got {values!r}.")
+    raise InputError(f"{name} must be a list, one entry a level, got {shown(values)}.")
 
 
 def even_radices(size: int, branching: int) -> tuple[int, ...]:
@@ -233,7 +233,10 @@ def cell_counts(counts: npt.ArrayLike, size: int, at_most: bool = False, threads
     if at_most and len(array) > size:
         raise InputError(f"There are more groups than the {size:,} that the question declares.")
     if not at_most and len(array) != size:
-        raise InputError(f"The question has {size:,} cells, but {len(array):,} counts were given.")
+        raise InputError(
+            f"The question has {size:,} cells, but {len(array):,} counts were given. If these are "
+            f"values rather than counts, count them first: axis.count(values)."
+        )
     if not array.size:
         return np.zeros(0, np.int64)
     # Read as unsigned, a negative count is larger than any other: one pass finds both ends. The

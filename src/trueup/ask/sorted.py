@@ -22,7 +22,7 @@ from trueup.ask.question import (
 )
 from trueup.axis.labels import text
 from trueup.axis.numbers import whole_number
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -66,7 +66,7 @@ class SortedCounts(AdaptiveQuestion):
         if not 1 <= self.ends <= 2:
             raise InputError(f"ends must be 1, or 2 for undirected edges, got {self.ends}.")
         if self.adaptive not in (True, False):
-            raise InputError(f"adaptive must be True or False, got {self.adaptive!r}.")
+            raise InputError(f"adaptive must be True or False, got {shown(self.adaptive)}.")
         put(self, "asked", tuple(self.asked))
         if self.asked and not self.adaptive:
             raise InputError("asked= says what an adaptive question asked: leave it out.")

@@ -26,7 +26,7 @@ from trueup.ask.question import (
 )
 from trueup.axis import Axis
 from trueup.epsilon import exact
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class TreeCounts(Question):
         if sum(given is not None for given in (branching, radices, levels)) > 1:
             raise InputError("Give one of branching, radices and levels, not several.")
         if root not in (None, True, False):
-            raise InputError(f"root must be True or False, got {root!r}.")
+            raise InputError(f"root must be True or False, got {shown(root)}.")
         put = object.__setattr__
         put(self, "axis", axis)
         put(self, "radices", ())
@@ -203,7 +203,7 @@ class TreeCounts(Question):
 def _radices(size: int, branching: object) -> tuple[int, ...]:
     """As many levels of one fan-out as it takes to reach every cell."""
     if not isinstance(branching, (int, np.integer)) or isinstance(branching, bool):
-        raise InputError(f"branching must be a whole number, got {branching!r}.")
+        raise InputError(f"branching must be a whole number, got {shown(branching)}.")
     if branching < 2:
         raise InputError(f"branching must be at least 2, got {branching}.")
     branching = min(int(branching), max(size, 2))  # a wider root has no more children
@@ -214,7 +214,9 @@ def _checked_radices(size: int, radices: Sequence[int]) -> tuple[int, ...]:
     reach = 1
     for radix in listed(radices, "radices"):
         if not isinstance(radix, (int, np.integer)) or isinstance(radix, bool) or radix < 2:
-            raise InputError(f"Each radix must be a whole number of at least 2, got {radix!r}.")
+            raise InputError(
+                f"Each radix must be a whole number of at least 2, got {shown(radix)}."
+            )
         reach *= int(radix)
     if reach < size:
         raise InputError(

@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis.bins import EdgeCells, IntegerCells, RegularCells
+from trueup.axis.column import column_of
 from trueup.axis.dates import DateCells
 from trueup.axis.hierarchy import HierarchyCells, paths_from_parents, paths_of
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.labels import CategoryCells, text
 from trueup.axis.numbers import Floats, Ints, typed_whole, whole_number
+from trueup.axis.reading import Check, read
 from trueup.axis.traits import CellTraits
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, shown
 
 __all__ = ["Axis", "parse_box"]
 
@@ -127,10 +129,9 @@ class Axis:
         """The cells by all that names them in a column; none unless cells are labels."""
         return self.cells.by_label if isinstance(self.cells, Labelled) else {}
 
-    def locate(self, values: npt.ArrayLike) -> Ints:
-        """The cell of each value, -1 for those that fall into none."""
-        cells = self.cells.locate(np.ma.getdata(values) if np.ma.isMA(values) else values)
-        return np.where(np.ma.getmaskarray(values), -1, cells) if np.ma.isMA(values) else cells
+    def locate(self, values: Any) -> Ints:
+        """The cell of each value of one column, -1 for those that fall into none."""
+        return read(self, column_of(values, f"Axis '{self.name}'")).cells
 
     def place(self, plain: npt.NDArray[Any]) -> Ints:
         """As `locate`, for values in their plain form: float64, 64-bit whole numbers, microseconds.
@@ -141,10 +142,29 @@ class Axis:
             raise InputError(f"The cells of axis '{self.name}' are labels, and have no plain form.")
         return self.cells.place(plain)
 
-    def count(self, values: npt.ArrayLike) -> Ints:
-        """How many of the values fall into each cell."""
-        cells = self.locate(values).ravel()
+    def count(self, values: Any) -> Ints:
+        """How many of the values fall into each cell.
+
+        `values` is one column: an array, a list, a column of pandas, Polars or Arrow. A column
+        whose type the axis cannot read is refused; `check` says what becomes of the values.
+        """
+        cells = self.locate(values)
         return np.bincount(cells + 1, minlength=self.size + 1)[1:].astype(np.int64, copy=False)
+
+    def check(self, values: Any) -> Check:
+        """How many of the values are on the axis, off it, missing, unreadable.
+
+        FOR THE OWNER'S EYES ONLY. These are true counts, which no noise protects: look at them to
+        find a wrong column or a wrong unit, and do not publish them.
+
+        >>> found = Axis.integers("age", 0, 99).check([34, 150, None, "unknown"])
+        >>> found.on, found.off, found.missing, found.unreadable
+        (1, 1, 1, 1)
+        """
+        found = read(self, column_of(values, f"Axis '{self.name}'"))
+        on = int((found.cells >= 0).sum())
+        missing, unreadable = int(found.missing.sum()), int(found.unreadable.sum())
+        return Check(on, len(found.cells) - on - missing - unreadable, missing, unreadable)
 
     def interval(self, cell: int) -> tuple[Any, Any]:
         """The two edges of a cell; for labels, the label and the one after it.
@@ -266,7 +286,7 @@ class Axis:
             return self.span(low, high)
         for end in (low, high):
             if end is not None and not (isinstance(end, (int, float)) and end == end):
-                raise InputError(f"The ends of a view must be numbers, got {end!r}.")
+                raise InputError(f"The ends of a view must be numbers, got {shown(end)}.")
         places = range(self.size + 1)
         start = 0 if low is None else bisect_right(places, low, key=self.edge) - 1
         stop = self.size if high is None else bisect_left(places, high, key=self.edge)

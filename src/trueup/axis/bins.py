@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.cells.place import regular
+from trueup._kernels.compiled import worth_compiling
 from trueup.axis.numbers import (
     COMPILED,
     Floats,
@@ -27,7 +29,7 @@ from trueup.axis.numbers import (
     whole_numbers,
 )
 from trueup.axis.traits import CellTraits
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 _LARGEST = 1 << 62
 _EXACT = 1 << 53  # up to here every whole number is a float
@@ -226,9 +228,7 @@ class RegularCells:
     def place(self, x: Floats) -> Ints:
         """The cell of each float64; -1 for what is outside, and for NaN."""
         cells = np.empty(x.size, np.int64)
-        if x.size >= COMPILED:
-            from trueup._kernels.cells.place import regular
-
+        if x.size >= COMPILED and worth_compiling(regular, x.size):
             x = np.ascontiguousarray(x).view()
             x.flags.writeable = False  # whatever it was: one form, compiled once
             regular(x, self.low, self.high, self.bins, cells)
@@ -287,14 +287,15 @@ class EdgeCells:
 
     def __post_init__(self) -> None:
         if isinstance(self.edges, str) or not isinstance(self.edges, (Sequence, np.ndarray)):
-            raise InputError(f"Axis '{self.name}' needs a list of edges, got {self.edges!r}.")
+            raise InputError(f"Axis '{self.name}' needs a list of edges, got {shown(self.edges)}.")
         edges = tuple(finite_number(e, f"An edge of axis '{self.name}'") for e in self.edges)
         if len(edges) < 2:
             raise InputError(f"Axis '{self.name}' needs at least 2 edges, got {len(edges)}.")
-        for left, right in itertools.pairwise(edges):
+        for number, (left, right) in enumerate(itertools.pairwise(edges), start=1):
             if not left < right:
                 raise InputError(
-                    f"The edges of axis '{self.name}' must rise: {left} is followed by {right}."
+                    f"The edges of axis '{self.name}' must rise: edge number {number + 1} is not "
+                    f"above edge number {number}."
                 )
         if not math.isfinite(edges[-1] - edges[0]):
             raise InputError(f"Axis '{self.name}' is wider than a float can hold.")

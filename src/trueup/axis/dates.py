@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from trueup.axis.numbers import Ints, check_size, each, off_grid, outside
 from trueup.axis.traits import CellTraits
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 UNITS = ("minute", "hour", "day", "week", "month", "year")
 LEVELS = ("year", "month", "day", "hour", "minute")  # what nests in what; weeks nest in nothing
@@ -69,7 +69,7 @@ def _read(text: str, what: str) -> np.datetime64:
 
 
 def _no_date(value: object, what: str) -> InputError:
-    return InputError(f'{what} must be a date or time such as "2013-01-31", got {value!r}.')
+    return InputError(f'{what} must be a date or time such as "2013-01-31", got {shown(value)}.')
 
 
 def microsecond(moment: np.datetime64) -> int:
@@ -146,7 +146,7 @@ class DateCells:
         if self.unit not in UNITS:
             raise InputError(
                 f"The unit of axis '{self.name}' must be one of {', '.join(UNITS)}, "
-                f"got {self.unit!r}."
+                f"got {shown(self.unit)}."
             )
         first = instant(self.first, f"The first date of axis '{self.name}'")
         last = instant(self.last, f"The last date of axis '{self.name}'")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trueup.axis import Axis
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 _KINDS: dict[str, tuple[Callable[..., Axis], tuple[str, ...], tuple[str, ...]]] = {
     "integers": (Axis.integers, ("first", "last"), ()),
@@ -29,7 +29,7 @@ def declared_axis(column: str, spec: Mapping[str, Any]) -> Axis:
     kind = spec.get("kind")
     if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(
-            f"The kind of axis '{column}' must be one of {', '.join(_KINDS)}, got {kind!r}."
+            f"The kind of axis '{column}' must be one of {', '.join(_KINDS)}, got {shown(kind)}."
         )
     make, needed, allowed = _KINDS[kind]
     given = {word: value for word, value in spec.items() if word not in ("kind", "name")}

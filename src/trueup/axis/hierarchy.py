@@ -22,7 +22,7 @@ from trueup.axis.labels import (
 )
 from trueup.axis.numbers import Ints, check_size, each, typed_whole
 from trueup.axis.traits import CellTraits
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 Path = tuple[Label, ...]
 
@@ -252,11 +252,11 @@ def paths_from_parents(parents: object, name: str) -> tuple[Path, ...]:
     if isinstance(parents, Mapping):
         return _from_parents(parents, name)
     if isinstance(parents, str) or not isinstance(parents, Iterable):
-        raise InputError(f"Axis '{name}' needs rows (child, parent), got {parents!r}.")
+        raise InputError(f"Axis '{name}' needs rows (child, parent), got {shown(parents)}.")
     table: dict[Any, Any] = {}
     for row in parents:
         if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 2:
-            raise InputError(f"Axis '{name}' needs rows (child, parent), got {row!r}.")
+            raise InputError(f"Axis '{name}' needs rows (child, parent), got {shown(row)}.")
         child, parent = checked_label(row[0], name), row[1]
         if child in table and table[child] != parent:
             raise InputError(
@@ -281,14 +281,16 @@ def paths_of(tree: object, name: str) -> tuple[Path, ...]:
     if isinstance(tree, str) or not isinstance(tree, Iterable):
         raise InputError(
             f"Axis '{name}' needs a nested dict, a list of paths or a table of parents, "
-            f"got {tree!r}."
+            f"got {shown(tree)}."
         )
     paths = []
     for path in tree:
         if isinstance(path, str):
             path = path.split("/")
         if not isinstance(path, Sequence):
-            raise InputError(f"A path of axis '{name}' must be a list of labels, got {path!r}.")
+            raise InputError(
+                f"A path of axis '{name}' must be a list of labels, got {shown(path)}."
+            )
         paths.append(tuple(path))
     return tuple(paths)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from trueup.axis.numbers import Ints, check_size, each, off_grid, outside, whole_number
 from trueup.axis.traits import CellTraits
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 
 def address(value: object, what: str) -> int:
@@ -24,7 +24,7 @@ def address(value: object, what: str) -> int:
             return int(ipaddress.IPv4Address(int(value)))
     except ValueError:
         pass
-    raise InputError(f'{what} must be an IPv4 address such as "10.0.0.1", got {value!r}.')
+    raise InputError(f'{what} must be an IPv4 address such as "10.0.0.1", got {shown(value)}.')
 
 
 def addresses(values: npt.ArrayLike, name: str) -> Ints:
@@ -70,7 +70,7 @@ class Ipv4Cells:
         except (ValueError, TypeError):
             raise InputError(
                 f"The network of axis '{self.name}' must be a prefix such as \"10.0.0.0/8\", "
-                f"got {self.network!r}."
+                f"got {shown(self.network)}."
             ) from None
         length = whole_number(self.length, f"The prefix length of axis '{self.name}'")
         if not network.prefixlen <= length <= 32:
@@ -170,7 +170,8 @@ class Ipv4Cells:
             prefix = ipaddress.IPv4Network(given)
         except (ValueError, TypeError):
             raise InputError(
-                f"A node of axis '{self.name}' is a prefix such as \"10.1.0.0/16\", got {given!r}."
+                f"A node of axis '{self.name}' is a prefix such as \"10.1.0.0/16\", "
+                f"got {shown(given)}."
             ) from None
         if not prefix.subnet_of(self._network):
             raise InputError(f"{prefix} is outside axis '{self.name}', which is {self.network}.")

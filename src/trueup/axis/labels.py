@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from trueup.axis.numbers import Ints, check_size, typed_whole
 from trueup.axis.traits import CellTraits
-from trueup.errors import InputError
+from trueup.errors import InputError, kind, shown
 
 Label = str | int
 
@@ -26,7 +26,7 @@ def text(value: object, what: str) -> str:
     """The text that was given, refused if it is empty or not fit to be written to a file."""
     if isinstance(value, str) and value and not _SURROGATE.search(value):
         return str(value)
-    raise InputError(f"{what} must be text, got {value!r}.")
+    raise InputError(f"{what} must be text, got {shown(value)}.")
 
 
 def plain_label(label: object) -> Label | None:
@@ -41,7 +41,9 @@ def plain_label(label: object) -> Label | None:
 def checked_label(label: object, name: str) -> Label:
     plain = plain_label(label)
     if plain is None or (isinstance(plain, str) and _SURROGATE.search(plain)):
-        raise InputError(f"A label of axis '{name}' must be text or a whole number, got {label!r}.")
+        raise InputError(
+            f"A label of axis '{name}' must be text or a whole number, got {kind(label)}."
+        )
     return plain
 
 
@@ -88,6 +90,16 @@ def located(values: npt.ArrayLike, cells: Mapping[Any, int]) -> Ints:
     return np.array(found, np.int64).reshape(array.shape)
 
 
+def by_text(labels: Mapping[Any, int], raw: bool) -> dict[bytes, int]:
+    """Cells by the text of their labels; in a raw column a whole number is its digits.
+
+    Where "1" and 1 are both labels, the text comes first: a file cannot tell them apart.
+    """
+    numbers = {str(label).encode(): at for label, at in labels.items() if isinstance(label, int)}
+    texts = {label.encode(): at for label, at in labels.items() if isinstance(label, str)}
+    return {**numbers, **texts} if raw else texts
+
+
 @dataclass(frozen=True)
 class CategoryCells:
     """One cell a label, in the order given."""
@@ -98,7 +110,9 @@ class CategoryCells:
 
     def __post_init__(self) -> None:
         if isinstance(self.labels, str) or not isinstance(self.labels, Iterable):
-            raise InputError(f"Axis '{self.name}' needs a list of labels, got {self.labels!r}.")
+            raise InputError(
+                f"Axis '{self.name}' needs a list of labels, got {shown(self.labels)}."
+            )
         labels = tuple(checked_label(label, self.name) for label in self.labels)
         object.__setattr__(self, "labels", labels)
         check_size(len(labels), self.name)

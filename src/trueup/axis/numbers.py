@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -62,20 +62,20 @@ def whole_numbers(array: npt.NDArray[Any]) -> tuple[Ints, npt.NDArray[np.bool_]]
 def whole_number(value: object, what: str) -> int:
     """The int that was given, refused if it is anything else."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InputError(f"{what} must be a whole number, got {value!r}.")
+        raise InputError(f"{what} must be a whole number, got {shown(value)}.")
     return int(value)
 
 
 def finite_number(value: object, what: str) -> float:
     """The finite float that was given, refused if it is anything else."""
     if isinstance(value, (bool, np.bool_, str)):
-        raise InputError(f"{what} must be a number, got {value!r}.")
+        raise InputError(f"{what} must be a number, got {shown(value)}.")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be a number, got {value!r}.") from None
+        raise InputError(f"{what} must be a number, got {shown(value)}.") from None
     if not math.isfinite(number):
-        raise InputError(f"{what} must be finite, got {value!r}.")
+        raise InputError(f"{what} must be finite, got {shown(value)}.")
     return number
 
 

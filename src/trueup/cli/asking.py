@@ -12,7 +12,7 @@ from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.cli.axes import AxisOptions
 from trueup.config import Dataset
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.noise import Noise
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ class Counted:
             return None
         parts = [part.strip() for part in self.degrees.split(",")]
         if len(parts) != 2 or not all(parts):
-            raise InputError(f"--degrees names two columns, such as src,dst, got {self.degrees!r}.")
+            raise InputError(
+                f"--degrees names two columns, such as src,dst, got {shown(self.degrees)}."
+            )
         return parts[0], parts[1]
 
 
@@ -151,7 +153,7 @@ def _by_strategy(
 
     if strategy not in ways(*axes):
         known = ", ".join(("best", *ways(*axes)))
-        raise InputError(f"--strategy must be one of {known} here, got {strategy!r}.")
+        raise InputError(f"--strategy must be one of {known} here, got {shown(strategy)}.")
     return question(axes, strategy, workloads)
 
 

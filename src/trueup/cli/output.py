@@ -16,7 +16,7 @@ from unicodedata import category
 import numpy as np
 import typer
 
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, shown
 
 if TYPE_CHECKING:
     from trueup.measurement import Measurement
@@ -47,7 +47,7 @@ def _plain(value: object) -> Any:
 def check_output(path: Path) -> None:
     """Refuses, before anything is spent, a file that a measurement could not be saved in."""
     if path.suffix not in (".parquet", ".json"):
-        raise InputError(f"A measurement must end in .parquet or .json, got {path.name!r}.")
+        raise InputError(f"A measurement must end in .parquet or .json, got {shown(path.name)}.")
     folder = path.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InputError(f"Cannot write {path}: it is a folder, or its folder cannot be written.")

@@ -12,7 +12,7 @@ from trueup.cli.axes import AxisOptions
 from trueup.cli.options import spelled_out
 from trueup.cli.output import AsJson, emit, number, say, table
 from trueup.epsilon import positive
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 if TYPE_CHECKING:
     from trueup.plan import Plan
@@ -58,7 +58,9 @@ def plan_command(
             "--ipv4 or --hierarchy."
         )
     if workload not in _WORKLOADS:
-        raise InputError(f"--workload must be one of {', '.join(_WORKLOADS)}, got {workload!r}.")
+        raise InputError(
+            f"--workload must be one of {', '.join(_WORKLOADS)}, got {shown(workload)}."
+        )
     asked = _WORKLOADS[workload]
     needed = (
         None if within is None else epsilon_for(axis, within, level, asked, nonnegative=nonnegative)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from trueup.cli.output import AsJson, emit, say
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, shown
 
 
 def record_command(
@@ -44,7 +44,7 @@ def record_command(
         emit(as_json, answer, lambda: say(record.to_yaml(facts).rstrip("\n")))
         return
     if output.suffix not in (".yaml", ".yml", ".json"):
-        raise InputError(f"A record must end in .yaml or .json, got {output.name!r}.")
+        raise InputError(f"A record must end in .yaml or .json, got {shown(output.name)}.")
     text = json.dumps(answer, ensure_ascii=False, indent=2) + "\n"
     if output.suffix != ".json":
         text = record.to_yaml(facts)

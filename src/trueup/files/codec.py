@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, shown
 from trueup.files.atomic import write_whole
 
 FORMAT = 1
@@ -32,7 +32,7 @@ def write(
     """Writes a table with its metadata in one step: the whole file is there, or none of it."""
     target = _path(path)
     if target.suffix not in _ENDINGS:
-        raise InputError(f"A file must end in .parquet, .json or .csv, got {target.name!r}.")
+        raise InputError(f"A file must end in .parquet, .json or .csv, got {shown(target.name)}.")
     data = encode(kind, columns, metadata, target.suffix)
     try:
         write_whole(target, data, 0o666)
@@ -97,7 +97,7 @@ def _check_format(number: object, name: str) -> None:
 def _path(path: object) -> Path:
     if isinstance(path, (str, os.PathLike)):
         return Path(path)
-    raise InputError(f"A file is named by text or a Path, got {path!r}.")
+    raise InputError(f"A file is named by text or a Path, got {shown(path)}.")
 
 
 def arrow_table(columns: Mapping[str, Any]) -> Any:

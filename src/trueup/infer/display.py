@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.intervaltree import IntervalTree
 from trueup.law import BoxErrors
 
@@ -52,7 +52,7 @@ def checked_wish(
 ) -> Wish:
     """The wish with what was left open filled in; refused if the model has no such way."""
     if method not in (None, *METHODS):
-        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {shown(method)}.")
     if method and not nonnegative:
         raise InputError("A method is for non-negative counts: give nonnegative=True with it.")
     if graphical and not model.graphical:

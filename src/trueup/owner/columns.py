@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trueup.axis import Axis
-from trueup.errors import InputError, SourceError
+from trueup.errors import InputError, SourceError, shown
 
 Kind = Literal["integer", "number", "text", "time", "address", "boolean"]
 # "raw" is the text of a CSV or JSON file, or a column of Python objects: read value by value.
@@ -71,7 +71,7 @@ class Columns:
             if kind not in DECLARABLE:
                 raise InputError(
                     f"The type of column {column!r} must be one of {', '.join(DECLARABLE)}, "
-                    f"got {kind!r}."
+                    f"got {shown(kind)}."
                 )
             self.wanted(column, kind, "declared")
 
@@ -98,7 +98,7 @@ class Columns:
             return self.wanted(axis.name, axis.traits.values, name)
         has = {type(label) for label in axis.labels}
         storage = self.storage(axis.name)
-        text = str in has if storage == "raw" else storage == "text"
+        text = str in has and storage not in ("integer", "float", "decimal")
         return self.wanted(axis.name, "text" if text or int not in has else "integer", name)
 
     def compared(self, column: str, name: str) -> Wanted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 KINDS = ("undirected", "directed", "bipartite")
 
@@ -30,10 +30,10 @@ class Graph:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise InputError(f"A graph must be one of {', '.join(KINDS)}, got {self.kind!r}.")
+            raise InputError(f"A graph must be one of {', '.join(KINDS)}, got {shown(self.kind)}.")
         for name in (self.source, self.target):
             if not isinstance(name, str) or not name:
-                raise InputError(f"An edge's end must be the name of a column, got {name!r}.")
+                raise InputError(f"An edge's end must be the name of a column, got {shown(name)}.")
         if self.source == self.target:
             raise InputError("The two ends of an edge must be two columns.")
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from trueup.ask import check_neighbours
 from trueup.epsilon import positive
-from trueup.errors import InputError, LedgerError
+from trueup.errors import InputError, LedgerError, shown
 from trueup.files.atomic import sync_folder, write_whole
 from trueup.owner import account
 from trueup.owner import anchor as anchor_file
@@ -72,7 +72,7 @@ class Ledger:
             check_neighbours(neighbours)
         for name, place in (("ledger", path), ("anchor", anchor or path)):
             if not isinstance(place, (str, os.PathLike)):
-                raise InputError(f"The path of a {name} is text or a Path, got {place!r}.")
+                raise InputError(f"The path of a {name} is text or a Path, got {shown(place)}.")
         self.path = Path(path)
         self.anchor = Path(anchor) if anchor is not None else _beside(self.path, ".anchor")
         self.answers = _beside(self.path, ".answers")

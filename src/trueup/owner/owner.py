@@ -8,6 +8,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast, overload
 
+import numpy as np
+
 from trueup.ask import (
     CellCounts,
     NamedCounts,
@@ -19,7 +21,7 @@ from trueup.ask import (
 )
 from trueup.axis import Axis
 from trueup.epsilon import positive
-from trueup.errors import InputError, NoiseError
+from trueup.errors import InputError, NoiseError, shown
 from trueup.facts import rows_for
 from trueup.infer import infer
 from trueup.measure import measure_all
@@ -36,6 +38,7 @@ from trueup.release import NamedRelease, Release, SortedRelease
 
 Asked = TypeVar("Asked", bound=Question)
 
+_ONE = Axis.integers("cell", 0, 0)
 _HEAVIEST = 1 << 28  # weight of a cell in an answer: so many times 2^34 records fit 64 bits
 
 
@@ -122,7 +125,7 @@ class Owner:
         """
         if not isinstance(question, Question):
             raise InputError(
-                f"measure needs a question such as TreeCounts(axis), got {question!r}."
+                f"measure needs a question such as TreeCounts(axis), got {shown(question)}."
             )
         measured = self._spend(question, {}, epsilon, key, where, neighbours, by)
         return cast("Measurement[Asked]", measured)
@@ -351,7 +354,9 @@ class Owner:
 
 def _two(edges: object) -> tuple[str, str]:
     if not isinstance(edges, (tuple, list)) or len(edges) != 2:
-        raise InputError(f'edges must name two columns, such as ("src", "dst"), got {edges!r}.')
+        raise InputError(
+            f'edges must name two columns, such as ("src", "dst"), got {shown(edges)}.'
+        )
     return edges[0], edges[1]
 
 
@@ -363,4 +368,20 @@ def _check_noise(question: Question, cost: Any, neighbours: Neighbours, rows: in
             f"{_HEAVIEST:,}, whatever the number of records. Ask smaller strides, or weights of "
             f"fewer digits."
         )
-    Noise(question, cost, neighbours, rows).check_drawable()
+    noise = Noise(question, cost, neighbours, rows)
+    noise.check_drawable()
+    _rehearse(noise)
+
+
+def _rehearse(noise: Noise) -> None:
+    """Does, without data and without noise, what could fail after the charge.
+
+    The cipher is tested and keyed, the tables of every scale made, a file of an answer written.
+    """
+    from trueup._kernels.noise.bits import Keystream
+    from trueup._kernels.noise.laplace_tables import tables
+
+    Keystream()
+    for scale in set(noise.scales):
+        tables(scale)
+    Measurement(CellCounts(_ONE), np.zeros(1, np.int64), positive(1)).to_bytes()

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from trueup._kernels.cells.place import fold
+from trueup._kernels.compiled import worth_compiling
 from trueup.axis import Axis
+from trueup.axis.labels import by_text
 from trueup.axis.numbers import COMPILED, Ints
 from trueup.owner.columns import Wanted
 from trueup.owner.plain import Bools, Plain, known_bits
@@ -31,13 +34,13 @@ def _labels(by_label: Mapping[Any, int], wanted: Wanted) -> Placer:
     import pyarrow.compute as pc
 
     text = wanted.kind == "text"
-    fits = {label: cell for label, cell in by_label.items() if _fits(label, text)}
+    fits: Mapping[Any, int]
+    if text:
+        fits = by_text(by_label, wanted.storage == "raw")
+    else:
+        fits = {label: cell for label, cell in by_label.items() if _fits(label)}
     at = np.array([*fits.values(), -1], np.int64)
-    known = (
-        pa.array([label.encode() for label in fits], pa.large_binary())
-        if text
-        else pa.array(list(fits), pa.int64())
-    )
+    known = pa.array(list(fits), pa.large_binary() if text else pa.int64())
 
     def place(column: Plain) -> Ints:
         values = column.values if text else pa.array(column.values, mask=~column.known)
@@ -48,10 +51,8 @@ def _labels(by_label: Mapping[Any, int], wanted: Wanted) -> Placer:
     return place
 
 
-def _fits(label: object, text: bool) -> bool:
-    """Whether a column of text, or of whole numbers, can hold a label."""
-    if text:
-        return isinstance(label, str)
+def _fits(label: object) -> bool:
+    """Whether a column of whole numbers can hold a label."""
     return isinstance(label, int) and -(1 << 63) <= label < 1 << 63
 
 
@@ -72,9 +73,7 @@ class Counts:
 
     def add(self, cells: Ints) -> None:
         """Counts more rows; a number that is no cell is dropped."""
-        if len(cells) >= COMPILED:
-            from trueup._kernels.cells.place import fold
-
+        if len(cells) >= COMPILED and worth_compiling(fold, len(cells)):
             fold(cells, self._counts, self._size)
         else:
             np.add.at(self._counts, cells[(cells >= 0) & (cells < self._size)], 1)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.axis import written
 from trueup.axis.dates import ticks
 from trueup.axis.numbers import Ints, whole_numbers
-from trueup.owner import decimals, written
+from trueup.owner import decimals
 from trueup.owner.columns import Storage, Wanted
 
 Bools = npt.NDArray[np.bool_]

@@ -9,7 +9,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, shown
 from trueup.files.atomic import write_whole
 from trueup.pictures.sheet import Sheet
 
@@ -60,7 +60,9 @@ class Picture:
         """
         target = Path(path)
         if target.suffix not in (".html", ".png", ".svg"):
-            raise InputError(f"A picture must end in .html, .png or .svg, got {target.name!r}.")
+            raise InputError(
+                f"A picture must end in .html, .png or .svg, got {shown(target.name)}."
+            )
         if target.suffix == ".html":
             save_page(self.page(), target)
             return

@@ -19,7 +19,7 @@ from trueup.ask.question import as_axis
 from trueup.ask.several import check_grid, grid_axis
 from trueup.axis import Axis
 from trueup.epsilon import positive
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.infer import Candidate, figures_of, table_model
 from trueup.noise import LAWS, Noise, check_rows_per_unit
 from trueup.pictures.svg import Line, Panel, svg
@@ -199,7 +199,7 @@ def plan(
     check_neighbours(neighbours)
     check_rows_per_unit(rows_per_unit)
     if nonnegative not in (True, False):
-        raise InputError(f"nonnegative must be True or False, got {nonnegative!r}.")
+        raise InputError(f"nonnegative must be True or False, got {shown(nonnegative)}.")
     axes, workloads = _over(axis, workload)
     found = []
     for candidate in candidates(axes, workloads, nonnegative):

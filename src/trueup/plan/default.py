@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from trueup.ask import Neighbours, Question
 from trueup.axis import Axis
 from trueup.errors import InputError
+from trueup.errors import shown as given
 from trueup.plan import plan
 
 Over = Axis | Question | Sequence[Axis]
@@ -28,7 +29,9 @@ def question_for(
     if not isinstance(over, Axis) and not (
         isinstance(over, (list, tuple)) and over and all(isinstance(each, Axis) for each in over)
     ):
-        raise InputError(f"publish needs an Axis, a list of axes, or a question; got {over!r}.")
+        raise InputError(
+            f"publish needs an Axis, a list of axes, or a question; got {given(over)}."
+        )
     axes = over if isinstance(over, Axis) else over[0] if len(over) == 1 else list(over)
     found = plan(
         axes,

@@ -14,7 +14,7 @@ from trueup.ask import Neighbours, Question, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
 from trueup.epsilon import positive
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.infer import axis_model, figures_of
 from trueup.law import Law, NoiseLaw
 from trueup.noise import Noise, check_rows_per_unit
@@ -87,7 +87,8 @@ def epsilon_for(
     real = isinstance(within, (int, float, np.number)) and not isinstance(within, bool)
     if not real or not 0 < within < math.inf:
         raise InputError(
-            f"within must be a positive number of counts, got {within!r}. No epsilon makes noisy "
+            f"within must be a positive number of counts, "
+            f"got {shown(within)}. No epsilon makes noisy "
             f"counts exact."
         )
     goal = _Goal.of(axis, workload, nonnegative, worst, Terms(neighbours, rows_per_unit))

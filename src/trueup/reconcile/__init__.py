@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import NamedCounts, QuestionOfCells
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.law import QueryErrors
 from trueup.measurement import Measurement
@@ -241,7 +241,9 @@ def _entries(
             yield from ((str(name), one) for one in (given if several else [given]))
         return
     if isinstance(estimates, str) or not isinstance(estimates, Iterable):
-        raise InputError(f"Estimates must be a mapping, triples or releases, got {estimates!r}.")
+        raise InputError(
+            f"Estimates must be a mapping, triples or releases, got {shown(estimates)}."
+        )
     for number, entry in enumerate(estimates, start=1):
         if isinstance(entry, Measurement) and entry.question.space.kind == "names":
             sources.append(entry.facts)
@@ -257,7 +259,7 @@ def _entries(
             yield str(entry[0]), tuple(entry[1:])
         else:
             raise InputError(
-                f"Estimate number {number} must be (name, value, variance), got {entry!r}."
+                f"Estimate number {number} must be (name, value, variance), got {shown(entry)}."
             )
 
 
@@ -277,9 +279,9 @@ def _is_number(value: object) -> bool:
 
 def _pair(name: str, given: Any) -> tuple[float, float]:
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise InputError(f"The estimate of {name!r} must be (value, variance), got {given!r}.")
+        raise InputError(f"The estimate of {name!r} must be (value, variance), got {shown(given)}.")
     if not all(_is_number(part) and np.isfinite(part) for part in given):
-        raise InputError(f"The value and variance of {name!r} must be finite, got {given!r}.")
+        raise InputError(f"The value and variance of {name!r} must be finite, got {shown(given)}.")
     value, variance = float(given[0]), float(given[1])
     if variance <= 0:
         raise InputError(

@@ -22,7 +22,7 @@ from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.axis.numbers import finite_number
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.infer.display import Wish
 from trueup.infer.model import AskedLevels, axis_model, model_of
@@ -373,6 +373,7 @@ def known_total_of(known: Mapping[Any, Any] | None) -> float | None:
         return None
     if set(known) != {"total"}:
         raise InputError(
-            f"For an axis known= accepts only the total: known={{'total': …}}, got {dict(known)!r}."
+            f"For an axis known= accepts only the total: known={{'total': …}}, "
+            f"got {shown(dict(known))}."
         )
     return finite_number(known["total"], "The known total")

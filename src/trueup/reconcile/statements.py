@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trueup.epsilon import exact
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"[^"]*"|'[^']*')|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.]))"""
@@ -77,7 +77,7 @@ def _read(constraints: object, names: Sequence[str]) -> Iterable[Statement]:
     else:
         raise InputError(
             f"Constraints are text such as 'total = passing + F', mappings, or sparse rows; "
-            f"got {constraints!r}."
+            f"got {shown(constraints)}."
         )
 
 
@@ -150,7 +150,7 @@ def _from_mapping(mapping: Mapping[Any, Any]) -> Iterable[Statement]:
         return
     for whole, parts in mapping.items():
         if isinstance(parts, str) or not isinstance(parts, Iterable):
-            raise InputError(f"The parts of {whole!r} must be a list of names, got {parts!r}.")
+            raise InputError(f"The parts of {whole!r} must be a list of names, got {shown(parts)}.")
         summed = Counter(str(part) for part in parts)
         coefficients = {name: Fraction(-count) for name, count in summed.items()}
         coefficients[str(whole)] = coefficients.get(str(whole), Fraction(0)) + 1

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trueup._kernels.display.boxes import box_prefix
 from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup.axis import Axis
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import Span
 
 Ints = npt.NDArray[np.int64]
@@ -35,9 +35,20 @@ def box_of(
     names = [axis.name for axis in axes]
     if len(names) == 1 and not set(named) & set(names):
         given = _matched(("low", "high"), ends, named, names)
+        if len(ends) == 1 and "high" not in given:
+            raise _one_end(axes[0], ends[0])
         return [axes[0].span(given.get("low"), given.get("high"))]
     given = _matched(names, ends, named, names)
     return [_span(axis, given.get(axis.name)) for axis in axes]
+
+
+def _one_end(axis: Axis, end: Any) -> InputError:
+    """What to say to `range(18)`, which Python would begin at 0 and a person might end at 18."""
+    given = shown(end)
+    return InputError(
+        f"A range of '{axis.name}' has two ends. range({given}, None) goes from {given} to the end "
+        f"of the axis, range(None, {given}) from its start up to {given}."
+    )
 
 
 def _matched(
@@ -62,7 +73,9 @@ def _span(axis: Axis, ends: Any) -> tuple[int, int]:
     if ends is None:
         return 0, axis.size
     if not isinstance(ends, (tuple, list)) or len(ends) != 2:
-        raise InputError(f"A range of axis '{axis.name}' is (low, high) or None, got {ends!r}.")
+        raise InputError(
+            f"A range of axis '{axis.name}' is (low, high) or None, got {shown(ends)}."
+        )
     return axis.span(ends[0], ends[1])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,5 +62,5 @@ def check_share(q: object) -> float:
     """The share of a quantile, refused unless it lies between 0 and 1."""
     real = isinstance(q, (int, float, np.integer, np.floating)) and not isinstance(q, bool)
     if not real or not 0 <= q <= 1:  # type: ignore[operator]
-        raise InputError(f"A quantile needs a share between 0 and 1, got {q!r}.")
+        raise InputError(f"A quantile needs a share between 0 and 1, got {shown(q)}.")
     return float(q)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import Facts
 from trueup.pictures import charts
 from trueup.pictures.charts import Interval
@@ -171,5 +171,5 @@ def check_kind(kind: str | None, *known: str) -> str:
     """The kind of picture asked for, the first if none."""
     if kind is not None and kind not in known:
         listed = " or ".join(f'"{each}"' for each in known)
-        raise InputError(f"kind must be {listed}, got {kind!r}.")
+        raise InputError(f"kind must be {listed}, got {shown(kind)}.")
     return kind or known[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import Facts
 from trueup.law import Combination, Errors, Law, NoiseLaw, added
 from trueup.release.intervals import allowing_for_rounding, cut_to_counts
@@ -267,5 +267,5 @@ class Estimate:
 
 def _estimate(given: object) -> Estimate:
     if not isinstance(given, Estimate):
-        raise InputError(f"A ratio needs two estimates, got {given!r}.")
+        raise InputError(f"A ratio needs two estimates, got {shown(given)}.")
     return given

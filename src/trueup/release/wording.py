@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 
 _NUMERIC = frozenset("eEfFgGn%,.d")
 
@@ -65,5 +65,5 @@ def formatted(spec: str, template: str, numbers: Sequence[float], plain: str) ->
 def check_level(level: float) -> float:
     """A confidence level, refused unless it lies between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"A level must lie between 0 and 1, such as 0.95, got {level!r}.")
+        raise InputError(f"A level must lie between 0 and 1, such as 0.95, got {shown(level)}.")
     return level

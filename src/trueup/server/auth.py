@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 from trueup.config import Dataset
 from trueup.epsilon import positive
-from trueup.errors import FileError, InputError, TrueupError
+from trueup.errors import FileError, InputError, TrueupError, shown
 from trueup.owner import Ledger
 
 Role = Literal["reader", "analyst", "owner"]
@@ -70,7 +70,9 @@ def expiry(text: str | None) -> str | None:
         end = end.replace(tzinfo=UTC) if end.tzinfo is None else end.astimezone(UTC)
         return end.strftime("%Y-%m-%dT%H:%M:%SZ") if end.year >= 1000 else moment()
     except (ValueError, OverflowError):
-        raise InputError(f"expires must be such as 30d, 12h or 2026-12-31, got {text!r}.") from None
+        raise InputError(
+            f"expires must be such as 30d, 12h or 2026-12-31, got {shown(text)}."
+        ) from None
 
 
 class Tokens:
@@ -125,10 +127,10 @@ class Tokens:
         """
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InputError(
-                f"A name has up to 64 letters, digits, or any of . - _ @, got {name!r}."
+                f"A name has up to 64 letters, digits, or any of . - _ @, got {shown(name)}."
             )
         if role not in ROLES:
-            raise InputError(f"A role is one of {', '.join(ROLES)}, got {role!r}.")
+            raise InputError(f"A role is one of {', '.join(ROLES)}, got {shown(role)}.")
         end = expiry(expires)
         secret = "trueup_" + secrets.token_urlsafe(32)
         with self._writing() as database:

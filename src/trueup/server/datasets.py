@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from trueup.config import Config, Dataset
-from trueup.errors import FileError
+from trueup.errors import FileError, shown
 from trueup.facts import counted_rows
 from trueup.owner import Ledger, Owner
 from trueup.owner.columns import Kind
@@ -100,7 +100,7 @@ def _open(dataset: Dataset) -> Table:
     if not _NAME.fullmatch(dataset.name):
         raise FileError(
             f"A dataset that is served has a name of letters, digits, - and _, "
-            f"got {dataset.name!r}."
+            f"got {shown(dataset.name)}."
         )
     owner = Owner(
         dataset.source,

@@ -299,8 +299,8 @@ KERNELS = [laplace.decide, laplace.add_top, laplace.add_top_and_digit, laplace.a
 
 def test_no_float_is_in_the_machine_code_that_samples() -> None:
     laplace.draw(10, 1), laplace.draw(10, 100), laplace.draw(10, 10**6)
-    compiled = [(kernel, kernel.signatures) for kernel in KERNELS]
-    for given in laplace.decide.signatures:  # which calls these two with what it was given
+    compiled = [(kernel, kernel.machine.signatures) for kernel in KERNELS]
+    for given in laplace.decide.machine.signatures:  # which calls these two with what it was given
         compiled.append((laplace.look_up, [(given[0], given[1], given[8], given[5])]))
         compiled.append((laplace.complete, [(given[0], *given[2:])]))
     for kernel, signatures in compiled:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import PLAIN_PAIRS, compiled
 
 Ints = npt.NDArray[np.int64]
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def furthest_columns(
     row_pointer: Ints,
     columns: Ints,

@@ -26,7 +26,7 @@ _OPEN_FOUR = np.uint64(OPEN * 0x0001_0001_0001_0001)
 _LANES = (np.uint64(1 << 15), np.uint64(1 << 31), np.uint64(1 << 47))
 
 
-@compiled
+@compiled(work=0)
 def look_up(
     prefixes: NDArray[np.uint16],
     outcomes: NDArray[np.uint16],
@@ -55,7 +55,7 @@ def look_up(
     return count
 
 
-@compiled
+@compiled(work=0)
 def complete(
     prefixes: NDArray[np.uint16],
     unused: int,
@@ -85,7 +85,7 @@ def complete(
         while lanes != 0:
             lowest = lanes & (~lanes + np.uint64(1))
             lanes ^= lowest
-            lane = (lowest > _LANES[0]) + (lowest > _LANES[1]) + (lowest > _LANES[2])
+            lane = int(lowest > _LANES[0]) + int(lowest > _LANES[1]) + int(lowest > _LANES[2])
             i = 4 * four + lane
             word = (np.uint64(prefixes[i] >> unused) << moved) | (reserve[used] >> lost)
             used += 1
@@ -101,7 +101,7 @@ def complete(
     return undecided.size, used, ties
 
 
-@compiled
+@compiled(work=0)
 def decide(
     prefixes: NDArray[np.uint16],
     outcomes: NDArray[np.uint16],
@@ -135,14 +135,14 @@ def decide(
     return count, done, used, ties
 
 
-@compiled
+@compiled(work=0)
 def add_top(values: NDArray[np.int64], top: NDArray[np.int16], lowest: int) -> None:
     """Adds the top part where it is all there is."""
     for i in range(values.size):
         values[i] += np.int64(top[i]) + lowest
 
 
-@compiled
+@compiled(work=0)
 def add_top_and_digit(
     values: NDArray[np.int64],
     top: NDArray[np.int16],
@@ -157,7 +157,7 @@ def add_top_and_digit(
         values[i] += (m << low_bits) + (np.int64(digit[i]) ^ ((m >> 63) & mask))
 
 
-@compiled
+@compiled(work=0)
 def add_top_and_digits(
     values: NDArray[np.int64],
     top: NDArray[np.int16],

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import PLAIN_PAIRS, compiled
 from trueup._kernels.sorted.falling_order import falling
 
 Integers = NDArray[np.int64]
@@ -31,7 +31,7 @@ WORK = 1_000_000_000  # comparisons, about a second: far beyond what noisy degre
 PULLS = 200  # times that a violated inequality is repaired before the search takes over
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def _slacks(degrees: Integers, slack: Integers) -> int:
     """Fill in the slack of k = 1, 2, …; return for how many k (the others cannot be violated)."""
     n = len(degrees)
@@ -49,7 +49,7 @@ def _slacks(degrees: Integers, slack: Integers) -> int:
     return n
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def _fits(degrees: Integers, slack: Integers) -> bool:
     """Whether a falling sequence satisfies all inequalities, whatever its parity."""
     n = len(degrees)
@@ -61,7 +61,7 @@ def _fits(degrees: Integers, slack: Integers) -> bool:
     return count == 0 or slack[:count].min() >= 0
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def is_graphical(degrees: Integers) -> bool:
     """Whether a falling sequence is the degree sequence of some simple graph. O(n)."""
     return degrees.sum() % 2 == 0 and _fits(degrees, np.empty(len(degrees), np.int64))
@@ -109,7 +109,7 @@ def _pulled_inside(values: Floats, slack: Integers) -> Integers:
     return _rounded(middle + low * (values - middle))
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def _settle(degrees: Integers) -> None:
     """Make a nearly falling sequence falling, in place: an insertion sort."""
     for i in range(1, len(degrees)):
@@ -120,7 +120,7 @@ def _settle(degrees: Integers) -> None:
         degrees[j] = value
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def _position(tight: Integers, value: int) -> int:
     """How many of the tight k are below the value."""
     low, high = 0, len(tight)
@@ -133,7 +133,7 @@ def _position(tight: Integers, value: int) -> int:
     return low
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def _candidates(degrees: Integers, values: Floats, tight: Integers) -> tuple[Integers, Floats]:
     """Single steps worth trying, as rows (place, ±1), and their costs, the cheapest first.
 
@@ -181,7 +181,7 @@ def _candidates(degrees: Integers, values: Floats, tight: Integers) -> tuple[Int
     return sorted_steps, costs[order]
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def _effects(degrees: Integers, steps: Integers, tight: Integers) -> NDArray[np.int8]:
     """How each step changes each tight slack."""
     effects = np.zeros((len(steps), len(tight)), np.int8)
@@ -196,7 +196,7 @@ def _effects(degrees: Integers, steps: Integers, tight: Integers) -> NDArray[np.
     return effects
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def _best_move(degrees: Integers, values: Floats, slack: Integers) -> tuple[Integers, bool, int]:
     """The nearest graphical sequence two unit steps away, whether it is nearer, and the work."""
     close = np.flatnonzero(slack[: _slacks(degrees, slack)] <= 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,7 +44,10 @@ def _connect(place: str) -> Any:
 
     off: Any = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     connection = duckdb.connect(place, read_only=True, config=off)
-    connection.execute("SET enable_progress_bar = false")
+    with contextlib.suppress(
+        duckdb.Error
+    ):  # in a notebook without widgets there is none to turn off
+        connection.execute("SET enable_progress_bar = false")
     connection.execute("SET GLOBAL preserve_insertion_order = false")
     return connection
 

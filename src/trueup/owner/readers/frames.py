@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup.axis.reading import as_text
 from trueup.errors import InputError
 from trueup.owner.columns import Storage
 from trueup.owner.counting import BATCH, Batch, Piece
@@ -91,12 +92,7 @@ def _converted(column: Any) -> Any:
 
 
 def _text(value: object, missing: bool) -> bytes | None:
-    """A Python object as the text of a file would have it; what has no such text is null."""
-    try:
-        # Half a character stays what it is, and is like no other text.
-        return None if missing else str(value).encode("utf-8", "surrogatepass")
-    except Exception:  # a stranger's __str__ may raise what it likes
-        return None
+    return None if missing else as_text(value)
 
 
 def of_polars(frame: Any) -> Reader:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueup.axis import written
 from trueup.axis.dates import instant, microsecond
 from trueup.errors import InputError
-from trueup.owner import written
 
 digits = st.text("0123456789", max_size=25)
 numbers = st.builds(
