@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 from trueup.errors import InputError, shown
 from trueup.facts import Facts
@@ -218,6 +220,12 @@ class Estimate:
 
     def __rmul__(self, other: object) -> Estimate:
         return self * other
+
+    @overload
+    def __truediv__(self, other: Estimate) -> Ratio: ...
+
+    @overload
+    def __truediv__(self, other: float | Fraction | Decimal) -> Estimate: ...
 
     def __truediv__(self, other: object) -> Any:
         if isinstance(other, Estimate):
