@@ -21,6 +21,7 @@ from trueup.epsilon import positive
 from trueup.errors import (
     BudgetError,
     InputError,
+    KeyConflictError,
     LedgerError,
     NoiseError,
     ServerError,
@@ -35,6 +36,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ERRORS: dict[str, type[Exception]] = {
     "budget": BudgetError,
     "bad_request": InputError,
+    "key_conflict": KeyConflictError,
     "ledger": LedgerError,
     "noise": NoiseError,
     "source": SourceError,

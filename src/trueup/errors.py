@@ -66,5 +66,9 @@ class LedgerError(TrueupError):
     """A ledger that cannot be opened, trusted or written."""
 
 
+class KeyConflictError(InputError):
+    """A key that was used for a different request."""
+
+
 class BudgetError(LedgerError):
     """A charge that would pass the limit; nothing was spent."""

@@ -77,3 +77,25 @@ def test_a_band_of_shares_holds_each_share_as_often_as_claimed(name: str) -> Non
         held += (low - 1e-12 <= truth) & (truth <= high + 1e-12)
     # 200 draws at 95 %: fewer than 177 would come about once in 10,000 times.
     assert held.min() >= 177
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999999999])
+def test_quantiles_in_bounded_time_are_those_of_all_laws(level, monkeypatch):
+    size = 3000
+    axis = tu.Axis.integers("x", 0, size - 1)
+    counts = np.random.default_rng(3).poisson(2, size)
+    release = tu.infer(tu.measure(counts, tu.TreeCounts(axis), "1/20"))
+    looked = []
+    law = type(release.errors).noise_law
+    monkeypatch.setattr(
+        type(release.errors), "noise_law", lambda *given: looked.append(1) or law(*given)
+    )
+    for share in (0.1, 0.5, 0.97):
+        looked.clear()
+        low, high = release.quantile_interval(share, level, few=8)
+        assert len(looked) <= 16
+        least, most = release.quantile_interval(share, level)
+        # The widest of a few laws, in standard errors, stands for all of them.
+        assert low <= least + 1
+        assert high >= most - 1
+        assert high - low <= 1.25 * (most - least) + 40

@@ -51,3 +51,6 @@ def test_what_cannot_be_served_stops_the_server(config: Config) -> None:
     odd = replace(config.datasets["trips"], name="a b")
     with pytest.raises(tu.FileError, match="has a name of letters"):
         open_tables(Config({"a b": odd}, {}, config.path))
+    wrong = replace(config.datasets["trips"], axes={"fair": tu.Axis.regular("fair", 0, 9, bins=3)})
+    with pytest.raises(tu.FileError, match=r"Dataset 'trips': .* no column 'fair'"):
+        open_tables(Config({"trips": wrong}, {}, config.path))

@@ -105,7 +105,8 @@ def test_a_key_is_for_one_request(server: Any) -> None:
             json={"column": "fare", "epsilon": "1/10", **change},
             headers={"Idempotency-Key": "taken-already"},
         )
-        assert said.status_code == 400
+        assert said.status_code == 409
+        assert said.json()["error"]["code"] == "key_conflict"
         assert "different request" in said.json()["error"]["message"]
     assert server.spent("trips") == before
 
@@ -291,7 +292,7 @@ def test_a_key_is_of_one_request_also_while_that_is_at_work(
             {"where": None},
         ):
             said = sent(**change)
-            assert said.status_code == 400
+            assert said.status_code == 409
             assert "used for a different request" in said.json()["error"]["message"]
     finally:
         drawn.set()

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from trueup.server.limits import _printable
+
 
 @pytest.fixture(scope="module")
 def server(
@@ -210,3 +212,38 @@ def test_what_goes_wrong_inside_is_told_in_one_shape_and_no_more(
     assert "secret" not in "".join(answer.text for answer in said) + caplog.text
     assert "ZeroDivisionError test_limits.py" in caplog.text
     assert alive(server)
+
+
+def test_a_parameter_given_twice_is_refused(server: Any, fares: str) -> None:
+    for path in (
+        "range?low=0&low=5&high=10",
+        "view?start=1&stop=5&start=2",
+        "cdf?points=5&points=6",
+    ):
+        said = server().get(f"/api/v1/releases/{fares}/{path}")
+        assert said.status_code == 400
+        assert "given twice" in said.json()["error"]["message"]
+    assert server().get(f"/api/v1/releases/{fares}/range?low=0&high=10").status_code == 200
+
+
+def test_a_picture_of_no_cells_is_refused(server: Any, fares: str) -> None:
+    for start, stop in ((10, 5), (5, 5)):
+        said = server().get(f"/api/v1/releases/{fares}/view?start={start}&stop={stop}")
+        assert said.status_code == 400
+        assert f"start {start} must lie before stop {stop}" in said.json()["error"]["message"]
+
+
+def test_ranges_may_be_asked_without_intervals(server: Any, fares: str) -> None:
+    body = {"ranges": [[0, 20]], "level": None}
+    (found,) = server().post(f"/api/v1/releases/{fares}/ranges", json=body).json()["answers"]
+    assert found["low"] is None
+    assert found["high"] is None
+    assert found["standard_error"] > 0
+
+
+@pytest.mark.parametrize("path", ["\x1b[31m", "a\nb\rc", "\x00\x7f", "é\u202e"])
+def test_a_line_of_the_log_has_printable_characters_alone(path: str) -> None:
+    found = _printable(path)
+    assert found.isascii()
+    assert found.isprintable()
+    assert _printable("/api/v1/me") == "/api/v1/me"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import signal
 import socket
@@ -47,3 +48,52 @@ def test_workers_answer_and_stop_when_told(
     # One line a request: who, what and what came of it; no duration, no size.
     assert re.search(r"^\S+ - GET /health 200$", log, re.MULTILINE)
     assert "Traceback" not in log
+
+
+def test_the_address_is_told_once_the_port_is_bound(
+    config_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    words = [sys.executable, "-m", "trueup", "serve", "--config", str(config_of(tmp_path))]
+    with subprocess.Popen(
+        [*words, "--port", "0", "--json"], stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        address = json.loads(run.stdout.readline())["address"]
+        port = int(address.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), 5):  # at once: it is bound
+            pass
+        assert httpx.get(f"{address}/health", timeout=60).json()["status"] == "ok"
+        taken = subprocess.run([*words, "--port", str(port)], capture_output=True, text=True)
+        run.send_signal(signal.SIGINT)
+    assert taken.returncode == 1
+    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in taken.stderr
+    assert "serves on" not in taken.stdout + taken.stderr
+
+
+def test_workers_end_when_their_parent_is_killed(
+    config_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    words = ["serve", "--config", str(config_of(tmp_path)), "--port", "0", "--workers", "2"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "trueup", *words, "--json"], stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        address = json.loads(run.stdout.readline())["address"]
+        assert httpx.get(f"{address}/health", timeout=60).json()["status"] == "ok"
+        listed = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text()
+        workers = [Path("/proc") / number for number in listed.split()]
+        assert len(workers) >= 2
+        run.kill()
+    for _ in range(300):
+        if not any(map(_runs, workers)):
+            return
+        time.sleep(0.1)
+    raise AssertionError("workers outlive the process that began them")
+
+
+def _runs(process: Path) -> bool:
+    """Whether a process is there and has not ended: who waits for orphans is not ours to say."""
+    try:
+        return process.joinpath("stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

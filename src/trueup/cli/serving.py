@@ -47,14 +47,19 @@ def serve_command(
 
     found = read_config(config)
     settings = read_settings(found, host=host, port=port, workers=workers)
-    address = f"http://{settings.host}:{settings.port}"
     if settings.host not in _LOOPBACK:
         say(
             f"Listening beyond this machine, on {settings.host}. Tokens and answers travel in the "
             f"clear: put a proxy with TLS in front (docs/server.md)."
         )
-    emit(as_json, {"address": address}, lambda: say(f"trueup serves on {address}; Ctrl-C stops it"))
-    serve(found, settings)
+
+    def ready(port: int) -> None:
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        address = f"http://{host}:{port}"
+        told = f"trueup serves on {address}; Ctrl-C stops it"
+        emit(as_json, {"address": address}, lambda: say(told))
+
+    serve(found, settings, ready)
 
 
 @app.command("create")

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from trueup.errors import BudgetError, InputError, LedgerError
+from trueup.errors import BudgetError, InputError, KeyConflictError, LedgerError
 
 if TYPE_CHECKING:
     import pyarrow
@@ -206,7 +206,7 @@ class Account:
             epsilon,
             by,
         ):
-            raise InputError(
+            raise KeyConflictError(
                 f"The key {key!r} was used for a different request. "
                 f"Ask the same as before to have its answer again, or choose a new key."
             )

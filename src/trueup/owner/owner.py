@@ -209,6 +209,20 @@ class Owner:
         measured = self.measure(question, epsilon, key, where=where, neighbours=neighbours, by=by)
         return infer(measured, nonnegative=nonnegative, integers=whole)
 
+    def check(
+        self,
+        question: Question,
+        epsilon: object,
+        *,
+        where: str | None = None,
+        neighbours: Neighbours = "add-remove",
+    ) -> None:
+        """Refuses what `measure` would refuse, the ledger's limit apart. Free: no row is read."""
+        cost, neighbours = positive(epsilon), check_neighbours(neighbours)
+        part = None if where is None else filters.parse(where)
+        self._prepare(question, part, False)
+        _check_noise(question, cost, neighbours, self.rows_per_unit)
+
     def count_groups(
         self,
         group: str | None,

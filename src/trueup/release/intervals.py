@@ -105,13 +105,18 @@ def _share_combination(cut: int, size: int, share: float) -> Combination:
 
 
 def quantile_cells(
-    errors: RangeErrors, prefix: npt.NDArray[Any], share: float, level: float
+    errors: RangeErrors,
+    prefix: npt.NDArray[Any],
+    share: float,
+    level: float,
+    few: int | None = None,
 ) -> tuple[int, int]:
     """The first and last cell that the cell of a quantile can be, at this level.
 
     The quantile's cell is the first whose end has at least that share below it. A cell is ruled
     out if the excess count[0, end) − share · total is below 0 at its end, or above 0 at its start,
-    by more than noise explains; half of 1 − level is spent on each side.
+    by more than noise explains; half of 1 − level is spent on each side. With `few`, only so many
+    laws are looked at on each side, as for `reaches`, where there are more cells to rule out.
     """
     size = len(prefix) - 1
     excess = prefix - share * float(prefix[-1])
@@ -121,13 +126,23 @@ def quantile_cells(
     whole = float(to_end[0])
     variance = (1 - share) * from_start + share * to_end - share * (1 - share) * whole
     # No interval is wider than Chebyshev's: what lies outside that need not be looked at.
-    screen = np.sqrt(np.maximum(variance, 0.0) / (1 - level)) * (1 + 1e-9) + 1e-9
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    screen = spread / (1 - level) ** 0.5 * (1 + 1e-9) + 1e-9
+
+    def half_width(cut: int) -> float:
+        return errors.noise_law(_share_combination(cut, size, share)).half_width(level)
 
     def first(candidates: Ints, sign: float) -> int:
         """The first cut at which sign · excess is not below 0 by more than noise."""
+        if few is not None and len(candidates) > few:
+            some = candidates[np.linspace(0, len(candidates) - 1, few).astype(np.int64)].tolist()
+            times = max(
+                (half_width(cut) / spread[cut] for cut in some if spread[cut] > 0), default=0.0
+            )
+            near = candidates[sign * excess[candidates] >= -times * spread[candidates]]
+            return int(near[0]) if len(near) else -1
         for cut in candidates[:_MOST_LAWS].tolist():
-            law = errors.noise_law(_share_combination(cut, size, share))
-            if sign * excess[cut] >= -law.half_width(level):
+            if sign * excess[cut] >= -half_width(cut):
                 return int(cut)
         left = candidates[_MOST_LAWS:]
         return int(left[0]) if len(left) else -1

@@ -9,8 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
+from trueup.ask import Question
 from trueup.config import Config, Dataset
-from trueup.errors import FileError, shown
+from trueup.errors import FileError, SourceError, shown
 from trueup.facts import counted_rows
 from trueup.owner import Ledger, Owner
 from trueup.owner.columns import Kind
@@ -48,6 +49,15 @@ class Table:
             return left
         limit, spent = self.ledger.allowed(holder.name)
         return max(min(left, (limit or Fraction(0)) - spent), Fraction(0))
+
+    def allows(self, holder: Holder) -> bool:
+        """Whether this person may ask here at all."""
+        return holder.role == "owner" or self.ledger.allowed(holder.name)[0] is not None
+
+    def check(self, question: Question, epsilon: Fraction, where: str | None) -> None:
+        """Refuses what a measurement would refuse before it is charged. No row is read."""
+        neighbours = self.dataset.neighbours
+        self.owner.check(question, epsilon, where=where, neighbours=neighbours)
 
     def describe(self, releases: int) -> dict[str, Any]:
         """What analysts are told of it: all of it declared by the owner, or in the ledger."""
@@ -113,4 +123,9 @@ def _open(dataset: Dataset) -> Table:
         edges=dataset.edges,
         graph=dataset.graph,
     )
+    try:
+        for axis in dataset.axes.values():
+            owner.columns.counted(axis, "value")
+    except SourceError as wrong:  # here rather than for the first analyst who asks
+        raise FileError(f"Dataset '{dataset.name}': {wrong}") from None
     return Table(dataset, owner)

@@ -11,6 +11,7 @@ from trueup.errors import (
     BudgetError,
     FileError,
     InputError,
+    KeyConflictError,
     LedgerError,
     NoiseError,
     SourceError,
@@ -44,6 +45,7 @@ class SlowError(TrueupError):
 _KINDS: tuple[tuple[type[Exception], int, str], ...] = (
     (NotAllowedError, 401, "not_allowed"),
     (NotFoundError, 404, "not_found"),
+    (KeyConflictError, 409, "key_conflict"),
     (TooLargeError, 413, "too_large"),
     (BusyError, 429, "busy"),
     (SlowError, 408, "slow"),

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.ask import Question, question_from_json
-from trueup.errors import InputError, SourceError, TrueupError
+from trueup.errors import KeyConflictError, SourceError, TrueupError
 from trueup.owner import where as filters
 from trueup.owner.account import Charge, canonical
 from trueup.server import errors
@@ -78,7 +78,7 @@ class Job:
         where = None if self.where is None else filters.written(filters.parse(self.where))
         paid = (canonical(request["question"]), request["where"], charge.epsilon)
         if paid != (canonical(self.question.to_json()), where, self.epsilon):
-            raise InputError(
+            raise KeyConflictError(
                 "This key was used for a different request. Ask the same as before to have its "
                 "answer again, or choose a new key."
             )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trueup.errors import TrueupError
+from trueup.errors import InputError, TrueupError
 from trueup.server import errors
 from trueup.server.auth import Holder, NotAllowedError, Tokens
 from trueup.server.connections import CONNECTION
@@ -86,6 +86,7 @@ class Guard:
     async def _serve(self, scope: Scope, receive: Receive, send: Send, has_body: bool) -> None:
         try:
             _check_headers(scope)
+            _check_query(scope["query_string"])
             if scope["path"].startswith("/api/") or scope["path"] == "/metrics":
                 scope["holder"] = self._holder(scope)
             whole = await self._body(scope, receive) if has_body else receive
@@ -146,8 +147,7 @@ class Guard:
         self.requests[method, route, status] += 1
         holder = scope.get("holder")
         who = "-" if holder is None else holder.name
-        path = scope["path"].encode("ascii", "backslashreplace").decode()[:200]
-        log.info("%s %s %s %d", who, method, path.replace("\n", " ").replace("\r", " "), status)
+        log.info("%s %s %s %d", who, method, _printable(scope["path"])[:200], status)
 
     def metrics(self) -> str:
         """Requests by route and status, as Prometheus reads them."""
@@ -159,6 +159,12 @@ class Guard:
             labels = f'method="{method}",route="{route}",status="{status}"'
             lines.append(f"trueup_requests_total{{{labels}}} {number}")
         return "\n".join(lines) + "\n"
+
+
+def _printable(text: str) -> str:
+    """Text for a log: what is no printable character of ASCII is written as its number."""
+    known = text.encode("ascii", "backslashreplace").decode()
+    return "".join(each if " " <= each <= "~" else f"\\x{ord(each):02x}" for each in known)
 
 
 def _place(error: BaseException) -> str:
@@ -177,6 +183,13 @@ def _check_headers(scope: Scope) -> None:
         size += len(name) + len(value) + 4
     if size > _MOST_HEADERS:
         raise errors.TooLargeError(f"A request's headers may have {_MOST_HEADERS:,} bytes.")
+
+
+def _check_query(query: bytes) -> None:
+    """Refuses a parameter that is given twice: which of the two is meant, nobody can tell."""
+    names = [part.partition(b"=")[0] for part in query.split(b"&")] if b"&" in query else []
+    if len(set(names)) < len(names):
+        raise InputError("A parameter of the address is given twice: give each once.")
 
 
 def _once(body: bytes, receive: Receive) -> Receive:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import signal
+import socket
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from trueup.config import Config, read_config
 from trueup.errors import InputError
@@ -18,6 +25,8 @@ from trueup.server.limits import Guard
 from trueup.server.settings import Settings, read_settings
 
 _CONFIG = "TRUEUP_CONFIG"
+_PARENT = "TRUEUP_PARENT"  # which workers ask for: it may be gone when they begin
+_LOOK = 0.5  # seconds between looks at whether the parent of a worker lives
 _HEADERS = 16 << 10  # bytes of a request's line and headers
 
 
@@ -53,24 +62,60 @@ def log_to_stderr() -> None:
 def from_environment() -> Guard:
     """The application of a worker process, which finds its configuration by $TRUEUP_CONFIG."""
     log_to_stderr()
+    threading.Thread(target=_end_with, args=(int(os.environ[_PARENT]),), daemon=True).start()
     return create_app(read_config())
 
 
-def serve(config: Config, settings: Settings | None = None) -> None:
-    """Serves until it is told to stop."""
+def _end_with(parent: int) -> None:
+    """Ends this worker when the process that began it is gone, however that ended."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def bound(settings: Settings) -> socket.socket:
+    """The socket that the server listens on; a port that is taken is said to be."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        place = (settings.host, settings.port)
+        found = socket.create_server(place, family=family, backlog=2048)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "no such host"
+        raise InputError(
+            f"The server cannot listen on {settings.host}, port {settings.port}: {reason}. "
+            f"Choose another with --port or --host."
+        ) from None
+    found.set_inheritable(True)
+    return found
+
+
+def serve(
+    config: Config, settings: Settings | None = None, ready: Callable[[int], None] | None = None
+) -> None:
+    """Serves until it is told to stop; `ready` hears the port once all is open and bound."""
     settings = read_settings(config) if settings is None else settings
     if config.path is None:
         raise InputError("A server needs a configuration file.")
+    app = create_app(config)  # what is wrong with the configuration is said before all else
+    with contextlib.closing(bound(settings)) as place:
+        if ready is not None:
+            ready(place.getsockname()[1])
+        _run(app, config.path, settings, place)
+
+
+def _run(app: Guard, path: Path, settings: Settings, place: socket.socket) -> None:
     if settings.workers == 1:
         logger = logging.getLogger("trueup.server")
         before = logger.handlers[:], logger.level, logger.propagate
         log_to_stderr()
         try:
-            uvicorn.run(create_app(config), **configured(settings))
+            uvicorn.Server(uvicorn.Config(app, **configured(settings))).run([place])
         finally:  # the stream may be gone before this process is
             logger.handlers[:], level, logger.propagate = before
             logger.setLevel(level)
         return
-    os.environ[_CONFIG] = str(Path(config.path).absolute())
-    create_app(config)  # what is wrong with the configuration is said once, before any process
-    uvicorn.run("trueup.server.run:from_environment", factory=True, **configured(settings))
+    os.environ[_CONFIG] = str(path.absolute())
+    os.environ[_PARENT] = str(os.getpid())
+    worker = "trueup.server.run:from_environment"
+    made = uvicorn.Config(worker, factory=True, **configured(settings))
+    Multiprocess(made, [place]).run()

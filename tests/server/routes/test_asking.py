@@ -102,6 +102,18 @@ def test_a_wrong_question_is_told_what_is_wrong(server: Any, asked: Any, says: s
 
 
 @pytest.mark.parametrize("where", ["tip > 3", "fare > 3", "drop table", "borough = 3"])
+def test_a_quote_refuses_the_filters_that_a_measurement_refuses(server: Any, where: str) -> None:
+    asked = {"column": "fare", "epsilon": "1/10", "where": where}
+    quoted = server().post("/api/v1/datasets/trips/quote", json=asked)
+    headers = {"Idempotency-Key": "quoted-" + where.replace(" ", "_")}
+    measured = server().post("/api/v1/datasets/trips/measure", json=asked, headers=headers)
+    assert quoted.status_code == measured.status_code == 400
+    assert quoted.json() == measured.json()
+    good = {**asked, "where": "age > 20"}
+    assert server().post("/api/v1/datasets/trips/quote", json=good).json()["allowed"]
+
+
+@pytest.mark.parametrize("where", ["tip > 3", "fare > 3", "drop table", "borough = 3"])
 def test_filters_use_declared_columns_alone(server: Any, where: str) -> None:
     before = server().get("/api/v1/datasets/trips").json()["spent"]
     said = server().post(

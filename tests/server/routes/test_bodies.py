@@ -51,6 +51,10 @@ def test_a_picture_by_cells_shows_at_least_one_of_the_axis(
     size: int, start: int, stop: int
 ) -> None:
     axis = tu.Axis.integers("x", 0, size - 1)
+    if start >= stop:
+        with pytest.raises(tu.InputError, match="must lie before"):
+            Picture(start=start, stop=stop).cells(axis)
+        return
     first, last = Picture(start=start, stop=stop).cells(axis)
     assert 0 <= first < last <= size
     asked = set(range(start, stop)) & set(range(size))

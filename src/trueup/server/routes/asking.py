@@ -83,9 +83,12 @@ def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
     table = parts.table(dataset)
     asked = body.asked()
     found = asking(table.dataset, asked, parts.settings.most_cells)
+    table.check(found.question, asked.epsilon, asked.where)
     left = table.left_for(who)
     why_not = None
-    if asked.epsilon > left:
+    if not table.allows(who):
+        why_not = _no_allowance(table)
+    elif asked.epsilon > left:
         why_not = f"This costs {asked.epsilon}; {left} is left for you."
     return reply(
         {
@@ -132,7 +135,7 @@ def _strategies(found: Asking) -> list[dict[str, Any]]:
     responses={
         **NOT_FOUND,
         202: {"description": "Still at work: a job to look at."},
-        409: {"model": Failed, "description": "The budget does not allow it."},
+        409: {"model": Failed, "description": "No budget for it, or a key that paid for other."},
     },
 )
 async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask) -> Response:
@@ -166,9 +169,13 @@ def _looked_at(run: asyncio.Future[None]) -> None:
 def _wanted(parts: Service, table: Table, who: Holder, key: str, body: Ask) -> Job:
     asked = body.asked()
     question = question_asked(table.dataset, asked, parts.settings.most_cells)
-    if who.role != "owner" and table.ledger.allowed(who.name)[0] is None:
-        raise BudgetError(f"You have no allowance on '{table.name}'. Ask its owner for one.")
+    if not table.allows(who):
+        raise BudgetError(_no_allowance(table))
     return Job.of(table, question, asked, key, who)
+
+
+def _no_allowance(table: Table) -> str:
+    return f"You have no allowance on '{table.name}'. Ask its owner for one."
 
 
 async def _at_its_deadline(parts: Service, table: Table, charge: Charge, limit: float) -> Response:

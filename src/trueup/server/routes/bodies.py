@@ -55,7 +55,7 @@ class Ranges(Sent):
     """Ranges [low, high) in the units of the axis; null is the end of the axis."""
 
     ranges: Annotated[list[Range], Field(min_length=1)]
-    level: Level = 0.95
+    level: Level | None = Field(0.95, description="Of the intervals; null for counts alone.")
     version: Versions = "unbiased"
 
 
@@ -76,6 +76,8 @@ class Picture(Sent):
             return axis.around(self.low, self.high)
         if self.low is not None or self.high is not None:
             raise InputError("Give low and high, or start and stop, not both.")
+        if self.start is not None and self.stop is not None and self.start >= self.stop:
+            raise InputError(f"start {self.start} must lie before stop {self.stop}.")
         start = 0 if self.start is None else min(self.start, axis.size - 1)
         stop = axis.size if self.stop is None else min(self.stop, axis.size)
         return start, max(stop, start + 1)
