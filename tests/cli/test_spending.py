@@ -200,3 +200,18 @@ def test_unknown_strategies_cost_nothing(run: Run, people: Path, tmp_path: Path)
         assert ran.code == 1
         assert "--strategy" in ran.err
     assert not (tmp_path / "a.ledger").exists()
+
+
+def test_unit_rows_relation_and_filter_reach_the_measurement(
+    run: Run, people: Path, tmp_path: Path
+) -> None:
+    ran = run(
+        "measure", people, *AXIS, *PAY, "-o", "m.parquet", "--strategy", "flat",
+        "--neighbours", "replace", "--unit", "user", "--rows-per-unit", 3, "--where", "sex = 'F'",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    measured = tu.load(tmp_path / "m.parquet")
+    assert (measured.neighbours, measured.unit, measured.rows_per_unit) == ("replace", "user", 3)
+    assert measured.noise.scales == (Fraction(24),)
+    (charge,) = Ledger(tmp_path / "a.ledger").history()
+    assert '"where":"sex = \'F\'"' in charge.request

@@ -40,8 +40,11 @@ def written_out() -> Iterator[Question]:
     yield HatCounts(12, [1, 2], ["1/2", "1/8", "3/8"])
     yield HatCounts(60, [3, 6])
     yield WaveletCounts(6, ["1/2", "1/4", "1/8", "1/8"])
+    yield WaveletCounts(6, ["1/10", "1/20", "1/2", "7/20"])  # two cells of a full node cost most
     yield SortedCounts(7, ends=2, adaptive=False)
     yield NamedCounts(5, {"all": slice(None), "low": [0, 1], "odd": [1, 3], "last": [4]})
+    same = {f"first {k}": [0] for k in range(3)} | {f"second {k}": [1] for k in range(3)}
+    yield NamedCounts(2, {"all": slice(None), **same})  # all pairs of cells share a query
     yield WeightedCounts(3, [[1, 0, 0], [0, "1/2", 0], [0, 0, 1], ["1/3", "-2/3", 0]])
     # Weights that fit 64 bits one by one, and not added up.
     yield WeightedCounts(2, [[2**60, 0], [0, 2**60]] * 10)

@@ -23,7 +23,7 @@ from trueup._kernels.noise.laplace_tables import tables
 from trueup._kernels.tree import prefix as sums
 from trueup._kernels.tree import regular_fit
 from trueup.axis import bins
-from trueup.infer import least_squares, tree
+from trueup.infer import axis_model, least_squares, tree
 from trueup.owner import placing, tally
 from trueup.paper.noise import measure_for_experiment
 
@@ -125,7 +125,8 @@ def test_trees_are_fitted_alike_below_and_above(size: int, monkeypatch: pytest.M
         monkeypatch.setattr(sums, "BLOCK", 16 if many == 1 else 1 << 30)
         release = tu.infer(measured)
         shown = tu.infer(measured, nonnegative=True, integers=True)
-        found.append((release.prefix, shown.unbiased.prefix, tu.infer(measured).counts()))
+        cells = axis_model(measured.noise).fit(measured.noisy)
+        found.append((release.prefix, shown.unbiased.prefix, release.counts(), cells))
     for low, high in zip(*found, strict=True):
         assert np.allclose(low, high, rtol=1e-9, atol=1e-6)
 
@@ -169,6 +170,18 @@ def test_few_and_many_children_are_rounded_by_one_rule(children: int, nonnegativ
         if up.any() and not up.all():
             assert fractions[up].min() >= fractions[~up].max()
         assert whole.min() >= 0 or not nonnegative
+
+
+@pytest.mark.parametrize("children", [63, 65, 200])
+def test_a_unit_too_many_is_taken_from_a_child_that_has_one(children: int) -> None:
+    """Values a hair below 1 are 1, one more than the total holds: no empty child pays for it."""
+    half = children // 2
+    values = np.append(np.zeros(half), np.full(children - half, 1 - 4e-10))
+    first = np.array([1, *[children + 1] * (children + 1)])
+    total = children - half - 1
+    whole = rounding.whole_numbers(first, np.append(values.sum(), values), total, True)
+    assert whole[1:].sum() == total
+    assert whole.min() >= 0
 
 
 @pytest.mark.parametrize("rows", [1, 7, 1000])

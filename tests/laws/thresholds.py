@@ -78,7 +78,6 @@ THRESHOLDS: dict[str, str] = {
     "reconcile/stacked.py:MOST_CELLS": REFUSED,
     # intervals
     "law.py:_WORTH_COMPILING": "tests/laws/test_intervals.py: 999, 1,000 and 1,001 intervals",
-    "law.py:_COMPILED": "tests/laws/test_intervals.py: 7, 8 and 9 intervals",
     "law.py:_ATOMS": "tests/laws/test_intervals.py: scales below and above 1/2",
     "law.py:_DUST": LAW,
     "release/accepted.py:_LEAST": "tests/release/test_accepted.py",

@@ -214,3 +214,12 @@ def test_a_server_killed_in_the_middle_of_a_measurement_answers_once_it_is_back(
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download the measurement").click()
     assert saved.value.path().read_bytes() == stored
+
+
+def test_a_token_is_kept_in_its_tab_alone(opened: Opened, site: Any) -> None:
+    page = opened(who=None)
+    sign_in(page, site.tokens["ann"])
+    page.get_by_role("heading", name="Datasets").wait_for()
+    assert page.evaluate("sessionStorage.getItem('trueup.token')") == site.tokens["ann"]
+    assert page.evaluate("localStorage.length") == 0
+    assert page.evaluate("document.cookie") == ""

@@ -85,3 +85,14 @@ def test_errors_of_sorted_counts_are_those_of_the_noise() -> None:
     m = tu.Measurement(tu.SortedCounts(10, adaptive=False), [0] * 10, epsilon="1/10")
     assert mean == pytest.approx(m.variances[0])
     assert typical == pytest.approx(10 * np.log(20))
+
+
+def test_an_offer_expects_the_noise_of_its_relation_and_unit() -> None:
+    """Cells alone: replacing costs twice as much, and three rows thrice: as at a sixth of ε."""
+    axis = tu.Axis.integers("age", 0, 9)
+    workload = tu.Workload.all_ranges()
+    dear = offers(axis, Fraction(1), workload, neighbours="replace", rows_per_unit=3)
+    plain = offers(axis, Fraction(1, 6), workload)
+    flat = [next(offer for offer in some if offer.way == "flat") for some in (dear, plain)]
+    assert flat[0].mean == pytest.approx(flat[1].mean)
+    assert flat[0].typical == pytest.approx(flat[1].typical)

@@ -1,4 +1,4 @@
-"""Catching a mechanism that lies: about its ε, its sensitivity or its noise.
+"""Catching a mechanism that lies: about its ε or ρ, its sensitivity or its noise.
 
 For mechanisms of any make, on made-up inputs: what an audit prints is not private.
 """
@@ -6,8 +6,35 @@ For mechanisms of any make, on made-up inputs: what an audit prints is not priva
 from __future__ import annotations
 
 from trueup.audit.bound import Audit, audit, audit_in_bulk
+from trueup.audit.claim import Claim
+from trueup.audit.examination import Examination, Finding, Wanted, examine
 from trueup.audit.fit import noise_fit
 from trueup.audit.forced import forced
 from trueup.audit.frozen import Replay, replay
+from trueup.audit.report import page, write_page
+from trueup.audit.search import Pair, neighbours_of_counts, neighbours_of_records
+from trueup.audit.targets import Target, of_command, of_object, target
 
-__all__ = ["Audit", "Replay", "audit", "audit_in_bulk", "forced", "noise_fit", "replay"]
+__all__ = [
+    "Audit",
+    "Claim",
+    "Examination",
+    "Finding",
+    "Pair",
+    "Replay",
+    "Target",
+    "Wanted",
+    "audit",
+    "audit_in_bulk",
+    "examine",
+    "forced",
+    "neighbours_of_counts",
+    "neighbours_of_records",
+    "noise_fit",
+    "of_command",
+    "of_object",
+    "page",
+    "replay",
+    "target",
+    "write_page",
+]

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from trueup.cli import answers, checks, ledgers, planning, recording, serving, spending
+from trueup.cli import answers, auditing, checks, ledgers, planning, recording, serving, spending
 from trueup.cli.output import visible
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
 
@@ -31,7 +31,7 @@ app.command("measure")(spending.measure_command)
 app.command("export")(answers.export_command)
 app.command("combine")(answers.combine_command)
 app.command("record")(recording.record_command)
-app.command("audit")(checks.audit_command)
+app.command("audit")(auditing.audit_command)
 app.command("paper")(checks.paper_command)
 app.command("demo")(checks.demo_command)
 app.command("serve")(serving.serve_command)

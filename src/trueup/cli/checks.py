@@ -1,79 +1,15 @@
-"""Commands that check us: the audit of our own noise, the paper's experiments, the demo."""
+"""Commands that check us: the paper's experiments, the demo."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from trueup.cli.output import AsJson, emit, say, table, waiting
-
-
-def audit_command(
-    epsilon: Annotated[str, typer.Option("--epsilon", help="The claimed epsilon to test.")] = "1",
-    draws: Annotated[
-        int,
-        typer.Option(
-            "--draws", help="Draws on each side; more draws find smaller errors.", min=1000
-        ),
-    ] = 1_000_000,
-    as_json: AsJson = False,
-) -> None:
-    """Try to catch our own noise giving away more than it claims.
-
-    For each question a lower bound on its true epsilon is certified from its outputs on two
-    neighbouring made-up tables. A bound above the claim would be a proof that we lie.
-    """
-    import numpy as np
-
-    import trueup as tu
-    from trueup.audit import audit_in_bulk
-
-    def one_count(count: Any, times: int) -> Any:
-        return tu.measure(
-            np.full(times, count), tu.CellCounts(tu.Axis.integers("run", 1, times)), epsilon
-        ).noisy
-
-    def a_tree(counts: Any, times: int) -> Any:
-        tree = tu.TreeCounts(4, branching=2)
-        return np.array([tu.measure(counts, tree, epsilon).noisy for _ in range(times)])
-
-    def in_order(counts: Any, times: int) -> Any:
-        question = tu.SortedCounts(4, adaptive=False)
-        return np.array([tu.measure(counts, question, epsilon).noisy for _ in range(times)])
-
-    few = max(draws // 100, 1000)
-    tried: list[tuple[str, Any, Any, Any, int]] = [
-        ("one count", one_count, 10, 11, draws),
-        ("a tree over 4 cells", a_tree, [2, 0, 10, 2], [2, 0, 11, 2], few),
-        ("4 counts in order", in_order, [2, 0, 10, 2], [2, 0, 11, 2], few),
-    ]
-    rows: list[dict[str, Any]] = []
-    for name, mechanism, a, b, times in tried:
-        with waiting(f"drawing {times:,} times: {name}"):
-            found = audit_in_bulk(mechanism, a, b, epsilon, draws=times)
-        rows.append({"question": name, "claimed": found.claimed, "bound": found.bound,
-                     "draws": times, "passed": found.passed})  # fmt: skip
-
-    def show() -> None:
-        shown = [
-            [
-                r["question"],
-                f"{r['claimed']:g}",
-                f"at least {r['bound']:.3f}",
-                f"{r['draws']:,}",
-                "not contradicted" if r["passed"] else "FALSE",
-            ]
-            for r in rows
-        ]
-        table(["question", "claimed epsilon", "proven", "draws a side", "the claim is"], shown)
-
-    emit(as_json, {"audits": rows}, show)
-    if not all(row["passed"] for row in rows):
-        raise typer.Exit(1)
+from trueup.cli.output import AsJson, emit, say
 
 
 def paper_command(
