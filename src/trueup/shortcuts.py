@@ -60,7 +60,14 @@ def histogram(
         axis = Axis.edges("x", bins)  # type: ignore[arg-type]
     release = infer(measure(axis.count(x), TreeCounts(axis), epsilon))
     cells = axis.columns(np.arange(axis.size), np.arange(1, axis.size + 1))
-    return release.counts(), np.append(cells["low"], cells["high"][-1])
+    return release.counts(), _edges(cells["low"], cells["high"])
+
+
+def _edges(low: Any, high: Any) -> npt.NDArray[np.float64]:
+    """The edges of bins; where a bin has no end, infinity."""
+    first = -np.inf if low[0] is None else low[0]
+    last = np.inf if high[-1] is None else high[-1]
+    return np.array([first, *low[1:], last], np.float64)
 
 
 def degree_sequence(

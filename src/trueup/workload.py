@@ -152,7 +152,7 @@ class Workload:
                 raise InputError(f"The range {empty[0]!r} holds no cell of '{axis.name}'.")
             starts, stops = np.array(pairs, np.int64).T
             return starts, stops
-        levels = axis.levels()
+        levels = axis.every_level()
         if self.named not in levels:
             known = ", ".join(levels) or "none"
             raise InputError(f"Axis '{axis.name}' has no level {self.named!r}. Levels: {known}.")

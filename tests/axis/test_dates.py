@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import trueup as tu
 from trueup import Axis, InputError
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -230,3 +232,59 @@ def test_a_period_outside_or_finer_than_the_cells_is_refused():
         InputError, match=r"Axis 'd' has no level 'decade'\. Levels: year, month, day"
     ):
         axis.coarsen("decade")
+
+
+def weeks(first: str, last: str) -> list[tuple[str, int]]:
+    """The weeks of a stretch of days by the standard library: the name and how many days of it."""
+    day, end = dt.date.fromisoformat(first), dt.date.fromisoformat(last)
+    found: dict[str, int] = {}
+    while day <= end:
+        year, week, _ = day.isocalendar()
+        found[f"{year}-W{week:02}"] = found.get(f"{year}-W{week:02}", 0) + 1
+        day += dt.timedelta(days=1)
+    return list(found.items())
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [("2013-01-01", "2013-12-31"), ("2024-12-28", "2025-01-08"), ("1969-12-01", "1970-02-01")],
+)
+def test_weeks_of_days_run_from_monday_to_sunday(first: str, last: str) -> None:
+    axis = Axis.dates("day", first, last)
+    starts = axis.every_level()["week"]
+    stops = np.append(starts[1:], axis.size)
+    named = axis.level_labels("week", starts, stops)
+    assert list(zip(named, (stops - starts).tolist(), strict=True)) == weeks(first, last)
+    by_week = axis.coarsen("week")
+    assert by_week.size == len(starts)
+    assert Axis.from_json(json.loads(json.dumps(by_week.to_json()))) == by_week
+    days = np.arange(axis.size)
+    moments = np.datetime64(first) + days
+    np.testing.assert_array_equal(
+        by_week.locate(moments), np.searchsorted(starts, days, side="right") - 1
+    )
+    hours = Axis.dates("hour", first, last, "hour")
+    np.testing.assert_array_equal(hours.every_level()["week"], starts * 24)
+
+
+def test_weeks_are_asked_and_read_as_levels_are() -> None:
+    axis = Axis.dates("day", "2013-01-01", "2013-12-31")
+    counts = np.arange(365)
+    starts = axis.every_level()["week"]
+    exact = np.add.reduceat(counts, starts)
+    by_day = tu.infer(tu.measure(counts, tu.TreeCounts(axis), epsilon=100))
+    table = by_day.table(level="week")
+    np.testing.assert_allclose(table["count"].to_numpy(), exact, atol=1)
+    for levels in (["week"], ["week", "day"]):
+        question = tu.TreeCounts(axis, levels=levels)
+        release = tu.infer(tu.measure(counts, question, epsilon=100))
+        found = release.table(level="week") if len(levels) > 1 else release.to_frame()
+        np.testing.assert_allclose(found["count"].to_numpy(), exact, atol=1)
+    part = by_day.table("2013-02", level="week")
+    assert part["count"].to_numpy().sum() == pytest.approx(by_day.node("2013-02").value)
+    with pytest.raises(tu.InputError, match="weeks nest in no month"):
+        tu.TreeCounts(axis, levels=["month", "week"])
+    with pytest.raises(tu.InputError, match="weeks nest in no month"):
+        tu.TreeCounts(axis, levels=["day", "week"])
+    starts, _ = tu.Workload.level("week").spans(axis)
+    assert len(starts) == len(exact)

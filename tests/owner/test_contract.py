@@ -176,6 +176,7 @@ AXES = [
     tu.Axis.regular("whole", -10, 10, bins=7),
     tu.Axis.regular("money", 0, 1, bins=10),
     tu.Axis.edges("whole", [-1e19, -3, 2, 2.5, 1e19]),
+    tu.Axis.edges("real", [float("-inf"), 0, 0.3, float("inf")]),
     tu.Axis.categories(
         "label", ["A", "B", "Ä", "日本", "", "O'Neil", 'say "hi"', "a,b", "nan", "gone"]
     ),

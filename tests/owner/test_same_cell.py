@@ -28,6 +28,7 @@ AXES = [
     Axis.integers("x", -3, 12),
     Axis.regular("x", -2, 10, 24),
     Axis.edges("x", [0, 0.5, 7, 8]),
+    Axis.edges("x", [float("-inf"), 0, 7, float("inf")]),
     Axis.dates("x", "2013-01-01", "2013-01-31"),
     Axis.ipv4("x", "10.0.0.0/8", 12),
     Axis.categories("x", ["7", "A", "", "7.0", "True", "nan", "é"]),
@@ -35,7 +36,18 @@ AXES = [
     Axis.categories("x", ["A", 7, "B", 1]),
     Axis.hierarchy("x", {"A": ["B", "C"], "7": ["1"]}),
 ]
-NAMES = ["integers", "regular", "edges", "dates", "ipv4", "text", "numbers", "mixed", "tree"]
+NAMES = [
+    "integers",
+    "regular",
+    "edges",
+    "open",
+    "dates",
+    "ipv4",
+    "text",
+    "numbers",
+    "mixed",
+    "tree",
+]
 axes = pytest.mark.parametrize("axis", AXES, ids=NAMES)
 
 texts = st.sampled_from(

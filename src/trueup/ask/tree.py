@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,7 +106,7 @@ class TreeCounts(Question):
         """The tree over the cells of `answer_axis`."""
         if not self.levels:
             return IntervalTree.regular(self.size, self.radices)
-        known = self.axis.levels()
+        known = self.axis.every_level()
         finest = known[self.levels[-1]]
         cuts = [np.searchsorted(finest, known[level]).astype(np.int64) for level in self.levels]
         return IntervalTree.irregular(len(finest), cuts)
@@ -152,7 +153,7 @@ class TreeCounts(Question):
         counts = cell_counts(counts, self.size)
         if self.answer_axis.size == self.size:
             return counts
-        return np.add.reduceat(counts, self.axis.levels()[self.levels[-1]])
+        return np.add.reduceat(counts, self.axis.every_level()[self.levels[-1]])
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         cells = self.cells_of(counts)
@@ -178,7 +179,7 @@ class TreeCounts(Question):
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array, vstack
 
-        fine = self.axis.levels()[self.levels[-1]] if self.levels else np.arange(self.size)
+        fine = self.axis.every_level()[self.levels[-1]] if self.levels else np.arange(self.size)
         rows = []
         for level in self.asked:
             starts = fine[self.shape.starts(level)]
@@ -229,18 +230,22 @@ def _checked_radices(size: int, radices: Sequence[int]) -> tuple[int, ...]:
 
 
 def _checked_levels(axis: Axis, levels: Sequence[str]) -> tuple[str, ...]:
-    known = list(axis.levels())
+    known = axis.every_level()
     chosen = (levels,) if isinstance(levels, str) else listed(levels, "levels")
     for level in chosen:
         if level not in known:
             names = ", ".join(known) or "none"
             raise InputError(f"Axis '{axis.name}' has no level {level!r}. Levels: {names}.")
-    if (
-        not chosen
-        or sorted(chosen, key=known.index) != list(chosen)
-        or len(set(chosen)) < len(chosen)
-    ):
+    order = list(axis.levels())
+    nested = [level for level in chosen if level in order]
+    if not chosen or sorted(nested, key=order.index) != nested or len(set(chosen)) < len(chosen):
         raise InputError(f"Levels must be named once each, coarsest first, got {list(chosen)}.")
+    for coarse, fine in pairwise(chosen):
+        if not np.isin(known[coarse], known[fine]).all():
+            raise InputError(
+                f"Each {fine} must lie in one {coarse}, and some do not: weeks nest in no month "
+                f"and no year. Ask one of the two, or name the coarser level first."
+            )
     return chosen
 
 

@@ -59,7 +59,10 @@ class Axis:
 
     @staticmethod
     def edges(name: str, edges: Iterable[float]) -> Axis:
-        """Half-open bins between rising edges, the last bin too."""
+        """Half-open bins between rising edges, the last bin too.
+
+        The ends may be open: the last bin of [0, 50_000, 250_000, math.inf] is 250,000 and more.
+        """
         return Axis(_named(name), EdgeCells(name, edges))  # type: ignore[arg-type]
 
     @staticmethod
@@ -119,7 +122,7 @@ class Axis:
         if not 0 <= cell < self.size:
             raise IndexError(cell)
         if self.traits.scale is None:
-            return str(self.edge(cell))
+            return self.words(cell, cell + 1) if self.traits.bins else str(self.edge(cell))
         unit = 1e6 if self.traits.scale == "time" else 1.0
         low, high = (self.positions(np.array([cell, cell + 1])) / unit).tolist()
         return low, high
@@ -181,14 +184,14 @@ class Axis:
 
     def edges_at(self, places: Ints) -> list[Any]:
         """As `edge`, for many."""
-        if isinstance(self.cells, Numbers):
+        if isinstance(self.cells, Numbers) and self.traits.scale is not None:
             found: list[Any] = self.cells.edges_at(places).tolist()
             return found
         return [self.cells.edge(place) for place in places.tolist()]
 
     def positions(self, places: Ints) -> Floats:
         """The edges as floats on the axis's scale; of time, microseconds since 1970."""
-        if isinstance(self.cells, Numbers):
+        if isinstance(self.cells, Numbers) and self.traits.scale is not None:
             return self.cells.edges_at(places).astype(np.float64, copy=False)
         if isinstance(self.cells, DateCells):
             return self.cells.edges[places].astype(np.float64)
@@ -347,6 +350,11 @@ class Axis:
         """The first cell of every node of the axis's own hierarchy, coarsest level first."""
         return self.cells.levels() if isinstance(self.cells, Levelled) else {}
 
+    def every_level(self) -> dict[str, Ints]:
+        """As `levels`, with those that do not nest in the others: of dates, weeks."""
+        others = self.cells.other_levels() if isinstance(self.cells, DateCells) else {}
+        return {**self.levels(), **others}
+
     def level_labels(self, level: str, starts: Ints, stops: Ints) -> list[str]:
         """What the nodes [starts, stops) of a level are called."""
         assert isinstance(self.cells, Levelled)
@@ -354,7 +362,7 @@ class Axis:
 
     def coarsen(self, level: str) -> Axis:
         """The same axis with the nodes of one of its levels as cells."""
-        levels = self.levels()
+        levels = self.every_level()
         if level not in levels:
             known = ", ".join(levels) or "none"
             raise InputError(f"Axis '{self.name}' has no level {level!r}. Levels: {known}.")
@@ -387,9 +395,9 @@ class Axis:
                     return Axis.categories(name, spec["labels"])
                 case "dates":
                     cut = bool(spec.get("cut", False))
-                    return Axis(
-                        name, DateCells(name, spec["first"], spec["last"], spec["unit"], cut)
-                    )
+                    monday = bool(spec.get("monday", False))
+                    ends = spec["first"], spec["last"]
+                    return Axis(name, DateCells(name, *ends, spec["unit"], cut, monday))
                 case "ipv4":
                     return Axis.ipv4(name, spec["network"], spec["length"])
                 case "hierarchy":

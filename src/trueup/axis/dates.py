@@ -19,6 +19,7 @@ UNITS = ("minute", "hour", "day", "week", "month", "year")
 LEVELS = ("year", "month", "day", "hour", "minute")  # what nests in what; weeks nest in nothing
 _MICROSECONDS = {"minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000}
 _MICROSECONDS["week"] = 7 * _MICROSECONDS["day"]
+_MONDAY = 4 * _MICROSECONDS["day"]  # 5 January 1970
 _CODES = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h", "minute": "m"}
 _NONE = np.iinfo(np.int64).min  # numpy's NaT
 _STEPS = {"D": 86_400_000_000, "s": 1_000_000, "ms": 1000, "us": 1, "ns": 0}  # in microseconds
@@ -131,8 +132,8 @@ class DateCells:
     """One cell for each unit of time from first to last, both included, in UTC.
 
     `first` and `last` are read at the precision they are written with: last="2013" is all of
-    2013. Weeks are counted from the first day. Cells are whole units, unless `cut`: then the
-    first and the last reach no further than `first` and `last` do.
+    2013. Weeks are counted from the first day, or from a `monday`. Cells are whole units, unless
+    `cut`: then the first and the last reach no further than `first` and `last` do.
     """
 
     name: str
@@ -140,6 +141,7 @@ class DateCells:
     last: str
     unit: str = "day"
     cut: bool = False
+    monday: bool = False
     traits: ClassVar = CellTraits("dates", "time", scale="time")
 
     def __post_init__(self) -> None:
@@ -172,10 +174,21 @@ class DateCells:
             units = np.arange(first.astype(f"datetime64[{code}]"), _ceiling(end, code) + 1)
             return units.astype("datetime64[us]").astype(np.int64)
         width = _MICROSECONDS[self.unit]
-        origin = start if self.unit == "week" else start - start % width
+        origin = self._origin(start)
         size = -(-(stop - origin) // width)
         check_size(size, self.name)
         return origin + np.arange(size + 1, dtype=np.int64) * width
+
+    def _origin(self, start: int) -> int:
+        """Where the unit begins that holds the start; units of this kind are equally long."""
+        if self.unit == "week" and not self.monday:
+            return start
+        return start - (start - _MONDAY) % _MICROSECONDS[self.unit]
+
+    @property
+    def origin(self) -> int:
+        """From where equal units are counted: the beginning of the first, before it is cut."""
+        return self._origin(int(self.edges[0]))
 
     @cached_property
     def edges(self) -> Ints:
@@ -198,7 +211,7 @@ class DateCells:
         t = np.where(inside, t, start)
         if self.unit in _MICROSECONDS:
             width = _MICROSECONDS[self.unit]
-            cells = (t - (start if self.unit == "week" else start - start % width)) // width
+            cells = (t - self.origin) // width
         else:
             cells = np.searchsorted(self.edges, t, side="right") - 1
         return np.where(inside, cells, -1)
@@ -255,11 +268,15 @@ class DateCells:
     def part(self, start: int, stop: int) -> DateCells:
         """The cells start … stop − 1."""
         edges = self.edges.view("datetime64[us]")
-        return DateCells(self.name, str(edges[start]), str(edges[stop] - 1), self.unit)
+        ends = str(edges[start]), str(edges[stop] - 1)
+        return DateCells(self.name, *ends, self.unit, self.monday, self.monday)
 
     def level_labels(self, level: str, starts: Ints, stops: Ints) -> list[str]:
         """What the periods of a level are called."""
         begins = self.edges[starts].view("datetime64[us]")
+        if level == "week" and self.unit != "week":
+            days = [day.isocalendar() for day in begins.astype("datetime64[D]").tolist()]
+            return [f"{day.year}-W{day.week:02}" for day in days]
         return [str(period) for period in begins.astype(f"datetime64[{_CODES[level]}]")]
 
     def node(self, *path: object) -> tuple[int, int]:
@@ -289,10 +306,18 @@ class DateCells:
             found[level] = np.flatnonzero(np.r_[True, period[1:] != period[:-1]])
         return found
 
+    def other_levels(self) -> dict[str, Ints]:
+        """The first cell of every week, Monday to Sunday: weeks nest in no month and no year."""
+        if self.unit not in ("minute", "hour", "day"):
+            return {}
+        week = (self.edges[:-1] - _MONDAY) // _MICROSECONDS["week"]
+        return {"week": np.flatnonzero(np.r_[True, week[1:] != week[:-1]])}
+
     def coarsen(self, level: str) -> DateCells:
         """The same stretch of time in a coarser unit, its first and last cells cut to it."""
         begin, end = self.edges[[0, -1]].view("datetime64[us]")
-        return DateCells(self.name, str(begin), str(end - 1), level, cut=True)
+        monday = level == "week" and (self.unit != "week" or self.monday)
+        return DateCells(self.name, str(begin), str(end - 1), level, True, monday)
 
     def columns(self, starts: Ints, stops: Ints) -> dict[str, Any]:
         """The intervals [starts, stops) as columns of a table."""
@@ -300,8 +325,9 @@ class DateCells:
         return {"low": edges[starts], "high": edges[stops]}
 
     def to_json(self) -> dict[str, Any]:
-        spec = {"kind": "dates", "first": self.first, "last": self.last, "unit": self.unit}
-        return {**spec, "cut": True} if self.cut else spec
+        ends = {"first": self.first, "last": self.last}
+        said = {name: True for name in ("cut", "monday") if getattr(self, name)}
+        return {"kind": "dates", **ends, "unit": self.unit, **said}
 
 
 def _ceiling(moment: np.datetime64, code: str) -> np.datetime64:

@@ -19,7 +19,7 @@ def below(axis: Axis, path: tuple[object, ...], level: str | None) -> list[tuple
 
     A node whose label ended further up is left out. With a level named, that one alone.
     """
-    levels = axis.levels()
+    levels = axis.levels() if level is None else axis.every_level()
     if not levels:
         raise InputError(f"Axis '{axis.name}' has no levels to go down; ask for ranges.")
     if level is not None and level not in levels:
@@ -37,7 +37,10 @@ def below(axis: Axis, path: tuple[object, ...], level: str | None) -> list[tuple
             deeper = number >= depth
         else:
             deeper = inside.sum() > 1
-        if deeper and inside.any() and level in (None, name):
+        if name == level and name not in axis.levels():  # a week that a period cuts is cut
+            reach = (cuts < stop) & (ends > start)
+            found.append((name, np.maximum(cuts[reach], start), np.minimum(ends[reach], stop)))
+        elif deeper and inside.any() and level in (None, name):
             found.append((name, cuts[inside], ends[inside]))
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,7 +148,7 @@ def quantile_command(
     release = _counted(file, nonnegative)
     values, ends = release.quantile(shares), release.quantile_interval(shares, level)
     found = [
-        {"share": share, "value": value, "low": low, "high": high}
+        {"share": share, "value": value, "low": _end(low), "high": _end(high)}
         for share, value, (low, high) in zip(shares, values, ends, strict=True)
     ]
 
@@ -175,7 +176,14 @@ def _counted_rows(release: Any) -> dict[str, str]:
     return {"counted": release.facts.capped} if release.facts.capped else {}
 
 
+def _end(end: Any) -> Any:
+    """An end of an interval; None where a bin without an end leaves it open."""
+    return None if end in (math.inf, -math.inf) else end
+
+
 def _value(value: Any) -> str:
+    if value is None:
+        return "no end"
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 

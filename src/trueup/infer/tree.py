@@ -264,7 +264,7 @@ class TreeModel(NodeModel):
         asked = self._question
         first = None
         if asked.answer_axis.size < asked.size:
-            first = np.asarray(asked.axis.levels()[asked.levels[-1]], np.int64)
+            first = np.asarray(asked.axis.every_level()[asked.levels[-1]], np.int64)
         return AskedLevels(asked.shape, asked.asked, first, asked.radices)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -316,7 +317,10 @@ class Release(Published):
         if own is not self:
             shown = quantile_cell(axis, self._rising, share)
             first, last = min(first, shown), max(last, shown)
-        return axis.interval(first)[0], axis.interval(last)[1 if axis.traits.bins else 0]
+        if not axis.traits.bins:
+            return axis.interval(first)[0], axis.interval(last)[0]
+        low, high = axis.interval(first)[0], axis.interval(last)[1]
+        return -math.inf if low is None else low, math.inf if high is None else high
 
     @property
     def kind(self) -> str:

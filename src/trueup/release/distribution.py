@@ -42,8 +42,10 @@ def quantile(axis: Axis, below: Floats, share: float) -> Any:
     goal = share * below[-1]
     cell = quantile_cell(axis, below, share)
     low, high = axis.interval(cell)
-    if not axis.traits.bins:
+    if not axis.traits.bins or high is None:
         return low
+    if low is None:  # of a bin without an end no more is known than the other
+        return high
     inside = below[cell + 1] - below[cell]
     part = (goal - below[cell]) / inside if inside > 0 else 0.0
     return min(max(low + part * (high - low), low), high)  # sums round, quantiles never fall

@@ -17,7 +17,7 @@ from trueup.pictures import charts
 from trueup.pictures.charts import Interval
 from trueup.pictures.map import MOST_BOXES, Boxes, heat_map, map_drawing
 from trueup.pictures.page import Picture
-from trueup.pictures.places import MOST_BARS, bar_edges, stretches
+from trueup.pictures.places import MOST_BARS, bar_edges, stretches, words
 from trueup.pictures.svg import Bars, Panel, Ticks, between, svg
 from trueup.pictures.theme import BLUE, price, stamp
 from trueup.release.intervals import cut_to_counts, reaches, share_band
@@ -135,6 +135,8 @@ class Drawn:
         spread = np.sqrt(self.errors.range_variances(edges[:-1], edges[1:])) * bars.times
         ends = (bars.ends - bars.ends[0]) * (len(heights) / (bars.ends[-1] - bars.ends[0]))
         named = ["" if end is None else str(end) for end in axis.edges_at(edges)]
+        if axis.traits.bins and not axis.traits.scale:
+            named = [*words(axis, edges), ""]
         middles = ((ends[1:] + ends[:-1]) / 2).tolist()
         ticks: Ticks = list(
             zip(ends.tolist(), named, strict=True)

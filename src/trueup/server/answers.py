@@ -5,6 +5,7 @@ All of it follows from what was published: it costs nothing and may be cached.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -116,9 +117,10 @@ class Answering:
         found = []
         for share in shares:
             value = self.release.quantile(share)
-            low, high = (None, None)
+            ends = (None, None)
             if told:
-                low, high = self.release.quantile_interval(share, level, _FEW)
+                ends = self.release.quantile_interval(share, level, _FEW)
+            low, high = (None if end in (math.inf, -math.inf) else end for end in ends)
             found.append({"quantile": share, "value": value, "low": low, "high": high})
         return found
 

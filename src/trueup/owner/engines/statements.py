@@ -220,7 +220,7 @@ def _units(cells: DateCells) -> tuple[int, int, int, int]:
     """Ends, origin and width of the units that are counted: days, for months and years."""
     start, stop = int(cells.edges[0]), int(cells.edges[-1])
     width = _MICROSECONDS.get(cells.unit, _DAY)
-    return start, stop, start if cells.unit == "week" else start - start % width, width
+    return start, stop, cells.origin if cells.unit == "week" else start - start % width, width
 
 
 def _labels(axis: Axis, kind: Kind) -> dict[Any, int]:

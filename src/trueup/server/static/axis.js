@@ -4,6 +4,8 @@ const LABELS = new Set(["categories", "hierarchy"]);
 const NUMBERS = new Set(["integers", "regular", "edges"]);
 
 export const isNumeric = (axis) => NUMBERS.has(axis.kind);
+/** Whether the edges of an axis are numbers on a line: a bin without an end has no place on it. */
+export const isScaled = (axis) => isNumeric(axis) && !(axis.kind === "edges" && [axis.edges[0], axis.edges.at(-1)].some((edge) => Math.abs(edge) === Number.MAX_VALUE));
 export const isDates = (axis) => axis.kind === "dates";
 export const hasLabels = (axis) => LABELS.has(axis.kind);
 
@@ -44,7 +46,7 @@ export function milliseconds(text) {
 
 /** Where an edge lies in a picture: its value, its time, or its cell's number. */
 export function place(axis, edge, cell) {
-  if (isNumeric(axis)) return edge;
+  if (isScaled(axis)) return edge;
   return isDates(axis) ? milliseconds(edge) : cell;
 }
 
@@ -63,6 +65,7 @@ export function between(axis, low, high) {
     const last = (high === null ? all.length : at.get(String(high))) - 1;
     return first >= last ? String(all[first]) : `${all[first]} … ${all[last]}`;
   }
+  if (isNumeric(axis) && !isScaled(axis) && (low === null || high === null)) return low === null ? (high === null ? "all" : `below ${name(axis, high)}`) : `${name(axis, low)} and more`;
   return `${low === null ? "the start" : name(axis, low)} – ${name(axis, high)}`;
 }
 
@@ -85,10 +88,11 @@ export function example(axis) {
 /** The number of cells before an edge of an axis without numbers or dates. */
 function cellOf(axis, edge) {
   if (hasLabels(axis)) return labelled(axis).at.get(String(edge));
+  if (axis.kind === "edges") return axis.edges.indexOf(edge);
   const address = (text) => text.split(".").reduce((sum, part) => 256 * sum + Number(part), 0);
   return (address(edge) - address(axis.network.split("/")[0])) / 2 ** (32 - axis.length);
 }
 
 /** Where a range lies in a picture; null is the end of the axis. */
 export const places = (axis, range) =>
-  range.map((edge) => (edge === null ? null : place(axis, edge, isNumeric(axis) || isDates(axis) ? 0 : cellOf(axis, edge))));
+  range.map((edge) => (edge === null ? null : place(axis, edge, isScaled(axis) || isDates(axis) ? 0 : cellOf(axis, edge))));

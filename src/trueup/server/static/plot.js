@@ -81,7 +81,7 @@ const axisLook = (title, more = {}) => ({
 function along(axis, view, width) {
   const at = view.edges.map((edge, i) => axes.place(axis, edge, view.cells[i]));
   const range = [at[0], at.at(-1)];
-  if (axes.isNumeric(axis)) return { at, look: axisLook(escaped(axis.name), { range, tickformat: Math.max(...range.map(Math.abs)) >= 10_000 && range[1] - range[0] > 10 ? "," : "" }) };
+  if (axes.isScaled(axis)) return { at, look: axisLook(escaped(axis.name), { range, tickformat: Math.max(...range.map(Math.abs)) >= 10_000 && range[1] - range[0] > 10 ? "," : "" }) };
   if (axes.isDates(axis)) return { at, look: axisLook(escaped(axis.name), { range, type: "date" }) };
   const step = Math.ceil((at.length - 1) / 12);
   const shown = at.slice(0, -1).map((_, i) => i).filter((i) => i % step === 0);

@@ -83,6 +83,6 @@ function columnFields(dataset, query, changed) {
 function endsOf(axis) {
   if (axis.kind === "regular") return [axis.low, axis.high];
   if (axis.kind === "integers") return [axis.first, axis.last + 1];
-  if (axis.kind === "edges") return [axis.edges[0], axis.edges.at(-1)];
+  if (axis.kind === "edges") return [axis.edges[0], axis.edges.at(-1)].map((edge) => (Math.abs(edge) === Number.MAX_VALUE ? "" : edge));
   return axis.kind === "dates" ? [axis.first, axes.example(axis)] : ["", ""];
 }
