@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import yaml
 
 import trueup as tu
 from trueup.facts import Facts, NumberOfGroups
+from trueup.files.codec import read
 from trueup.record import Marked, highest_confidence, plain, record, risk, to_fill_in, to_yaml
 
+OLD = sorted((Path(__file__).parent / "files_of_0_1").glob("*.parquet"))
 AGE = tu.Axis.integers("age", 0, 99)
 
 # The fields of the registry's records, and the words it takes where it takes only some.
@@ -130,7 +133,8 @@ def test_mechanism_unit_epsilon_neighbours_and_bounds_follow_from_the_facts() ->
     for scale, length in zip(law.scales, law.lengths, strict=True):
         assert f"b = {scale} in {length} answers" in how["mechanisms"]
     assert f"trueup {tu.__version__}" in how["mechanisms"]
-    assert "'age': 100 declared cells, 0 – 99" in found["deployment"]["dp_variant"]["data_domain"]
+    domain = found["deployment"]["dp_variant"]["data_domain"]
+    assert "the column 'age' (whole numbers from 0 to 99, 100 cells)" in domain
 
 
 def test_costs_of_parts_and_of_the_number_of_groups_are_in_the_sum() -> None:
@@ -174,6 +178,20 @@ def test_a_name_from_a_stranger_cannot_write_into_the_record(name: str) -> None:
     found = yaml.safe_load(to_yaml(about))
     assert found == plain(record(about))
     assert set(found) == {"url_slug", "deployment"}
+
+
+@pytest.mark.parametrize("file", OLD, ids=lambda file: file.stem)
+def test_every_file_that_was_ever_saved_has_a_record_or_says_why_not(file: Path) -> None:
+    about = Facts.from_json(read(file)[2])
+    if about.epsilon is None or not about.private:
+        with pytest.raises(tu.InputError):
+            to_yaml(about)
+        return
+    found = yaml.safe_load(to_yaml(about))
+    assert found == plain(record(about))
+    told = found["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"]
+    extra = about.number_of_groups.epsilon if about.number_of_groups else 0
+    assert told == float(about.epsilon + extra)
 
 
 @pytest.mark.parametrize("before", [0, 1, -1, 2])

@@ -168,15 +168,17 @@ def _domain(facts: Facts) -> str:
     if space is None:
         return "Not known."
     if space.kind == "ranks":
-        what = f"the column '{_printable(space.by)}'" if space.by else "groups"
-        return f"Tables of records in at most {space.groups:,} groups ({what})."
-    described = "; ".join(_axis_words(axis) for axis in space.axes)
-    return f"Tables with {described}. Values that are missing or off the axis are not counted."
+        by = f", the values of the column '{_printable(space.by)}'" if space.by else ""
+        return f"Tables of records in at most {space.groups:,} groups{by}."
+    described = " and ".join(_axis_words(axis) for axis in space.axes)
+    return (
+        f"Tables with the column {described}. Values that are missing or off the axis are not "
+        f"counted."
+    )
 
 
 def _axis_words(axis: Axis) -> str:
-    name, ends = _printable(axis.name), _printable(axis.words(0, axis.size))
-    return f"'{name}': {axis.size:,} declared cells, {ends}"
+    return f"'{_printable(axis.name)}' ({_printable(axis.describe())}, {axis.size:,} cells)"
 
 
 def _loss(facts: Facts) -> dict[str, Any]:
@@ -255,6 +257,7 @@ def _mechanism(facts: Facts) -> list[str]:
         return ["The mechanism of one part is not known."]
     noise = facts.noise
     asked = facts.question
+    rows = "1 row counts" if noise.rows_per_unit == 1 else f"{noise.rows_per_unit:,} rows count"
     scales = [
         f"b = {scale} in {length:,} answers" if length > 1 else f"b = {scale} in 1 answer"
         for scale, length in zip(noise.scales, noise.lengths, strict=True)
@@ -265,7 +268,7 @@ def _mechanism(facts: Facts) -> list[str]:
         f"Discrete Laplace mechanism, P(z) proportional to exp(-|z|/b): {shown}.",
         f"Question: {type(asked).__name__}, {asked.length:,} answers. One row moves them by at "
         f"most {asked.sensitivity(noise.neighbours)} in all (L1 sensitivity); of one unit at most "
-        f"{noise.rows_per_unit} rows count.",
+        f"{rows}.",
     ]
 
 

@@ -61,6 +61,18 @@ def test_every_name_of_ours_in_running_text_is_there(page: Path) -> None:
     assert missing == []
 
 
+def test_every_name_of_ours_in_docstrings_messages_and_help_is_there() -> None:
+    missing = []
+    for module in sorted((ROOT / "src" / "trueup").rglob("*.py")):
+        for short, rest in NAME.findall(module.read_text(encoding="utf-8")):
+            if short == "tu":
+                try:
+                    found(f"trueup{rest}")
+                except ImportError:
+                    missing.append(f"{module.name}: {short}{rest}")
+    assert missing == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_attribute_of_a_release_or_an_owner_in_running_text_is_there(page: Path) -> None:
     text = inline(page.read_text(encoding="utf-8"))
