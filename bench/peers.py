@@ -189,12 +189,13 @@ def _sorted_noise(n: int) -> Floats:
 # --- Accuracy
 
 
-def vectors(folder: str | None) -> list[datasets.Dataset]:
+def vectors(folder: str | None) -> list[datasets.PaperDataset]:
     """Histograms of 4,096 cells: the paper's kind, or the user's that have at least as many."""
     found = datasets.load(folder) if folder else datasets.made()
     kept = [data for data in found.universal if len(data.counts) % CELLS == 0]
     return [
-        datasets.Dataset(data.name, data.counts.reshape(CELLS, -1).sum(axis=1)) for data in kept
+        datasets.PaperDataset(data.name, data.counts.reshape(CELLS, -1).sum(axis=1))
+        for data in kept
     ]
 
 
@@ -248,7 +249,7 @@ def _opendp(branching: int, epsilon: float) -> OpenDP:
     return OpenDP(CELLS, branching, epsilon)
 
 
-def accuracy(data: list[datasets.Dataset], draws: int, outside: Outside | None) -> list[Sheet]:
+def accuracy(data: list[datasets.PaperDataset], draws: int, outside: Outside | None) -> list[Sheet]:
     """Mean squared error of range counts, at equal ε on the same counts."""
     ways, work = mechanisms(), workloads()
     tables = []
@@ -358,7 +359,7 @@ def environment() -> Path:
     return python
 
 
-def ask_outside(data: list[datasets.Dataset], draws: int, n: int) -> Outside | None:
+def ask_outside(data: list[datasets.PaperDataset], draws: int, n: int) -> Outside | None:
     """The answers of diffprivlib and scikit-learn, or None with a line that says why."""
     try:
         python = environment()

@@ -12,7 +12,7 @@ import pytest
 
 import trueup as tu
 from trueup.ask import SortedCounts, question_from_json
-from trueup.ask.diagram import Columns, Rows
+from trueup.ask.diagram import CountedColumns, CountedRows
 from trueup.audit import audit, forced, replay
 from trueup.errors import InputError
 from trueup.paper.noise import measure_for_experiment
@@ -41,7 +41,7 @@ def cells(question, counts):
     rising = sorted([0] * (question.groups - len(counts)) + list(counts))
     found = []
     for part in question.asked:
-        if isinstance(part, Rows):
+        if isinstance(part, CountedRows):
             for row in range(part.start, part.stop):
                 found.append(sum(1 for column in range(rising[row]) if column >= part.base))
         else:
@@ -80,9 +80,9 @@ def small_transcripts(groups, most):
     for stop, parts in itertools.product(range(groups + 1), edges):
         for start in range(stop, groups + 1):
             yield (
-                Rows(0, 0, stop, 0),
-                Columns(stop, parts),
-                Rows(start, start, groups, parts[-1]),
+                CountedRows(0, 0, stop, 0),
+                CountedColumns(stop, parts),
+                CountedRows(start, start, groups, parts[-1]),
             )
 
 
@@ -207,7 +207,12 @@ def test_planted_bugs_are_caught():
         def measure_adaptively(self, counts, scale, draw):
             stop = 2 + (max(counts) > 3)
             asked = SortedCounts(
-                3, asked=(Rows(0, 0, stop, 0), Columns(stop, (0, 9)), Rows(3, 3, 3, 9))
+                3,
+                asked=(
+                    CountedRows(0, 0, stop, 0),
+                    CountedColumns(stop, (0, 9)),
+                    CountedRows(3, 3, 3, 9),
+                ),
             )
             return asked, asked.answers(counts) + draw(asked.length)
 
@@ -227,17 +232,25 @@ def test_noise_that_is_not_added_is_caught():
 
 
 def test_sets_that_share_a_cell_are_refused():
-    ok = (Rows(0, 0, 2, 0), Columns(2, (0, 3, 5)), Rows(2, 4, 8, 5))
+    ok = (CountedRows(0, 0, 2, 0), CountedColumns(2, (0, 3, 5)), CountedRows(2, 4, 8, 5))
     assert SortedCounts(8, asked=ok).length == 2 + 2 + 6
     for wrong in (
-        (Rows(0, 0, 3, 0), Columns(2, (0, 3)), Rows(2, 2, 8, 3)),  # a row twice
-        (Rows(0, 0, 2, 0), Columns(2, (0, 3)), Rows(2, 2, 8, 2)),  # a column twice
-        (Rows(0, 0, 2, 0), Columns(2, (0, 3)), Rows(1, 2, 8, 3)),
-        (*ok[:2], Rows(2, 2, 4, 5), Columns(4, (4, 9)), Rows(4, 4, 8, 9)),
-        (*ok[:2], Rows(2, 2, 7, 5)),  # the last group is left out
-        (Rows(0, 0, 2, 0), Columns(3, (0, 3)), Rows(3, 3, 8, 3)),
-        (Rows(0, 0, 9, 0),),
-        (Columns(0, (0, 3)),),
+        (
+            CountedRows(0, 0, 3, 0),
+            CountedColumns(2, (0, 3)),
+            CountedRows(2, 2, 8, 3),
+        ),  # a row twice
+        (
+            CountedRows(0, 0, 2, 0),
+            CountedColumns(2, (0, 3)),
+            CountedRows(2, 2, 8, 2),
+        ),  # a column twice
+        (CountedRows(0, 0, 2, 0), CountedColumns(2, (0, 3)), CountedRows(1, 2, 8, 3)),
+        (*ok[:2], CountedRows(2, 2, 4, 5), CountedColumns(4, (4, 9)), CountedRows(4, 4, 8, 9)),
+        (*ok[:2], CountedRows(2, 2, 7, 5)),  # the last group is left out
+        (CountedRows(0, 0, 2, 0), CountedColumns(3, (0, 3)), CountedRows(3, 3, 8, 3)),
+        (CountedRows(0, 0, 9, 0),),
+        (CountedColumns(0, (0, 3)),),
         ok[:2],
         (ok[0], ok[0], ok[0]),
     ):
@@ -327,8 +340,8 @@ def test_no_set_lies_where_no_count_can() -> None:
     # At 2^63 the answers would not fit, which used to be found after the charge.
     for far in (2**62 + 1, 2**63 - 1, 2**63, 2**64):
         with pytest.raises(InputError, match=r"past 2\^62"):
-            Columns(0, (0, far))
+            CountedColumns(0, (0, far))
         with pytest.raises(InputError, match=r"past 2\^62"):
-            Rows(0, 0, 2, far)
-    asked = (Rows(0, 0, 0, 0), Columns(0, (0, 2**62)), Rows(0, 0, 2, 2**62))
+            CountedRows(0, 0, 2, far)
+    asked = (CountedRows(0, 0, 0, 0), CountedColumns(0, (0, 2**62)), CountedRows(0, 0, 2, 2**62))
     assert SortedCounts(2, asked=asked).answers([3, 5]).tolist() == [8, 0, 0]

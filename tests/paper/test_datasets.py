@@ -110,4 +110,4 @@ def test_flights_are_those_of_the_package() -> None:
 
 def test_negative_counts_are_refused() -> None:
     with pytest.raises(InputError, match="below zero"):
-        datasets.Dataset("bad", np.array([1, -1]))
+        datasets.PaperDataset("bad", np.array([1, -1]))

@@ -7,7 +7,7 @@ import pytest
 
 from trueup.paper import figure5
 from trueup.paper.claims import Figure
-from trueup.paper.datasets import Dataset, Datasets
+from trueup.paper.datasets import Datasets, PaperDataset
 from trueup.paper.draws import EPSILONS, Setting
 
 SETTING = Setting(quick=True)
@@ -57,7 +57,7 @@ def test_every_claim_of_the_paper_holds(figure: Figure) -> None:
 
 
 def test_a_claim_that_fails_is_said_to_fail() -> None:
-    apart = Dataset("all different", np.arange(0, 400_000, 1_000))
+    apart = PaperDataset("all different", np.arange(0, 400_000, 1_000))
     data = Datasets((apart,), (), "")
     claims = figure5.run(Setting(data, quick=True)).claims
     assert not claims[0].held

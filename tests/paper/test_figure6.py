@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from trueup.paper import figure6
-from trueup.paper.datasets import Dataset, Datasets
+from trueup.paper.datasets import Datasets, PaperDataset
 from trueup.paper.draws import EPSILONS, Setting
 
 SETTING = Setting(quick=True)
 LABELS = [estimator.label for estimator in figure6.ESTIMATORS]
-Found = dict[tuple[Dataset, Fraction], np.ndarray]
+Found = dict[tuple[PaperDataset, Fraction], np.ndarray]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def row(values: np.ndarray, label: str) -> np.ndarray:
 
 
 def test_sizes_are_powers_of_two_up_to_a_quarter_of_the_tree() -> None:
-    data = Dataset("x", np.arange(1_024) % 3)
+    data = PaperDataset("x", np.arange(1_024) % 3)
     assert figure6.range_sizes(data) == [2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 
@@ -66,7 +66,7 @@ def test_nonnegative_inference_is_below_least_squares_at_every_size(found: Found
 
 def test_unrounded_errors_are_those_of_the_noise() -> None:
     """Where counts are so large that nothing is cut at zero, L̃ has variance 2·size/ε²."""
-    data = Dataset("large", np.full(4_096, 10**9))
+    data = PaperDataset("large", np.full(4_096, 10**9))
     setting = Setting(Datasets((), (data,), ""))
     values = row(figure6.errors(setting, data, Fraction(1)), "L̃")
     sizes = np.array(figure6.range_sizes(data))

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from trueup.pictures.svg import Bars, Line, Panel, apart, between, stairs, svg, tick_label
+from trueup.pictures.svg import Bars, Curve, Panel, apart, between, stairs, svg, tick_label
 
 
 def points(picture: str) -> list[tuple[float, float]]:
@@ -19,7 +19,7 @@ def points(picture: str) -> list[tuple[float, float]]:
 
 
 def test_a_picture_is_well_formed_and_fetches_nothing() -> None:
-    panel = Panel("a < b & c", "x", "y", (Line("H̃", [1, 2], [3, 4], marker="diamond"),))
+    panel = Panel("a < b & c", "x", "y", (Curve("H̃", [1, 2], [3, 4], marker="diamond"),))
     picture = svg("title", [[panel, panel]], "note")
     root = ElementTree.fromstring(picture)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -27,7 +27,7 @@ def test_a_picture_is_well_formed_and_fetches_nothing() -> None:
 
 
 def test_equal_factors_are_equal_lengths_on_a_logarithmic_axis() -> None:
-    line = Line("", [1, 10, 100], [5, 50, 500])
+    line = Curve("", [1, 10, 100], [5, 50, 500])
     corners = points(svg("", [[Panel("", "", "", (line,), log_x=True, log_y=True)]]))
     for axis in (0, 1):
         first, second = (corners[i + 1][axis] - corners[i][axis] for i in (0, 1))
@@ -35,12 +35,12 @@ def test_equal_factors_are_equal_lengths_on_a_logarithmic_axis() -> None:
 
 
 def test_larger_values_are_drawn_higher() -> None:
-    corners = points(svg("", [[Panel("", "", "", (Line("", [0, 1, 2], [1, 5, 3]),))]]))
+    corners = points(svg("", [[Panel("", "", "", (Curve("", [0, 1, 2], [1, 5, 3]),))]]))
     assert corners[0][1] > corners[2][1] > corners[1][1]
 
 
 def test_what_a_logarithm_cannot_show_is_left_out() -> None:
-    line = Line("", [1, 2, 3], [1.0, 0.0, 10.0])
+    line = Curve("", [1, 2, 3], [1.0, 0.0, 10.0])
     assert len(points(svg("", [[Panel("", "", "", (line,), log_y=True)]]))) == 2
 
 
@@ -91,7 +91,7 @@ def test_an_error_mark_reaches_as_far_as_its_error() -> None:
 
 def test_words_are_broken_to_fit() -> None:
     picture = svg(
-        "many words " * 30, [[Panel("", "", "", (Line("", [1, 2], [1, 2]),))]], "x " * 300
+        "many words " * 30, [[Panel("", "", "", (Curve("", [1, 2], [1, 2]),))]], "x " * 300
     )
     root = ElementTree.fromstring(picture)
     shown = [t for t in root.iter("{http://www.w3.org/2000/svg}text") if t.text]

@@ -23,7 +23,7 @@ _HIGHEST = 1 << 62  # no count is larger, and sums of counts up to here fit 64 b
 
 
 @dataclass(frozen=True)
-class Rows:
+class CountedRows:
     """The groups start … stop − 1 in rising order: by how much each count exceeds `base`.
 
     They were asked from `turn` − 1 down to `start`, then from `turn` up.
@@ -59,7 +59,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Columns:
+class CountedColumns:
     """The groups from `start` on in rising order: what their counts have between two edges, added
     up, for all neighbouring edges.
     """
@@ -95,7 +95,7 @@ class Columns:
         return cells
 
 
-def check_disjoint(asked: tuple[Rows | Columns, ...], groups: int) -> None:
+def check_disjoint(asked: tuple[CountedRows | CountedColumns, ...], groups: int) -> None:
     """Refuses sets that share a cell: sensitivity rests on their being disjoint.
 
     Rows and columns come in turns. Columns take all groups from where the rows before them
@@ -104,9 +104,9 @@ def check_disjoint(asked: tuple[Rows | Columns, ...], groups: int) -> None:
     """
     rank, count = 0, 0  # groups before `rank` are done; all cells up to `count` are
     for turn, part in enumerate(asked):
-        if isinstance(part, Columns) != bool(turn % 2):
+        if isinstance(part, CountedColumns) != bool(turn % 2):
             raise InputError("Rows and columns must come in turns, rows first.")
-        if isinstance(part, Rows):
+        if isinstance(part, CountedRows):
             fits = part.start >= rank and part.base == count
             rank = part.stop
         else:
@@ -114,28 +114,28 @@ def check_disjoint(asked: tuple[Rows | Columns, ...], groups: int) -> None:
             count = part.edges[-1]
         if not fits or rank > groups:
             raise InputError("The sets asked for must be disjoint, and within the groups.")
-    if asked and (isinstance(asked[-1], Columns) or rank != groups):
+    if asked and (isinstance(asked[-1], CountedColumns) or rank != groups):
         raise InputError("The last to be asked are rows, up to the last group.")
 
 
-def part_to_json(part: Rows | Columns) -> dict[str, Any]:
-    if isinstance(part, Rows):
+def part_to_json(part: CountedRows | CountedColumns) -> dict[str, Any]:
+    if isinstance(part, CountedRows):
         return {"rows": [part.start, part.turn, part.stop], "base": part.base}
     # Neighbouring strips are mostly of one width.
     runs = [[wide, len(list(run))] for wide, run in groupby(_widths(part))]
     return {"from": part.start, "first": part.edges[0], "widths": runs}
 
 
-def _widths(part: Columns) -> Iterator[int]:
+def _widths(part: CountedColumns) -> Iterator[int]:
     return (b - a for a, b in pairwise(part.edges))
 
 
-def part_from_json(spec: dict[str, Any]) -> Rows | Columns:
+def part_from_json(spec: dict[str, Any]) -> CountedRows | CountedColumns:
     if "rows" in spec:
         start, turn, stop = spec["rows"]
-        return Rows(start, turn, stop, spec["base"])
+        return CountedRows(start, turn, stop, spec["base"])
     runs = [(whole_number(w, "a width"), whole_number(n, "a number")) for w, n in spec["widths"]]
     if sum(number for _, number in runs) > _MOST_STRIPS:
         raise InputError(f"Columns of more than {_MOST_STRIPS:,} strips are never asked.")
     widths = (wide for wide, number in runs for _ in range(number))
-    return Columns(spec["from"], tuple(accumulate(widths, initial=spec["first"])))
+    return CountedColumns(spec["from"], tuple(accumulate(widths, initial=spec["first"])))

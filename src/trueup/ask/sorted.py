@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.diagram import Columns, Rows, check_disjoint, part_from_json, part_to_json
+from trueup.ask.diagram import (
+    CountedColumns,
+    CountedRows,
+    check_disjoint,
+    part_from_json,
+    part_to_json,
+)
 from trueup.ask.question import (
     AdaptiveQuestion,
     Block,
@@ -50,7 +56,7 @@ class SortedCounts(AdaptiveQuestion):
     by: str | None = None
     ends: int = 1
     adaptive: bool = True
-    asked: tuple[Rows | Columns, ...] = ()
+    asked: tuple[CountedRows | CountedColumns, ...] = ()
     kinds = ("sorted", "young")
 
     def __post_init__(self) -> None:
@@ -107,9 +113,9 @@ class SortedCounts(AdaptiveQuestion):
 
         found = walk(self.rising(counts), float(scale), draw)
         asked = tuple(
-            Rows(part.start, part.turn, part.stop, part.base)
+            CountedRows(part.start, part.turn, part.stop, part.base)
             if part.edges is None
-            else Columns(part.start, tuple(part.edges.tolist()))
+            else CountedColumns(part.start, tuple(part.edges.tolist()))
             for part in found.stretches
         )
         return replace(self, asked=asked), found.noisy
@@ -135,7 +141,7 @@ class SortedCounts(AdaptiveQuestion):
         for part in self.asked:
             piece = answers[taken : taken + part.length]
             taken += part.length
-            if isinstance(part, Rows):
+            if isinstance(part, CountedRows):
                 turn = part.turn - part.start
                 pieces += [piece[:turn][::-1], piece[turn:]]
             else:
@@ -150,7 +156,7 @@ class SortedCounts(AdaptiveQuestion):
             raise InputError("This question was not put to any data yet: measure it first.")
         parts = [
             Stretch(part.start, part.turn, part.stop, part.base, None)
-            if isinstance(part, Rows)
+            if isinstance(part, CountedRows)
             else Stretch(part.start, part.start, self.groups, 0, np.array(part.edges))
             for part in self.asked
         ]

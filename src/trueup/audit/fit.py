@@ -27,9 +27,9 @@ def noise_fit(
     >>> noise_fit(lambda size: laplace.draw(size, "2.9"), 3, draws=100_000) < 1e-9
     True
     """
-    from trueup._kernels.noise.tally import Tally
+    from trueup._kernels.noise.tally import SampleTally
 
-    tally = Tally(positive(scale, "scale"))
+    tally = SampleTally(positive(scale, "scale"))
     left = draws
     while left > 0:
         tally.add(sampler(min(left, _CHUNK)))

@@ -13,7 +13,7 @@ from trueup.errors import InputError
 
 
 @dataclass(frozen=True)
-class Part:
+class RemotePart:
     """What is asked: a column, or a part of its declared axis, at a price."""
 
     column: str | None
@@ -27,7 +27,7 @@ class Part:
 def measure(
     address: str,
     token: str | None,
-    part: Part,
+    part: RemotePart,
     output: Path,
     key: str | None,
     yes: bool,

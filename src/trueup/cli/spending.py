@@ -202,7 +202,7 @@ def measure_command(
 
 def _part(
     spend: SpendOptions, table: TableOptions, declared: AxisOptions, counted: Counted
-) -> remote.Part:
+) -> remote.RemotePart:
     """What is asked of somebody else's server, refused where only its owner decides."""
     if len(counted.column or ()) > 1:
         raise InputError("A server counts one column at a time: give --column once.")
@@ -217,7 +217,7 @@ def _part(
     column = counted.column[0] if counted.column else None
     strategy = counted.strategy or "best"
     ends = declared.range or whole
-    return remote.Part(column, ends, declared.bins, spend.price, strategy, counted.where)
+    return remote.RemotePart(column, ends, declared.bins, spend.price, strategy, counted.where)
 
 
 def _say_protects(owner: Owner, neighbours: str) -> None:

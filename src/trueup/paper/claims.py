@@ -11,7 +11,7 @@ STAMP = "NOT PRIVATE: experiments with reproducible noise."
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """A sentence of the paper, what was measured, and whether it held."""
 
     paper: str
@@ -30,7 +30,7 @@ class Figure:
     name: str
     title: str
     tables: tuple[Sheet, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[PaperClaim, ...]
     picture: str
 
     def text(self) -> str:

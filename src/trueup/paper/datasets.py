@@ -23,7 +23,7 @@ ENDINGS = (".npy", ".txt", ".csv", ".parquet")
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class PaperDataset:
     """A vector of counts and what may be asked of it.
 
     `ordered` says that the cells have an order of their own, so that ranges make sense; a list
@@ -57,7 +57,7 @@ class Dataset:
         return [self.name, len(self.counts), total, largest, self.distinct, f"{empty:.1%}"]
 
 
-def net_trace() -> Dataset:
+def net_trace() -> PaperDataset:
     """Connections of 65,536 external hosts by address: sparse, heavy-tailed, in blocks.
 
     256 blocks of 16 groups of 16 addresses. One block in six is used, with some of its groups, and
@@ -71,25 +71,25 @@ def net_trace() -> Dataset:
     stray = generator.random((256, 16, 16)) < 1 / 2_000
     tail = np.minimum(np.floor(1 / generator.random((256, 16, 16))), 2_000)
     connections = np.where(block & group & host | stray, tail, 0)
-    return Dataset("network trace", connections.ravel().astype(np.int64))
+    return PaperDataset("network trace", connections.ravel().astype(np.int64))
 
 
-def social_network() -> Dataset:
+def social_network() -> PaperDataset:
     """Degrees of the friendship graph of 11,342 students: broad, with a long right tail."""
     generator = np.random.default_rng(11_342)
     degrees = generator.poisson(generator.lognormal(3.4, 0.9, 11_342))
     degrees[0] += degrees.sum() % 2  # every edge has two ends
-    return Dataset("social network", np.sort(degrees), ordered=False, ends=2)
+    return PaperDataset("social network", np.sort(degrees), ordered=False, ends=2)
 
 
-def search_terms() -> Dataset:
+def search_terms() -> PaperDataset:
     """How often each of the 20,000 most frequent terms was searched in three months: Zipf's law."""
     generator = np.random.default_rng(20_000)
     expected = 200_000 / (np.arange(1, 20_001) + 2.7)
-    return Dataset("search terms", np.sort(generator.poisson(expected)), ordered=False)
+    return PaperDataset("search terms", np.sort(generator.poisson(expected)), ordered=False)
 
 
-def search_series() -> Dataset:
+def search_series() -> PaperDataset:
     """Searches for one name in 32,768 sixteenths of a day: silence, growth, bursts.
 
     2,048 days from January 2004. Hardly anyone asks in the first half; then interest grows with
@@ -105,23 +105,23 @@ def search_series() -> Dataset:
         age = time - day
         interest += np.where(age >= 0, size * np.exp(-np.maximum(age, 0) / 1.5), 0.0)
     rhythm = 1 + 0.8 * np.sin(2 * np.pi * (time - 0.3))
-    return Dataset("search series", generator.poisson(interest * rhythm))
+    return PaperDataset("search series", generator.poisson(interest * rhythm))
 
 
-UNATTRIBUTED: tuple[Callable[[], Dataset], ...] = (net_trace, social_network, search_terms)
-UNIVERSAL: tuple[Callable[[], Dataset], ...] = (net_trace, search_series)
+UNATTRIBUTED: tuple[Callable[[], PaperDataset], ...] = (net_trace, social_network, search_terms)
+UNIVERSAL: tuple[Callable[[], PaperDataset], ...] = (net_trace, search_series)
 
 
 @dataclass(frozen=True)
 class Datasets:
     """What each kind of experiment runs on."""
 
-    unattributed: tuple[Dataset, ...]
-    universal: tuple[Dataset, ...]
+    unattributed: tuple[PaperDataset, ...]
+    universal: tuple[PaperDataset, ...]
     note: str
 
     @property
-    def all(self) -> tuple[Dataset, ...]:
+    def all(self) -> tuple[PaperDataset, ...]:
         """Every vector once."""
         named = {data.name: data for data in (*self.unattributed, *self.universal)}
         return tuple(named.values())
@@ -149,12 +149,12 @@ def flights() -> Datasets:
     by_delay = np.bincount(delay + 90, minlength=1_440)
     planes = np.sort(table["tailnum"].dropna().value_counts().to_numpy())
     numbers = np.sort(table.groupby(["carrier", "flight"]).size().to_numpy())
-    series = Dataset("departures by 16 minutes", by_time)
-    late = Dataset("arrivals by delay in minutes", by_delay)
+    series = PaperDataset("departures by 16 minutes", by_time)
+    late = PaperDataset("arrivals by delay in minutes", by_delay)
     return Datasets(
         (
-            Dataset("flights by plane", planes, ordered=False),
-            Dataset("flights by flight number", numbers, ordered=False),
+            PaperDataset("flights by plane", planes, ordered=False),
+            PaperDataset("flights by flight number", numbers, ordered=False),
             series,
             late,
         ),
@@ -193,14 +193,14 @@ def load(folder: str | Path) -> Datasets:
     return Datasets(tuple(kept), tuple(data for data in kept if data.ordered), note)
 
 
-def _dataset(path: Path, name: str) -> Dataset:
+def _dataset(path: Path, name: str) -> PaperDataset:
     counts = _read(path)
     if counts.ndim != 1 or counts.dtype.kind not in "iuf":
         raise InputError(f"not a flat vector of numbers: {counts.dtype}, shape {counts.shape}")
     steps = np.diff(counts)
     is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
     ends = 2 if "degree" in name.lower() else 1
-    return Dataset(name, counts, ordered=not is_sorted, ends=ends)
+    return PaperDataset(name, counts, ordered=not is_sorted, ends=ends)
 
 
 def _read(path: Path) -> npt.NDArray[Any]:

@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from trueup.ask import SortedCounts
 from trueup.infer import infer
-from trueup.paper.claims import STAMP, Claim, Figure
+from trueup.paper.claims import STAMP, Figure, PaperClaim
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
-from trueup.pictures.svg import Line, Panel, stairs, svg
+from trueup.pictures.svg import Curve, Panel, stairs, svg
 from trueup.pictures.theme import BLACK, GRAY
 
 TITLE = "Figure 3: a run of equal counts, and a count that stands alone"
@@ -41,12 +41,12 @@ def run(setting: Setting) -> Figure:
         ("all 25", float(squared[0].sum()), float(squared[1].sum())),
     )
     claims = (
-        Claim(
+        PaperClaim(
             "On [1, 20] the sequence is uniform and inference averages out the noise.",
             f"squared error {run_noisy:.1f} → {run_inferred:.1f} over {len(draws):,} draws",
             bool(run_inferred < run_noisy / 3),
         ),
-        Claim(
+        PaperClaim(
             "Position 21 is a unique count, which inference does not refine: s̄[21] = s̃[21].",
             f"so in the pictured draw: {bool(np.isclose(noisy[20], inferred[20]))}; "
             f"in {kept:.0%} of all draws",
@@ -59,9 +59,9 @@ def run(setting: Setting) -> Figure:
         "position",
         "count",
         (
-            Line("S(I)", *stairs(x, COUNTS.tolist()), GRAY, width=2.4),
-            Line("s̃", x, noisy.tolist(), GRAY, "circle", dash="2 3", width=0.8),
-            Line("s̄", *stairs(x, inferred.tolist()), BLACK, width=1.4),
+            Curve("S(I)", *stairs(x, COUNTS.tolist()), GRAY, width=2.4),
+            Curve("s̃", x, noisy.tolist(), GRAY, "circle", dash="2 3", width=0.8),
+            Curve("s̄", *stairs(x, inferred.tolist()), BLACK, width=1.4),
         ),
         columns=2,
     )

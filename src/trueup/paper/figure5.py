@@ -14,8 +14,8 @@ from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import noisy_sorted, sorted_and_rounded
-from trueup.paper.claims import STAMP, Claim, Figure
-from trueup.paper.datasets import Dataset
+from trueup.paper.claims import STAMP, Figure, PaperClaim
+from trueup.paper.datasets import PaperDataset
 from trueup.paper.draws import EPSILONS, Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
@@ -38,7 +38,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
 class Case:
     """A dataset noised for a sensitivity."""
 
-    data: Dataset
+    data: PaperDataset
     ends: int
 
     @property
@@ -103,24 +103,24 @@ def run(setting: Setting) -> Figure:
     return Figure("figure5", TITLE, (data, table), _claims(found), svg(TITLE, pictured, STAMP))
 
 
-def _claims(found: dict[Case, list[npt.NDArray[np.float64]]]) -> tuple[Claim, ...]:
+def _claims(found: dict[Case, list[npt.NDArray[np.float64]]]) -> tuple[PaperClaim, ...]:
     gain = {case: [float(v[0] / v[2]) for v in values] for case, values in found.items()}
     rounded = {case: [float(v[1] / v[2]) for v in values] for case, values in found.items()}
     least = min(gain, key=lambda case: min(gain[case]))
     near = min(rounded, key=lambda case: min(rounded[case]))
     claims = [
-        Claim(
+        PaperClaim(
             "S̄ reduces the error by at least an order of magnitude, all datasets, all ε.",
             f"in {_count(gain, 10)}; S̃/S̄ from {min(gain[least]):.1f} ({least.name}) "
             f"to {max(max(g) for g in gain.values()):,.0f}",
             min(gain[least]) >= 10,
         ),
-        Claim(
+        PaperClaim(
             "The gain is not from integrality and non-negativity: S̄ is below S̃r too.",
             f"in {_count(rounded, 1)}; S̃r/S̄ at least {min(rounded[near]):.2f} ({near.name})",
             min(rounded[near]) > 1,
         ),
-        Claim(
+        PaperClaim(
             "The relative accuracy of S̄ improves as ε falls.",
             "; ".join(f"{c.name}: " + " → ".join(f"{g:,.0f}" for g in gain[c]) for c in gain),
             all(g == sorted(g) for g in gain.values()),
@@ -129,7 +129,7 @@ def _claims(found: dict[Case, list[npt.NDArray[np.float64]]]) -> tuple[Claim, ..
     for case, ratios in rounded.items():
         if case.data.name == "social network" and case.ends == 1:
             claims.append(
-                Claim(
+                PaperClaim(
                     "S̄ and S̃r are comparable on the social network at large ε.",
                     f"S̃r/S̄ = {ratios[0]:.2f} at ε = 1, {ratios[-1]:,.0f} at ε = 0.01",
                     ratios[0] < 2,

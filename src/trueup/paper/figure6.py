@@ -14,12 +14,12 @@ from trueup.axis import Axis
 from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import fewest_nodes, noisy_cells, noisy_nodes, zeroed_nodes
-from trueup.paper.claims import STAMP, Claim, Figure
-from trueup.paper.datasets import Dataset
+from trueup.paper.claims import STAMP, Figure, PaperClaim
+from trueup.paper.datasets import PaperDataset
 from trueup.paper.draws import EPSILONS, Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
-from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.svg import Curve, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, BROWN, GRAY, GREEN, ORANGE, PINK
 
 Floats = npt.NDArray[np.float64]
@@ -88,13 +88,13 @@ ESTIMATORS: tuple[Estimator, ...] = (
 )
 
 
-def range_sizes(data: Dataset) -> list[int]:
+def range_sizes(data: PaperDataset) -> list[int]:
     """2^1 … 2^(ℓ−2), ℓ the height of the binary tree."""
     height = TreeCounts(len(data.counts), branching=2).height
     return [1 << i for i in range(1, height - 1)]
 
 
-def errors(setting: Setting, data: Dataset, epsilon: Fraction) -> Floats:
+def errors(setting: Setting, data: PaperDataset, epsilon: Fraction) -> Floats:
     """The average squared error of each estimator (rows) at each range size (columns).
 
     Fresh noise and fresh ranges each draw; each range's answer is rounded to a whole number that
@@ -152,20 +152,20 @@ def run(setting: Setting) -> Figure:
     return Figure("figure6", TITLE, (about, *tables), _claims(found), svg(TITLE, rows, STAMP))
 
 
-def _panel(data: Dataset, epsilon: Fraction, values: Floats) -> Panel:
+def _panel(data: PaperDataset, epsilon: Fraction, values: Floats) -> Panel:
     sizes = [float(size) for size in range_sizes(data)]
     lines = tuple(
-        Line(e.label, sizes, values[i].tolist(), e.colour, e.marker, e.dash)
+        Curve(e.label, sizes, values[i].tolist(), e.colour, e.marker, e.dash)
         for i, e in enumerate(ESTIMATORS)
     )
     title = f"{data.name}, ε = {float(epsilon)}"
     return Panel(title, "range size", "squared error", lines, log_x=True, log_y=True)
 
 
-Found = dict[tuple[Dataset, Fraction], Floats]
+Found = dict[tuple[PaperDataset, Fraction], Floats]
 
 
-def _claims(found: Found) -> tuple[Claim, ...]:
+def _claims(found: Found) -> tuple[PaperClaim, ...]:
     plain, tree, inferred, zeroed = range(4)
     smallest = [values[tree, 0] / values[plain, 0] for values in found.values()]
     largest = [values[plain, -1] / values[tree, -1] for values in found.values()]
@@ -179,39 +179,39 @@ def _claims(found: Found) -> tuple[Claim, ...]:
         for data, _ in found
     }
     return (
-        Claim(
+        PaperClaim(
             "On the smallest ranges L̃ is more accurate than H̃.",
             f"size 2: H̃/L̃ from {min(smallest):,.0f} to {max(smallest):,.0f}",
             min(smallest) > 1,
         ),
-        Claim(
+        PaperClaim(
             "The error of L̃ increases linearly with the size of the range.",
             f"fitted powers from {min(slopes):.2f} to {max(slopes):.2f}",
             min(slopes) > 0.85 and max(slopes) < 1.15,
         ),
-        Claim(
+        PaperClaim(
             "Beyond about 2,000 units the error of L̃ is higher than that of H̃.",
             "from size " + ", ".join(f"{size:,}" if size else "never" for size in crossings),
             all(500 <= size <= 8_192 for size in crossings),
         ),
-        Claim(
+        PaperClaim(
             "On the largest ranges L̃ has 4–8 times the error of H̃.",
             f"{_geometric(largest):.1f} times on average, from {min(largest):.1f} "
             f"to {max(largest):.1f}",
             3 < _geometric(largest) < 10,
         ),
-        Claim(
+        PaperClaim(
             "H̄ is below H̃ at every range size, ε and dataset.",
             f"H̃/H̄ from {min(g.min() for g in gain):.2f} to {max(g.max() for g in gain):.2f}",
             all((g > 1).all() for g in gain),
         ),
-        Claim(
+        PaperClaim(
             "H̄ can reduce the error of larger ranges by 45–98 % (against L̃).",
             f"largest ranges: {min(below):.0%} to {max(below):.0%}; "
             f"zeroed {min(below_zeroed):.0%} to {max(below_zeroed):.0%}",
             min(below) >= 0.45,
         ),
-        Claim(
+        PaperClaim(
             "At smaller ε the estimates of H̄ (zeroed) are more accurate relative to H̃.",
             "; ".join(
                 f"{data.name}: H̃/H̄ " + " → ".join(f"{g:.1f}" for g in gains)
@@ -223,15 +223,15 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     )
 
 
-def _claims_on_small_ranges(found: Found) -> tuple[Claim, ...]:
+def _claims_on_small_ranges(found: Found) -> tuple[PaperClaim, ...]:
     zeroed, shown = 3, 4
     return (
-        Claim(
+        PaperClaim(
             "H̄ (zeroed) can be below L̃ on small ranges too, where the data are sparse.",
             _from_sizes(found, zeroed),
             2 in _below_cell_counts(found, zeroed).values(),
         ),
-        Claim(
+        PaperClaim(
             "(Ours.) It is, once non-negativity is part of the inference: H̄ ≥ 0.",
             _from_sizes(found, shown),
             2 in _below_cell_counts(found, shown).values(),
@@ -239,7 +239,7 @@ def _claims_on_small_ranges(found: Found) -> tuple[Claim, ...]:
     )
 
 
-def _below_cell_counts(found: Found, which: int) -> dict[tuple[Dataset, Fraction], int]:
+def _below_cell_counts(found: Found, which: int) -> dict[tuple[PaperDataset, Fraction], int]:
     """For each dataset and ε the size from which on an estimator is below L̃."""
     return {key: _first(key[0], values[which] < values[0]) for key, values in found.items()}
 
@@ -253,7 +253,7 @@ def _from_sizes(found: Found, which: int) -> str:
     return "; ".join(parts)
 
 
-def _first(data: Dataset, holds: npt.NDArray[np.bool_]) -> int:
+def _first(data: PaperDataset, holds: npt.NDArray[np.bool_]) -> int:
     """The size from which on it holds; 0 if it fails at the largest."""
     sizes = range_sizes(data)
     failed = np.flatnonzero(~holds)
@@ -261,7 +261,7 @@ def _first(data: Dataset, holds: npt.NDArray[np.bool_]) -> int:
     return sizes[last] if last < len(sizes) else 0
 
 
-def _slope(data: Dataset, values: Floats) -> float:
+def _slope(data: PaperDataset, values: Floats) -> float:
     """The power of the range size with which the error grows."""
     sizes = np.array(range_sizes(data))
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])

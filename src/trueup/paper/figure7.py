@@ -8,12 +8,12 @@ import numpy.typing as npt
 from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.noise import noise_variance
-from trueup.paper.claims import STAMP, Claim, Figure
-from trueup.paper.datasets import Dataset
+from trueup.paper.claims import STAMP, Figure, PaperClaim
+from trueup.paper.datasets import PaperDataset
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
-from trueup.pictures.svg import Line, Panel, stairs, svg
+from trueup.pictures.svg import Curve, Panel, stairs, svg
 from trueup.pictures.theme import BLACK, GRAY
 
 Floats = npt.NDArray[np.float64]
@@ -24,7 +24,7 @@ Row = tuple[str, int, float, float, float, float]
 TITLE = "Figure 7: error by position along the sorted sequence, ε = 1"
 
 
-def by_position(setting: Setting, data: Dataset) -> tuple[Ints, Floats, Floats]:
+def by_position(setting: Setting, data: PaperDataset) -> tuple[Ints, Floats, Floats]:
     """The counts in descending order, and at each the average squared error of S̃ and of S̄."""
     truth = np.sort(data.counts)
     question = SortedCounts(len(truth), adaptive=False)
@@ -79,17 +79,17 @@ def run(setting: Setting) -> Figure:
     short, long = rows[0], rows[-1]
     falling = [row[3] for row in rows]
     claims = (
-        Claim(
+        PaperClaim(
             "The error is reduced to zero in the middle of long runs of equal counts.",
             f"{long[5]:.2g} of S̃'s {long[2]:.2f} in the middle halves of runs {long[0]}",
             long[5] < 0.01 * long[2],
         ),
-        Claim(
+        PaperClaim(
             "It is larger where each count occurs once or a few times.",
             f"{short[3]:.2f} in runs of {short[0]}, {long[3]:.2g} in runs {long[0]}",
             falling == sorted(falling, reverse=True),
         ),
-        Claim(
+        PaperClaim(
             "Some error remains around the points where the count changes.",
             f"{long[4]:.2f} at the ends of runs {long[0]}, {long[5]:.2g} in their middles",
             long[4] > 10 * long[5],
@@ -134,12 +134,12 @@ def _band(
     x = np.arange(part.start, part.stop) + 1.0
     counts, error = descending[part].astype(float), np.sqrt(inferred[part])
     noise = np.sqrt(expected)
-    lines = [Line("S(I)", *stairs(x.tolist(), counts.tolist()), GRAY, width=2.2)]
+    lines = [Curve("S(I)", *stairs(x.tolist(), counts.tolist()), GRAY, width=2.2)]
     for sign, label in ((1, "± error of S̃, expected"), (-1, "")):
         band = (counts + sign * noise).tolist()
-        lines.append(Line(label, x.tolist(), band, GRAY, dash="1 3", width=1.2))
+        lines.append(Curve(label, x.tolist(), band, GRAY, dash="1 3", width=1.2))
     for sign, label in ((1, "± error of S̄"), (-1, "")):
-        lines.append(Line(label, x.tolist(), (counts + sign * error).tolist(), BLACK, width=0.9))
+        lines.append(Curve(label, x.tolist(), (counts + sign * error).tolist(), BLACK, width=0.9))
     label = "position, largest count first"
     return Panel(title, label, "count", tuple(lines), columns=columns)
 
@@ -152,8 +152,8 @@ def _errors(expected: float, inferred: Floats) -> Panel:
     middle = np.sqrt((edges[:-1] + 1.0) * edges[1:])
     x = middle.tolist()
     lines = (
-        Line("", [x[0], x[-1]], [expected, expected], GRAY, dash="1 3", width=1.2),
-        Line("", x, np.maximum(means, 1e-7).tolist(), BLACK, width=0.9),
+        Curve("", [x[0], x[-1]], [expected, expected], GRAY, dash="1 3", width=1.2),
+        Curve("", x, np.maximum(means, 1e-7).tolist(), BLACK, width=0.9),
     )
     title = "squared error, the whole sequence"
     label = "position, largest count first"

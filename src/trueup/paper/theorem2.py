@@ -18,11 +18,11 @@ import numpy.typing as npt
 from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.noise import noise_variance
-from trueup.paper.claims import STAMP, Claim, Figure
+from trueup.paper.claims import STAMP, Figure, PaperClaim
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
-from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.svg import Curve, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY
 
 TITLE = "Theorem 2: error of S̄ as n and d grow, ε = 1"
@@ -86,35 +86,35 @@ def run(setting: Setting) -> Figure:
     sharp = [row[3] / row[4] for row in rows]
     few = np.polyfit(np.log([r[1] for r in spread[:-2]]), np.log([r[3] for r in spread[:-2]]), 1)
     claims = (
-        Claim(
+        PaperClaim(
             "error(S̄) ≤ Σ (c₁ log³ n_i + c₂)/ε² for constants that depend on neither n nor d.",
             f"with c₁ = {C1:g}, c₂ = {C2:g}: at most {worst:.0%} of it, n to {lengths[-1]:,}",
             worst <= 1,
         ),
-        Claim(
+        PaperClaim(
             "error(S̃) = Θ(n/ε²).",
             f"S̃/(n/ε²) from {min(r[2] / r[0] for r in rows):.2f} "
             f"to {max(r[2] / r[0] for r in rows):.2f} (expected {variance:.2f})",
             all(0.5 * variance < r[2] / r[0] < 1.5 * variance for r in rows),
         ),
-        Claim(
+        PaperClaim(
             "With d = 1 error(S̄) = O(log³ n/ε²), while S̃ grows with n.",
             f"n = {lengths[-1]:,}: {growing[-1][3]:.1f} against {growing[-1][2]:,.0f}",
             growing[-1][3] < papers_bound(np.array([lengths[-1]])),
         ),
-        Claim(
+        PaperClaim(
             "The error grows with the number of distinct counts, d (linearly in the bound).",
             f"n = {many:,}: as d to the power {few[0]:.2f}",
             bool(0.5 < few[0] < 1.1),
         ),
-        Claim(
+        PaperClaim(
             "With d = n both S̃ and S̄ scale linearly in n.",
             f"n = d = {spread[-1][1]:,}: S̄/S̃ = {spread[-1][3] / spread[-1][2]:.2f}"
             if spread[-1][1] == many
             else f"d = {spread[-1][1]:,} of n = {many:,}: S̄/S̃ {spread[-1][3] / spread[-1][2]:.2f}",
             spread[-1][3] > 0.3 * spread[-1][2],
         ),
-        Claim(
+        PaperClaim(
             "(Ours, sharper.) error(S̄) ≤ v · Σ H(n_i), and equal when counts lie far apart.",
             f"measured/bound from {min(sharp):.2f} to {max(sharp):.2f}, "
             f"at most {max(off):.1f} standard errors apart",
@@ -138,7 +138,7 @@ def _panel(
         ("the paper's bound, c₁ = 2, c₂ = 3", 5, BLACK, "", "5 3"),
     )
     lines = tuple(
-        Line(label, x, [float(row[i]) for row in rows], colour, marker, dash)
+        Curve(label, x, [float(row[i]) for row in rows], colour, marker, dash)
         for label, i, colour, marker, dash in kinds
     )
     label = "n" if column == 0 else "d, distinct counts"

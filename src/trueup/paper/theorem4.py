@@ -11,11 +11,11 @@ from trueup.ask import TreeCounts
 from trueup.infer import errors_of, infer
 from trueup.measurement import Measurement
 from trueup.paper.baselines import fewest_nodes, noisy_nodes
-from trueup.paper.claims import STAMP, Claim, Figure
+from trueup.paper.claims import STAMP, Figure, PaperClaim
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
-from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.svg import Curve, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY, ORANGE
 
 Floats = npt.NDArray[np.float64]
@@ -147,23 +147,23 @@ def run(setting: Setting) -> Figure:
     share = max(h / b for (h, _), b in zip(largest, bounds, strict=True))
     ratios = [(row[1], row[2]) for rows in ends.values() for row in rows]
     claims = (
-        Claim(
+        PaperClaim(
             "(i) H̄ is a linear unbiased estimator.",
             f"linear to {off:.0e}; largest bias {z:.1f} of its standard errors, over 6 ranges",
             off < 1e-6 and z < 4.5,
         ),
-        Claim(
+        PaperClaim(
             "(ii) error(H̄_q) ≤ error(E_q) for all ranges q and linear unbiased estimators E.",
             f"H̃ and {number} other estimators, all 2,080 ranges of 64 cells: error(E)/error(H̄) "
             f"at least {least:.4f}",
             least >= 1 - 1e-9,
         ),
-        Claim(
+        PaperClaim(
             "(iii) error(H̄_q) = O(ℓ³/ε²) for all q; in the proof at most 2kℓ³/ε².",
             f"at most {share:.0%} of 2kℓ³, heights 2 to {tallest}",
             share <= 1,
         ),
-        Claim(
+        PaperClaim(
             "(iv) Some q has error(H̃_q)/error(H̄_q) ≥ (2(ℓ−1)(k−1)−k)/3: 9.33 at ℓ = 16, k = 2.",
             f"ℓ = 16, k = 2: exactly {exact:.2f} (paper's factor {factor:.2f}); drawn at "
             f"ℓ = {height}: {noisy / inferred:.1f}, expected {expected:.1f}",
@@ -213,18 +213,18 @@ def _picture(
         "height ℓ",
         "squared error",
         (
-            Line("2kℓ³/ε²", x, [float(b) for b in bounds], BLACK, dash="5 3"),
-            Line("H̃", x, [noisy for _, noisy in largest], GRAY, "diamond"),
-            Line("H̄", x, [fitted for fitted, _ in largest], BLACK, "square"),
+            Curve("2kℓ³/ε²", x, [float(b) for b in bounds], BLACK, dash="5 3"),
+            Curve("H̃", x, [noisy for _, noisy in largest], GRAY, "diamond"),
+            Curve("H̄", x, [fitted for fitted, _ in largest], BLACK, "square"),
         ),
         log_y=True,
     )
     lines = []
     for (k, rows), colour in zip(ends.items(), (BLACK, BLUE, ORANGE), strict=True):
         at = [float(row[0]) for row in rows]
-        lines.append(Line(f"k = {k}", at, [row[1] for row in rows], colour, "circle"))
+        lines.append(Curve(f"k = {k}", at, [row[1] for row in rows], colour, "circle"))
         promised = [max(row[2], 0.0) for row in rows]
-        lines.append(Line(f"k = {k}, promised", at, promised, colour, dash="5 3"))
+        lines.append(Curve(f"k = {k}, promised", at, promised, colour, dash="5 3"))
     ratio = Panel(
         "(iv) all but the two end leaves",
         "height ℓ",

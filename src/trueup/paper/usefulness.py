@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from trueup.ask import TreeCounts
 from trueup.paper.baselines import noisy_nodes
-from trueup.paper.claims import STAMP, Claim, Figure
+from trueup.paper.claims import STAMP, Figure, PaperClaim
 from trueup.paper.draws import Setting, each_draw
 from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
-from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.svg import Curve, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY
 
 Floats = npt.NDArray[np.float64]
@@ -171,22 +171,22 @@ def run(setting: Setting) -> Figure:
         for by in (quantile, deep)
     ]
     claims = (
-        Claim(
+        PaperClaim(
             "With probability 1 − δ every range of H̃ is within 16 ℓ^(3/2) ln(2n²/δ)/α.",
             f"bound {bound:,.0f}; worst range {measured:,.0f} at 1 − δ, never above {worst:,.0f}",
             worst <= bound,
         ),
-        Claim(
+        PaperClaim(
             "For the same guarantee H̃ needs fewer records than Blum et al. by O(1/ε²).",
             f"N as ε to the power {powers[0]:.1f} against {powers[1]:.1f}",
             abs(powers[0] + 1) < 0.1 and -3.5 < powers[1] < -2.8,
         ),
-        Claim(
+        PaperClaim(
             "The absolute error of H̃ does not depend on the size of the database.",
             f"as N to the power {growth[0]:.2f}",
             abs(growth[0]) < 0.05,
         ),
-        Claim(
+        PaperClaim(
             "That of Blum et al. grows as N^(2/3).",
             f"equi-depth cuts, as N to the power {growth[1]:.2f}",
             0.5 < growth[1] < 0.85,
@@ -236,9 +236,9 @@ def _picture(
         "error allowed ε, as a share of N",
         "N",
         (
-            Line("H̃, bound", x, [row[1] for row in needs], GRAY, dash="5 3"),
-            Line("H̃, measured", x, [row[2] for row in needs], GRAY, "diamond"),
-            Line(
+            Curve("H̃, bound", x, [row[1] for row in needs], GRAY, dash="5 3"),
+            Curve("H̃, measured", x, [row[2] for row in needs], GRAY, "diamond"),
+            Curve(
                 "Blum et al., bound with constant 1", x, [row[3] for row in needs], BLUE, dash="5 3"
             ),
         ),
@@ -251,10 +251,10 @@ def _picture(
         "records N",
         "absolute error",
         (
-            Line("H̃, bound", n, [bound] * len(n), GRAY, dash="5 3"),
-            Line("H̃, measured", n, [tree[t] for t in totals], GRAY, "diamond"),
-            Line("equi-depth, measured", n, [depth[t] for t in totals], BLUE, "square"),
-            Line("N^(2/3)", n, [t ** (2 / 3) for t in n], BLACK, dash="1 3"),
+            Curve("H̃, bound", n, [bound] * len(n), GRAY, dash="5 3"),
+            Curve("H̃, measured", n, [tree[t] for t in totals], GRAY, "diamond"),
+            Curve("equi-depth, measured", n, [depth[t] for t in totals], BLUE, "square"),
+            Curve("N^(2/3)", n, [t ** (2 / 3) for t in n], BLACK, dash="1 3"),
         ),
         log_x=True,
         log_y=True,

@@ -23,7 +23,7 @@ _LETTER = 7.0  # pixels that a letter takes, at most
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """Points joined by a line, each with a marker if one is named."""
 
     label: str
@@ -56,7 +56,7 @@ class Panel:
     title: str
     x_label: str
     y_label: str
-    lines: tuple[Line, ...] = ()
+    lines: tuple[Curve, ...] = ()
     bars: tuple[Bars, ...] = ()
     x_ticks: Ticks = ()
     log_x: bool = False
@@ -269,12 +269,12 @@ def _visible(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return kept + points[1:][-1:]
 
 
-def _stroke(line: Line) -> str:
+def _stroke(line: Curve) -> str:
     dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
     return f'stroke="{line.colour}" stroke-width="{line.width}"{dash}'
 
 
-def _line(line: Line, x: _Scale, y: _Scale) -> list[str]:
+def _line(line: Curve, x: _Scale, y: _Scale) -> list[str]:
     points = [
         (x(a), y(b))
         for a, b in zip(line.x, line.y, strict=True)
@@ -308,9 +308,9 @@ def _panel(panel: Panel, left: float, top: float) -> str:
 
 def _legend(panels: Sequence[Panel], width: float) -> tuple[str, float]:
     """The legend of all panels, each label once, and the height it takes."""
-    entries: dict[str, Line | Bars] = {}
+    entries: dict[str, Curve | Bars] = {}
     for panel in panels:
-        drawn: tuple[Line | Bars, ...] = (*panel.bars, *panel.lines)
+        drawn: tuple[Curve | Bars, ...] = (*panel.bars, *panel.lines)
         for entry in drawn:
             if entry.label:
                 entries.setdefault(entry.label, entry)

@@ -22,7 +22,7 @@ from trueup.epsilon import positive
 from trueup.errors import InputError, shown
 from trueup.infer import Candidate, figures_of, table_model
 from trueup.noise import LAWS, Noise, check_rows_per_unit
-from trueup.pictures.svg import Line, Panel, svg
+from trueup.pictures.svg import Curve, Panel, svg
 from trueup.pictures.theme import CURVES, MARKERS
 from trueup.plan.choice import best_of, candidates, named
 from trueup.plan.goals import epsilon_for, error_for
@@ -141,7 +141,7 @@ class Plan:
         """Error against the length of a range, as the paper's Figure 6: an SVG."""
         lengths = self.lengths().tolist()
         lines = tuple(
-            Line(name, lengths, curve.tolist(), colour, marker)
+            Curve(name, lengths, curve.tolist(), colour, marker)
             for (name, curve), colour, marker in zip(
                 self.by_length().items(), cycle(CURVES), cycle(MARKERS), strict=False
             )

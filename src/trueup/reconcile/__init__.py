@@ -24,8 +24,8 @@ from trueup.reconcile.contradiction import blocks_given, check_named
 from trueup.reconcile.forest import forest
 from trueup.reconcile.named import (
     MOST_DENSE,
-    LeastSquares,
-    Problem,
+    NamedFit,
+    NamedProblem,
     SparseErrors,
     fitted,
     on_grid,
@@ -114,10 +114,10 @@ def reconcile(
     names, given, obeyed, sources = _read(parts or estimates)
     found = [*obeyed, *statements(constraints, known, names)]
     pull, precision = _precision(len(names), *given)
-    problem = Problem(names, pull, precision, independent(found), forest(names, found))
+    problem = NamedProblem(names, pull, precision, independent(found), forest(names, found))
     least_squares = fitted(problem)
     check_named(names, [*given[0], *blocks_given(given[1])], least_squares)
-    errors: Any = SparseErrors(names, LeastSquares(problem))
+    errors: Any = SparseErrors(names, NamedFit(problem))
     if len(names) <= MOST_DENSE:
         errors = QueryErrors(names, errors.covariance)
     facts = Facts.together(

@@ -43,7 +43,7 @@ PINNED = 1e-18  # the variance of a known total, in units of the least other one
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class CombinedLevel:
     """Answers for consecutive intervals that cover the axis, with noise of one scale and law."""
 
     starts: Ints
@@ -178,7 +178,7 @@ def _levels(
     asked: Sequence[AskedLevels],
     facts: Sequence[Facts],
     parts: Sequence[Release | Measurement | None],
-) -> tuple[Axis, list[Level]]:
+) -> tuple[Axis, list[CombinedLevel]]:
     """The finest axis, and the levels of all parts in its cells.
 
     A release's own answers stand for the noisy ones: they fit their tree, so with the same
@@ -187,7 +187,7 @@ def _levels(
     finest = max(range(len(asked)), key=lambda part: asked[part].tree.size)
     axis = questions[finest].space.answer_axes[0]
     fine = _first_cells(asked[finest])
-    levels: list[Level] = []
+    levels: list[CombinedLevel] = []
     for each, about, part in zip(asked, facts, parts, strict=True):
         cells, taken = np.searchsorted(fine, _first_cells(each)), 0
         for level, scale in zip(each.asked, about.noise.scales, strict=True):
@@ -199,7 +199,7 @@ def _levels(
             else:
                 values = np.zeros(len(starts))
             taken += len(starts)
-            levels.append(Level(cells[starts], values, scale, about.law))
+            levels.append(CombinedLevel(cells[starts], values, scale, about.law))
     return axis, levels
 
 
@@ -207,7 +207,7 @@ def _first_cells(asked: AskedLevels) -> Ints:
     return np.arange(asked.tree.size) if asked.first_cells is None else asked.first_cells
 
 
-def _errors(size: int, levels: Sequence[Level], pinned: bool) -> RangeErrors:
+def _errors(size: int, levels: Sequence[CombinedLevel], pinned: bool) -> RangeErrors:
     """A tree's errors if the levels nest, those of springs otherwise."""
     scales: dict[bytes, list[Fraction]] = {}
     cuts: dict[bytes, Ints] = {}
@@ -229,7 +229,9 @@ def _errors(size: int, levels: Sequence[Level], pinned: bool) -> RangeErrors:
     return TreeErrors(IntervalTree.irregular(size, starts[1:]), tuple(each), law, pinned)
 
 
-def _tree_cells(shape: IntervalTree, levels: Sequence[Level], known_total: float | None) -> Floats:
+def _tree_cells(
+    shape: IntervalTree, levels: Sequence[CombinedLevel], known_total: float | None
+) -> Floats:
     from trueup._kernels.tree.any_tree import fit
 
     weights = np.zeros(int(shape.level_starts[-1]))
@@ -303,7 +305,7 @@ class SpringErrors(RangeErrors):
             full[1 : self._free + 1] = factor.solve(right[1 : self._free + 1]) / unit
         return full
 
-    def prefix(self, levels: Sequence[Level], known_total: float | None) -> Floats:
+    def prefix(self, levels: Sequence[CombinedLevel], known_total: float | None) -> Floats:
         """The prefix sums at rest."""
         right = np.zeros(self.size + 1)
         for level in levels:

@@ -23,7 +23,7 @@ MOST_DENSE = 3_000
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class NamedProblem:
     """Noisy counts, by their precision (inverse covariance) Q and pull Qy, and the equations.
 
     A count that was not measured has precision and pull 0.
@@ -58,7 +58,7 @@ class Problem:
         return bool(all((self.weights[leaf] > 0).all() for leaf in leaves))
 
 
-def matrix_of(problem: Problem) -> tuple[Any, Floats]:
+def matrix_of(problem: NamedProblem) -> tuple[Any, Floats]:
     """The equations as sparse rows, each scaled to a largest coefficient of 1."""
     from scipy.sparse import csr_array
 
@@ -75,13 +75,13 @@ def matrix_of(problem: Problem) -> tuple[Any, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class LeastSquares:
+class NamedFit:
     """The factorised optimality conditions: estimates, and the variance of any combination.
 
     [Q Aᵀ; A 0] [x; ν] = [Qy; b]; the upper left block of the inverse is the covariance of x.
     """
 
-    problem: Problem
+    problem: NamedProblem
 
     @cached_property
     def _unit(self) -> float:
@@ -153,7 +153,7 @@ class SparseErrors:
     """The errors of many named counts, each worked out when it is asked for."""
 
     names: tuple[str, ...]
-    least_squares: LeastSquares
+    least_squares: NamedFit
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of counts."""
@@ -177,10 +177,10 @@ class SparseErrors:
         return self.least_squares.covariance()
 
 
-def fitted(problem: Problem) -> Floats:
+def fitted(problem: NamedProblem) -> Floats:
     """Least squares: by the kernel where the equations make trees, by sparse algebra elsewhere."""
     if not problem.is_tree:
-        return LeastSquares(problem).estimates()
+        return NamedFit(problem).estimates()
     from trueup._kernels.tree.any_tree import fit
 
     found = np.empty(len(problem.names))
@@ -194,7 +194,7 @@ def fitted(problem: Problem) -> Floats:
     return found
 
 
-def nonnegative(problem: Problem, estimates: Floats) -> Floats:
+def nonnegative(problem: NamedProblem, estimates: Floats) -> Floats:
     """The counts ≥ 0 that obey the equations and are nearest to the noisy ones."""
     if problem.is_tree:
         from trueup._kernels.display.nonnegative import node_sums, nonnegative_leaves
@@ -218,7 +218,7 @@ def nonnegative(problem: Problem, estimates: Floats) -> Floats:
     # shortest z with L z ≥ −x̂, found by one non-negative least-squares problem.
     from scipy.optimize import nnls
 
-    spread, axes = np.linalg.eigh(LeastSquares(problem).covariance())
+    spread, axes = np.linalg.eigh(NamedFit(problem).covariance())
     kept = spread > spread.max() * 1e-12
     root = axes[:, kept] * np.sqrt(spread[kept])
     scale = np.abs(estimates).max() or 1.0
@@ -236,7 +236,7 @@ def nonnegative(problem: Problem, estimates: Floats) -> Floats:
     return np.where(found > 1e-9 * scale, found, 0.0)
 
 
-def whole(problem: Problem, estimates: Floats, signs: bool) -> Ints:
+def whole(problem: NamedProblem, estimates: Floats, signs: bool) -> Ints:
     """Whole numbers near the estimates that obey the equations."""
     if problem.trees is not None:
         from trueup._kernels.display.rounding import whole_numbers
@@ -257,7 +257,7 @@ def whole(problem: Problem, estimates: Floats, signs: bool) -> Ints:
 
 
 def _whole_steps(
-    problem: Problem, rows: Any, estimates: Floats, base: Floats, reach: int, signs: bool
+    problem: NamedProblem, rows: Any, estimates: Floats, base: Floats, reach: int, signs: bool
 ) -> Floats | None:
     """Steps from the floors, −reach … reach + 1, that obey the equations at the least distance.
 
@@ -291,7 +291,7 @@ def _whole_steps(
     return np.rint(outcome.x).reshape(len(ladder), size).sum(axis=0) - reach
 
 
-def on_grid(problem: Problem, estimates: Floats) -> Floats:
+def on_grid(problem: NamedProblem, estimates: Floats) -> Floats:
     """The estimates on a binary grid, the counts that equations define recomputed exactly.
 
     Then sums and differences of them are exact in floating point, and the equations hold with ==

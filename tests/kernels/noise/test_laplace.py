@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from trueup._kernels.noise import bits, laplace, laplace_tables
-from trueup._kernels.noise.laplace_tables import Part, Tables, tables
+from trueup._kernels.noise.laplace_tables import SamplerPart, Tables, tables
 from trueup.audit import noise_fit
 from trueup.errors import InputError
 
@@ -60,7 +60,7 @@ class Script:
                 used += 4
 
 
-def cumulative(part: Part, outcome: int) -> mpmath.mpf:
+def cumulative(part: SamplerPart, outcome: int) -> mpmath.mpf:
     """C at an outcome by another library, from the definition: sums of p^|x|."""
     ratio = mpmath.exp(-mpmath.mpf(part.step.numerator) / part.step.denominator)
     if part.bits:
@@ -72,7 +72,7 @@ def cumulative(part: Part, outcome: int) -> mpmath.mpf:
     return 1 - ratio ** (outcome + 1) / (1 + negative)
 
 
-def strings_inside(part: Part, outcome: int, bits: int) -> int:
+def strings_inside(part: SamplerPart, outcome: int, bits: int) -> int:
     """How many strings of so many bits lie wholly between C at outcome − 1 and C at outcome."""
     if part.bits and not 0 <= outcome < 1 << part.bits:
         return 0
@@ -148,7 +148,7 @@ def test_ties_are_settled_exactly_at_any_depth(scale: str, depth: int) -> None:
         assert not drawn
 
 
-def within(part: Part, scale: Fraction) -> bool:
+def within(part: SamplerPart, scale: Fraction) -> bool:
     """Whether every entry is the floor of 2^word C, by mpmath's intervals and closed formulas."""
     iv = mpmath.iv
     iv.prec = 300 if scale >= Fraction(1, 20) else 4000
@@ -397,7 +397,7 @@ def sampler(law: Tables, bits: Callable[[np.ndarray], None]) -> Callable[[int], 
     return draw
 
 
-def altered(part: Part, at: int, amount: int) -> Part:
+def altered(part: SamplerPart, at: int, amount: int) -> SamplerPart:
     """The part with one entry of its table changed, and its prefixes to match."""
     boundaries = part.boundaries.copy()
     boundaries[at] = int(boundaries[at]) + amount
@@ -473,7 +473,7 @@ def test_a_cut_tail_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     right = sampler(tables(Fraction(20)), seeded(5))
     assert noise_fit(lambda size: right(size).clip(-160, 160), 20, 4_000_000) < LEVEL
     # Cut where the table ends, at a chance of 2^-64, no statistics can tell: the bits can.
-    monkeypatch.setattr(Part, "settle", lambda part, word, more: min(1, word) * 2**9)
+    monkeypatch.setattr(SamplerPart, "settle", lambda part, word, more: min(1, word) * 2**9)
     with pytest.raises(AssertionError):
         test_a_sample_beyond_the_table_is_drawn_in_full(Fraction(1000), 0xFF)
 

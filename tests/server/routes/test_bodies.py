@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
-from trueup.server.routes.bodies import Ask, Picture, Ranges, View
+from trueup.server.routes.bodies import Ask, Ranges, View, Zoom
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_a_picture_by_cells_shows_at_least_one_of_the_axis(
     axis = tu.Axis.integers("x", 0, size - 1)
     if start >= stop:
         with pytest.raises(tu.InputError, match="must lie before"):
-            Picture(start=start, stop=stop).cells(axis)
+            Zoom(start=start, stop=stop).cells(axis)
         return
-    first, last = Picture(start=start, stop=stop).cells(axis)
+    first, last = Zoom(start=start, stop=stop).cells(axis)
     assert 0 <= first < last <= size
     asked = set(range(start, stop)) & set(range(size))
     assert not asked or set(range(first, last)) == asked

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trueup._kernels.compiled import compiled
 from trueup._kernels.noise.bits import keystream
-from trueup._kernels.noise.laplace_tables import OPEN, Part, Tables, checked_scale, tables
+from trueup._kernels.noise.laplace_tables import OPEN, SamplerPart, Tables, checked_scale, tables
 from trueup.errors import InputError
 
 Bits = Callable[[NDArray[np.uint8]], None]  # fills a run of bytes with fresh random bits
@@ -193,7 +193,12 @@ _workspace = _Workspace()
 
 
 def _settle(
-    part: Part, word: int, at: int, chosen: NDArray[np.int16], far: dict[int, int], bits: Bits
+    part: SamplerPart,
+    word: int,
+    at: int,
+    chosen: NDArray[np.int16],
+    far: dict[int, int],
+    bits: Bits,
 ) -> None:
     """Puts the index of a tied word in its place.
 

@@ -40,7 +40,7 @@ _precision = threading.RLock()
 
 
 @dataclass(frozen=True)
-class Part:
+class SamplerPart:
     """One independent part of a sample, and how to draw it."""
 
     step: Fraction  # an increment of one multiplies the probability by exp(−step)
@@ -117,7 +117,7 @@ class Tables:
     """All that is needed to draw at one scale: the top part first, then digits, lowest last."""
 
     scale: Fraction
-    parts: tuple[Part, ...]
+    parts: tuple[SamplerPart, ...]
     low_bits: int
 
 
@@ -203,7 +203,7 @@ def _outcomes(boundaries: NDArray[np.uint64], word: int, prefix: int) -> NDArray
     return np.repeat(found, 1 << (16 - prefix))
 
 
-def _part(step: Fraction, bits: int, sign: Fraction, word: int, prefix: int) -> Part:
+def _part(step: Fraction, bits: int, sign: Fraction, word: int, prefix: int) -> SamplerPart:
     for precision in _precisions(word + 64):
         with _working(precision):
             if bits:
@@ -217,7 +217,7 @@ def _part(step: Fraction, bits: int, sign: Fraction, word: int, prefix: int) -> 
     lowest, floors = found
     boundaries = np.array(floors, dtype=np.uint64)
     outcomes = _outcomes(boundaries, word, prefix)
-    return Part(step, bits, sign, word, prefix, lowest, boundaries, outcomes)
+    return SamplerPart(step, bits, sign, word, prefix, lowest, boundaries, outcomes)
 
 
 def _digit_widths(low_bits: int, most: int) -> list[int]:

@@ -31,14 +31,14 @@ def _count(
             digits[k, -sign, (magnitude >> (DIGIT_BITS * k)) & ((1 << DIGIT_BITS) - 1)] += 1
 
 
-class Tally:
+class SampleTally:
     """Counts of samples by value and by digit, with the exact probability of each count.
 
     Values fall in cells of one point each up to a scale of 4,096, and of a power of two of
     points above. The digits of the distance from zero are counted too, negatives apart, so
     that no bit of a sample goes unwatched.
 
-    >>> tally = Tally(Fraction(1))
+    >>> tally = SampleTally(Fraction(1))
     >>> tally.add(np.array([0, 0, -3]))
     >>> tally.total
     3

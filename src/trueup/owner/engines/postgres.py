@@ -85,7 +85,7 @@ WHERE t.typtype <> 'd' ORDER BY k.attnum
 
 
 @dataclass(frozen=True, repr=False)
-class Table:
+class PostgresTable:
     """A table on a server: where it is, and the base types of its columns."""
 
     address: str
@@ -110,7 +110,7 @@ class Table:
         return lambda: _answered(self.address, rows.statement, request)
 
 
-def open_table(address: str, table: str) -> Table:
+def open_table(address: str, table: str) -> PostgresTable:
     """The table of that name, perhaps with its schema in front: "public.trips"."""
     schema, _, name = table.rpartition(".")
     with _connected(address) as connection:
@@ -125,7 +125,9 @@ def open_table(address: str, table: str) -> Table:
                 f"{table!r} is a foreign table, which another server reads. Give that server's "
                 f"table, or a copy of it."
             )
-        return Table(address, f"{quoted(schema)}.{quoted(name)}", oid, _columns(connection, oid))
+        return PostgresTable(
+            address, f"{quoted(schema)}.{quoted(name)}", oid, _columns(connection, oid)
+        )
 
 
 def host(address: str) -> str:

@@ -29,22 +29,22 @@ _OCTET = "(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5])"
 ADDRESS = "[.]".join([_OCTET] * 4)  # no backslash: what one means is a setting of an engine
 
 
-class Rows(Protocol):
+class EngineRows(Protocol):
     """Rows inside an engine: a statement, or a frame. Building them reads nothing."""
 
-    def select(self, columns: Mapping[str, str]) -> Rows:
+    def select(self, columns: Mapping[str, str]) -> EngineRows:
         """These expressions of each row, and nothing else."""
 
-    def adding(self, name: str, expression: str) -> Rows:
+    def adding(self, name: str, expression: str) -> EngineRows:
         """One more column."""
 
-    def where(self, condition: str) -> Rows:
+    def where(self, condition: str) -> EngineRows:
         """The rows for which a condition is true."""
 
-    def sizes(self, by: Sequence[str]) -> Rows:
+    def sizes(self, by: Sequence[str]) -> EngineRows:
         """The groups of rows that agree in some columns, and as `rows` how many rows each has."""
 
-    def located(self, column: str, edges: Sequence[float], name: str) -> Rows:
+    def located(self, column: str, edges: Sequence[float], name: str) -> EngineRows:
         """One more column: the cell [edge, next edge) of a number, null if it is in none."""
 
 
@@ -78,7 +78,7 @@ class Spelling(Protocol):
         """Two rows for one: the first value and the second."""
 
 
-def counted(rows: Rows, request: Request, spelling: Spelling) -> Rows:
+def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRows:
     """The groups of a request's rows with their sizes, as `answer` reads them."""
     columns = {one.name: spelling.plain(one) for one in request.wanted}
     named = [*(() if request.axes else request.values), *([request.unit] if request.unit else [])]
@@ -149,7 +149,7 @@ def _real(value: float, spelling: Spelling) -> str:
 # From values to cells: an expression inside the engine, and what its results mean out here.
 
 
-def _placed(rows: Rows, axis: Axis, one: Wanted, name: str, spelling: Spelling) -> Rows:
+def _placed(rows: EngineRows, axis: Axis, one: Wanted, name: str, spelling: Spelling) -> EngineRows:
     """The rows with their cell on an axis, or what tells it; null for a row that is not on it."""
     x, cells = one.name, axis.cells
     if axis.traits.labelled:
@@ -189,7 +189,9 @@ def _ruled(x: str, ends: tuple[int, int], origin: int, width: int, spelling: Spe
     return f"CASE WHEN {x} >= {low} AND {x} < {high} THEN {place} END"
 
 
-def _regular(rows: Rows, cells: RegularCells, x: str, name: str, spelling: Spelling) -> Rows:
+def _regular(
+    rows: EngineRows, cells: RegularCells, x: str, name: str, spelling: Spelling
+) -> EngineRows:
     """Equal bins, as `RegularCells.locate` finds them: a guess, settled by its two edges.
 
     No float here overflows or underflows, which some engines take for an error: bins and widths
@@ -279,7 +281,7 @@ def _condition(part: Part, compared: Mapping[str, Wanted], spelling: Spelling) -
     return f"({x} {'<>' if part.sign == '!=' else part.sign} {values[0]})"
 
 
-def _neighbours(rows: Rows, kind: str, spelling: Spelling) -> Rows:
+def _neighbours(rows: EngineRows, kind: str, spelling: Spelling) -> EngineRows:
     """The rows of `value`: a node's name, once for each of its neighbours."""
     rows = rows.where("source IS NOT NULL AND target IS NOT NULL")
     if kind != "bipartite":
@@ -291,7 +293,9 @@ def _neighbours(rows: Rows, kind: str, spelling: Spelling) -> Rows:
     return edges.select({"value": spelling.both("one", "other")})
 
 
-def _bounded(rows: Rows, request: Request, names: Sequence[str], spelling: Spelling) -> Rows:
+def _bounded(
+    rows: EngineRows, request: Request, names: Sequence[str], spelling: Spelling
+) -> EngineRows:
     """At most so many rows of each unit; a null unit has none.
 
     A row is known by its unit, its cells and its number among equal ones. The rows of a unit are

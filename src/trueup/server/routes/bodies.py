@@ -59,7 +59,7 @@ class Ranges(Sent):
     version: Versions = "unbiased"
 
 
-class Picture(Sent):
+class Zoom(Sent):
     """What a picture shows: from low to high in axis units, or from cell start to cell stop."""
 
     low: Annotated[str, Field(max_length=500)] | None = None
@@ -83,7 +83,7 @@ class Picture(Sent):
         return start, max(stop, start + 1)
 
 
-class View(Picture):
+class View(Zoom):
     """The same of bars; with `raw`, the noisy counts beside them."""
 
     raw: bool = False

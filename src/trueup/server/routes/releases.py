@@ -13,7 +13,7 @@ from trueup.server import answers
 from trueup.server.answers import Answering, Version
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
 from trueup.server.routes.asking import NOT_FOUND, Identifier, Parts, reply
-from trueup.server.routes.bodies import Difference, Picture, Quantiles, Ranges, View
+from trueup.server.routes.bodies import Difference, Quantiles, Ranges, View, Zoom
 from trueup.server.service import holder
 
 router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(holder)])
@@ -126,7 +126,7 @@ def _raw(opened: Opened, edges: list[int]) -> list[Any] | None:
 
 
 @router.get("/releases/{release}/cdf", responses=NOT_FOUND)
-def cdf(parts: Parts, release: Identifier, shown: Annotated[Picture, Query()]) -> Response:
+def cdf(parts: Parts, release: Identifier, shown: Annotated[Zoom, Query()]) -> Response:
     """The share of the total below each edge, with a band."""
     asked = parts.releases.open(release).answering(shown.version)
     return reply(asked.cdf(*shown.cells(asked.axis), shown.points, shown.level))
