@@ -20,7 +20,8 @@ from trueup.facts import Facts, check_unit, rows_for
 from trueup.infer import infer
 from trueup.measure import measure
 from trueup.onepass import can_be_released, release_in_one_pass
-from trueup.owner.columns import Columns, Wanted
+from trueup.owner.columns import Columns
+from trueup.owner.paths import ReadColumns, counted
 from trueup.owner.request import Request
 from trueup.owner.source import open_source, quietly
 from trueup.plan.default import Over, question_for
@@ -167,20 +168,18 @@ def _count_table(data: object, question: Question, unit: str, rows_per_unit: int
     space = question.space
     if space.kind == "ranks" and space.by is None:
         raise InputError('Name the column that has the groups: SortedCounts(n, by="…").')
-    values: tuple[Wanted, ...]
     if space.kind == "ranks":
-        values = (columns.naming(str(space.by), "value"),)
+        read = ReadColumns((columns.naming(str(space.by), "value"),), (), ())
     else:
-        values = tuple(
-            columns.counted(axis, f"value{place or ''}") for place, axis in enumerate(space.axes)
-        )
+        read = counted(columns, space.axes)
     protected = None if unit == "row" else columns.naming(unit, "unit")
     if protected is None and rows_per_unit != 1:
         raise InputError('rows_per_unit goes with a unit, such as unit="user_id".')
     request = Request(
         question.size,
-        values,
-        space.axes,
+        read.values,
+        read.axes,
+        groups=read.groups,
         unit=protected,
         rows_per_unit=rows_per_unit,
         key=secrets.token_hex(32),

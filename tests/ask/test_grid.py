@@ -119,3 +119,15 @@ def test_count_of_what_is_no_such_table_is_refused():
     ):
         with pytest.raises(tu.InputError, match=words):
             question.count(table)
+
+
+def test_a_hierarchy_is_counted_by_a_column_for_each_level():
+    place = Axis.hierarchy("place", {"NV": ["Clark"], "CA": ["Kern", "Clark"]}, ["state", "county"])
+    question = GridCounts(place, Axis.integers("hour", 0, 1))
+    table = {
+        "state": ["CA", "NV", "CA", "NV"],
+        "county": ["Kern", "Clark", "Clark", "Kern"],
+        "hour": [0, 1, 1, 0],
+    }
+    for library in FRAMES.values():
+        assert question.count(library(table)).tolist() == [[0, 1], [1, 0], [0, 1]]

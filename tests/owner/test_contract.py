@@ -241,6 +241,7 @@ def test_every_engine_keeps_the_contract(engine: str, placed: Put, ledger: tu.Le
         a_unit_moves_the_counts_by_its_bound_at_most,
         a_unit_is_bounded_over_all_axes_of_a_grid,
         the_rows_of_a_unit_have_equal_chances,
+        a_hierarchy_may_be_told_by_a_column_for_each_level,
         degrees_are_those_of_the_edge_set,
         bad_requests_are_refused_and_cost_nothing,
     ):
@@ -441,6 +442,43 @@ def a_unit_moves_the_counts_by_its_bound_at_most(
         exactly(alone, tu.SortedCounts(9, by="user", adaptive=False), where="user = 'greedy'")[-1]
         == 3
     )
+
+
+def a_hierarchy_may_be_told_by_a_column_for_each_level(
+    engine: str, placed: Put, ledger: tu.Ledger
+) -> None:
+    """ "Clark" is a county of two states; a county of the wrong state is on no path."""
+    place = tu.Axis.hierarchy(
+        "place", {"NV": ["Clark", "Nye"], "CA": ["Kern", "Clark", "O'Neil"]}, ["state", "county"]
+    )
+    rows = [("CA", "Kern"), ("CA", "Clark"), ("NV", "Clark"), ("NV", "Kern"), ("CA", "Nye")]
+    rows += [("CA", "O'Neil"), ("TX", "Kern"), (None, "Kern"), ("CA", None), ("ca", "Kern")]
+    many = [rows[i % len(rows)] for i in range(400)]
+    hours = np.arange(400) % 3
+    table = pa.table(
+        {
+            "state": pa.array([state for state, _ in many]),
+            "county": pa.array([county for _, county in many]),
+            "hour": pa.array(hours, pa.int64()),
+            "user": pa.array(np.arange(400) // 20, pa.int64()),
+        }
+    )
+    here = placed(engine, table)
+    levels = {"state": "text", "county": "text"} if here.raw else None
+    owner = owner_of(here, ledger, columns=levels)
+    expected = [many.count(path) for path in place.paths]
+    assert exactly(owner, tu.CellCounts(place)) == expected, engine
+    hour = tu.Axis.integers("hour", 0, 2)
+    grid = [
+        sum(row == path and h == cell for row, h in zip(many, hours, strict=True))
+        for path in place.paths
+        for cell in range(3)
+    ]
+    assert exactly(owner, tu.GridCounts(tu.CellCounts(place), tu.CellCounts(hour))) == grid, engine
+    # Of each user, with twelve rows that are on no path, two that are on one count.
+    named = {**levels, "user": "integer"} if levels else None
+    bound = owner_of(here, ledger, unit="user", rows_per_unit=2, columns=named)
+    assert sum(exactly(bound, tu.CellCounts(place))) == 40, engine
 
 
 def the_rows_of_a_unit_have_equal_chances(engine: str, placed: Put, ledger: tu.Ledger) -> None:

@@ -39,11 +39,12 @@ def test_rows_are_counted_and_what_is_no_cell_is_dropped(rows, size):
 def test_the_cell_of_a_grid_runs_fastest_along_the_last_axis(rows):
     axes = [tu.Axis.integers(name, 0, size - 1) for name, size in (("a", 4), ("b", 5), ("c", 2))]
     a, b, c, keep = (np.array(column) for column in zip(*rows, strict=True))
-    found = combined([a, b, c], axes, keep)
+    sizes = [axis.size for axis in axes]
+    found = combined([a, b, c], sizes, keep)
     for (i, j, k, kept), cell in zip(rows, found.tolist(), strict=True):
         inside = kept and min(i, j, k) >= 0
         assert cell == (np.ravel_multi_index((i, j, k), (4, 5, 2)) if inside else -1)
-    assert combined([a], axes[:1], None).tolist() == a.tolist()
+    assert combined([a], sizes[:1], None).tolist() == a.tolist()
 
 
 def test_labels_of_text_are_bytes_and_others_are_in_no_cell():

@@ -16,6 +16,7 @@ from trueup.intervaltree import IntervalTree
 
 MOST_CELLS = 1 << 28
 _MOST = 1 << 62
+_LENGTHS = "The columns of the table differ in length."
 _ADVICE = " Use wider bins, or fewer axes."
 
 
@@ -43,22 +44,38 @@ def table_counts(axes: Sequence[Axis], table: Any) -> Ints:
     """How many rows of a table fall into each cell of a grid, one dimension an axis.
 
     The table has a column named as each axis: a frame of pandas or Polars, an Arrow table, or a
-    mapping of names to columns. A row that is outside of one axis is not counted.
+    mapping of names to columns. A hierarchy may have a column for each level instead. A row that
+    is outside of one axis is not counted.
     """
     known = _column_names(table)
-    missing = [axis.name for axis in axes if axis.name not in known]
-    if missing:
-        raise InputError(
-            f"The table has no column {missing[0]!r}. Columns: {', '.join(map(str, known))}."
-        )
-    cells = [axis.locate(table[axis.name]).ravel() for axis in axes]
+    cells = [_located(axis, table, known) for axis in axes]
     if len({len(each) for each in cells}) > 1:
-        raise InputError("The columns of the table differ in length.")
+        raise InputError(_LENGTHS)
     inside = np.all([each >= 0 for each in cells], axis=0)
     sizes = tuple(axis.size for axis in axes)
     places = np.ravel_multi_index([each[inside] for each in cells], sizes)
     counts = np.bincount(places, minlength=math.prod(sizes)).astype(np.int64, copy=False)
     return counts.reshape(sizes)
+
+
+def _located(axis: Axis, table: Any, known: Sequence[Any]) -> Ints:
+    """The cell of each row on an axis, by its column; of a hierarchy, or by those of its levels."""
+    if axis.name in known:
+        return axis.locate(table[axis.name]).ravel()
+    if axis.paths and all(level in known for level in axis.path_levels):
+        cell_of = {path: cell for cell, path in enumerate(axis.paths)}
+        columns = []
+        for depth, level in enumerate(axis.path_levels):
+            labels = list(dict.fromkeys(path[depth] for path in axis.paths if len(path) > depth))
+            at = Axis.categories(level, labels).locate(table[level]).tolist()
+            columns.append([labels[place] if place >= 0 else None for place in at])
+        if len({len(column) for column in columns}) > 1:
+            raise InputError(_LENGTHS)
+        found = [cell_of.get(path, -1) for path in zip(*columns, strict=True)]
+        return np.array(found, np.int64)
+    raise InputError(
+        f"The table has no column {axis.name!r}. Columns: {', '.join(map(str, known))}."
+    )
 
 
 def _column_names(table: Any) -> list[Any]:

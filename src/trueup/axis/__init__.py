@@ -132,6 +132,16 @@ class Axis:
         """The cells by all that names them in a column; none unless cells are labels."""
         return self.cells.by_label if isinstance(self.cells, Labelled) else {}
 
+    @property
+    def paths(self) -> tuple[tuple[Any, ...], ...]:
+        """The path of labels to every cell of a hierarchy; none on other axes."""
+        return self.cells.paths if isinstance(self.cells, HierarchyCells) else ()
+
+    @property
+    def path_levels(self) -> tuple[str, ...]:
+        """The names of a hierarchy's levels, coarsest first; none on other axes."""
+        return self.cells.level_names if isinstance(self.cells, HierarchyCells) else ()
+
     def locate(self, values: Any) -> Ints:
         """The cell of each value of one column, -1 for those that fall into none."""
         return read(self, column_of(values, f"Axis '{self.name}'")).cells

@@ -51,7 +51,7 @@ def prepared(pieces: Sequence[Piece], request: Request) -> Count:
         return lambda: _degrees(pieces, request, request.graph)  # type: ignore[arg-type]
     if not request.axes:
         return lambda: _groups(pieces, request)
-    size = math.prod(axis.size for axis in request.axes)
+    size = math.prod(request.sizes)
     _check_room(size)
     placers = [placer(axis, one) for axis, one in zip(request.axes, request.values, strict=True)]
 
@@ -60,7 +60,7 @@ def prepared(pieces: Sequence[Piece], request: Request) -> Count:
         cells = [
             place(columns[one.name]) for place, one in zip(placers, request.values, strict=True)
         ]
-        return combined(cells, request.axes, _kept(request, columns))
+        return combined(request.cells_of(cells), request.sizes, _kept(request, columns))
 
     if request.unit is not None:
         return lambda: _cells_of_units(pieces, request, cells_of, size)

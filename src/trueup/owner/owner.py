@@ -31,6 +31,7 @@ from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Wanted
 from trueup.owner.graph import Graph
 from trueup.owner.ledger import Ledger
+from trueup.owner.paths import Group, counted
 from trueup.owner.request import Count, Request
 from trueup.owner.source import open_source, quietly, retried
 from trueup.plan.default import Over, question_for
@@ -309,6 +310,7 @@ class Owner:
     def _prepare(self, question: Question, part: filters.Part | None, number: bool) -> Count:
         """A count that is ready to run: its columns checked, its source open, no row read."""
         axes: tuple[Axis, ...] = ()
+        groups: tuple[Group, ...] = ()
         space = question.space
         if number or space.kind == "ranks":
             values = self._groups(space.axes[0].name if number else space.by)
@@ -317,10 +319,8 @@ class Owner:
         elif self.graph is not None:
             raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
         else:
-            axes = space.axes
-            values = tuple(
-                self.columns.counted(each, f"value{place or ''}") for place, each in enumerate(axes)
-            )
+            read = counted(self.columns, space.axes)
+            axes, values, groups = read.axes, read.values, read.groups
         compared: tuple[Wanted, ...] = ()
         if part is not None:
             compared = tuple(
@@ -339,6 +339,7 @@ class Owner:
             secrets.token_hex(32),
             self.graph,
             number,
+            groups,
         )
         with self._turn:
             return quietly(

@@ -56,11 +56,11 @@ def _fits(label: object) -> bool:
     return isinstance(label, int) and -(1 << 63) <= label < 1 << 63
 
 
-def combined(cells: Sequence[Ints], axes: Sequence[Axis], keep: Bools | None) -> Ints:
+def combined(cells: Sequence[Ints], sizes: Sequence[int], keep: Bools | None) -> Ints:
     """The cell of each row in the grid of all axes, the last running fastest; -1 if in none."""
     whole = cells[0]
-    for more, axis in zip(cells[1:], axes[1:], strict=True):
-        whole = np.where((whole < 0) | (more < 0), -1, whole * axis.size + more)
+    for more, size in zip(cells[1:], sizes[1:], strict=True):
+        whole = np.where((whole < 0) | (more < 0), -1, whole * size + more)
     return whole if keep is None else np.where(keep, whole, -1)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trueup.axis import Axis
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Wanted
 from trueup.owner.graph import Graph
+from trueup.owner.paths import Group
 from trueup.owner.where import Part
 
 
@@ -17,10 +18,11 @@ class Request:
     """Which rows of which columns are counted, and in which cells or groups.
 
     `values` has a column for each axis, and the counts are those of the cells, the last axis
-    running fastest. Without axes it is the column whose values are the groups, or the two ends of
-    an edge: the counts are the sizes of the groups, `size` of them at most, the largest; or, with
-    `number`, how many groups there are. `where` is in the plain form of its columns, `compared`.
-    Of each `unit` so many rows count, chosen under `key`, which is random and of this request.
+    running fastest; where several columns tell one axis of the question, `groups` says so. Without
+    axes it is the column whose values are the groups, or the two ends of an edge: the counts are
+    the sizes of the groups, `size` of them at most, the largest; or, with `number`, how many
+    groups there are. `where` is in the plain form of its columns, `compared`. Of each `unit` so
+    many rows count, chosen under `key`, which is random and of this request.
     """
 
     size: int
@@ -33,12 +35,25 @@ class Request:
     key: str = ""
     graph: Graph | None = None
     number: bool = False
+    groups: tuple[Group, ...] = ()
 
     @property
     def wanted(self) -> list[Wanted]:
         """All columns to be read."""
         unit = () if self.unit is None else (self.unit,)
         return [*unit, *self.values, *self.compared]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells each axis of the question has."""
+        return tuple(each.size for each in self.groups or self.axes)
+
+    def cells_of(self, cells: Sequence[Ints]) -> list[Ints]:
+        """The cell of each row on each axis of the question, from those of the columns read."""
+        if not self.groups:
+            return list(cells)
+        left = iter(cells)
+        return [group.cell([next(left) for _ in group.axes]) for group in self.groups]
 
     @property
     def by_column(self) -> Mapping[str, Wanted]:

@@ -9,7 +9,7 @@ groups are their SHA-256. What leaves the engine is a table of cells and counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from trueup.axis.dates import DateCells
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
+from trueup.owner.placing import combined
 from trueup.owner.request import Request
 from trueup.owner.where import Combined, Part
 
@@ -99,6 +100,8 @@ def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRow
         names = ["value"]
     for name in names:
         rows = rows.where(f"{name} IS NOT NULL")
+    for condition in _on_paths(request, names, spelling):
+        rows = rows.where(condition)
     if request.unit is not None:
         rows = _bounded(rows, request, names, spelling)
     sizes = rows.sizes(names)
@@ -116,14 +119,47 @@ def answer(request: Request, found: Mapping[str, Sequence[Any]]) -> Ints:
         return rows
     if not request.axes:
         return _largest(np.array(found["size"], np.int64), rows, request.size)
-    cells, good = np.zeros(len(rows), np.int64), np.ones(len(rows), bool)
-    for axis, one in zip(request.axes, request.values, strict=True):
-        place = _cells(axis, found["cell" + one.name.removeprefix("value")])
-        good &= place >= 0
-        cells = cells * axis.size + place
-    counts = np.zeros(math.prod(axis.size for axis in request.axes), np.int64)
-    np.add.at(counts, cells[good], rows[good])
+    each = [
+        _cells(axis, found["cell" + one.name.removeprefix("value")])
+        for axis, one in zip(request.axes, request.values, strict=True)
+    ]
+    cells = combined(request.cells_of(each), request.sizes, None)
+    counts = np.zeros(math.prod(request.sizes), np.int64)
+    np.add.at(counts, cells[cells >= 0], rows[cells >= 0])
     return counts
+
+
+def _on_paths(request: Request, names: Sequence[str], spelling: Spelling) -> Iterator[str]:
+    """Conditions that the labels of several columns are a path of their hierarchy.
+
+    Asked inside the engine, for of each unit only rows that are on the axes may be chosen.
+    """
+    first = 0
+    for group in request.groups:
+        here = slice(first, first + len(group.axes))
+        first = here.stop
+        if group.codes is None:
+            continue
+        known = [
+            {cell: _constant(label, one.kind, spelling) for label, cell in labels.items()}
+            for one, labels in (
+                (one, _labels(axis, one.kind))
+                for one, axis in zip(request.values[here], group.axes, strict=True)
+            )
+        ]
+        cells = np.unravel_index(group.codes, [axis.size for axis in group.axes])
+        under: dict[tuple[str, ...], list[str]] = {}
+        for path in zip(*(each.tolist() for each in cells), strict=True):
+            if all(cell in labels for cell, labels in zip(path, known, strict=True)):
+                *above, last = (labels[cell] for cell, labels in zip(path, known, strict=True))
+                under.setdefault(tuple(above), []).append(last)
+        *outer, inner = names[here]
+        either = [
+            " AND ".join(f"{name} = {label}" for name, label in zip(outer, above, strict=True))
+            + f" AND {inner} IN ({', '.join(children)})"
+            for above, children in under.items()
+        ]
+        yield " OR ".join(f"({each})" for each in either) or "1 = 0"
 
 
 def _largest(sizes: Ints, times: Ints, most: int) -> Ints:
