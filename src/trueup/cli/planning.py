@@ -15,6 +15,7 @@ from trueup.epsilon import positive
 from trueup.errors import InputError, shown
 
 if TYPE_CHECKING:
+    from trueup.axis import Axis
     from trueup.plan import Plan
 
 
@@ -51,17 +52,7 @@ def plan_command(
     """Compare questions by their exact error before spending; or say what epsilon a goal needs."""
     from trueup.plan import epsilon_for, error_for, plan
 
-    axis = declared.axis(column)
-    if axis is None:
-        raise InputError(
-            "Declare the axis: --integers, --range and --bins, --edges, --dates, --categories, "
-            "--ipv4 or --hierarchy."
-        )
-    if workload not in _WORKLOADS:
-        raise InputError(
-            f"--workload must be one of {', '.join(_WORKLOADS)}, got {shown(workload)}."
-        )
-    asked = _WORKLOADS[workload]
+    axis, asked = _asked(declared, column, workload)
     needed = (
         None if within is None else epsilon_for(axis, within, level, asked, nonnegative=nonnegative)
     )
@@ -90,6 +81,21 @@ def plan_command(
         say(f"epsilon {cost} buys ±{number(typical)} on a typical answer at {100 * level:g} %")
 
     emit(as_json, facts, show)
+
+
+def _asked(declared: AxisOptions, column: str | None, workload: str) -> tuple[Axis, str]:
+    """The axis and the workload that are planned for, each refused unless it is there."""
+    axis = declared.axis(column)
+    if axis is None:
+        raise InputError(
+            "Declare the axis: --integers, --range and --bins, --edges, --dates, --categories, "
+            "--ipv4 or --hierarchy."
+        )
+    if workload not in _WORKLOADS:
+        raise InputError(
+            f"--workload must be one of {', '.join(_WORKLOADS)}, got {shown(workload)}."
+        )
+    return axis, _WORKLOADS[workload]
 
 
 def _show(found: Plan, title: str) -> None:
