@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 
@@ -107,3 +108,55 @@ def test_what_is_wrong_with_a_graph_is_named(
 ) -> None:
     with pytest.raises(tu.FileError, match=says):
         read_config(written(tmp_path, GRAPH.replace(*change)))
+
+
+def test_every_word_of_a_declaration_reaches_its_dataset(tmp_path: Path) -> None:
+    """Each field set to something else than its usual value, in a table and in a graph."""
+    text = """
+[datasets.trips]
+source = "trips.duckdb"
+table = "made"
+ledger = "one.ledger"
+anchor = "far/anchor"
+limit = "1/3"
+unit = "user"
+rows_per_unit = 4
+neighbours = "replace"
+title = "Trips"
+description = "all of them"
+columns = {user = "integer"}
+[datasets.trips.axes.age]
+kind = "integers"
+first = 0
+last = 9
+[datasets.friends]
+source = "edges.parquet"
+ledger = "two.ledger"
+limit = 2
+edges = ["src", "dst"]
+graph = "directed"
+nodes = 30
+"""
+    found = read_config(written(tmp_path, text)).datasets
+    trips, friends = found["trips"], found["friends"]
+    declared = {field.name: getattr(trips, field.name) for field in fields(trips)}
+    assert declared | {"axes": sorted(trips.axes)} == {
+        "name": "trips",
+        "source": str(tmp_path / "trips.duckdb"),
+        "table": "made",
+        "ledger": tmp_path / "one.ledger",
+        "anchor": tmp_path / "far/anchor",
+        "limit": Fraction(1, 3),
+        "unit": "user",
+        "rows_per_unit": 4,
+        "neighbours": "replace",
+        "columns": {"user": "integer"},
+        "axes": ["age"],
+        "title": "Trips",
+        "description": "all of them",
+        "edges": None,
+        "graph": "undirected",
+        "nodes": None,
+    }
+    assert (friends.edges, friends.graph, friends.nodes) == (("src", "dst"), "directed", 30)
+    assert (trips.protects, friends.protects) == ("user", "edge")

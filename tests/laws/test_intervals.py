@@ -56,13 +56,18 @@ def test_laws_of_many_coefficients_hold_their_level_point_by_point(
 
 
 def test_classes_widen_an_interval_where_noise_has_atoms() -> None:
-    """Two coefficients of one class: the interval reaches the larger one, not only their mean."""
-    large, middle, small = 1.0, float(np.exp(-0.2e-4)), float(np.exp(-0.8e-4))
-    law = law_of([np.array([large, middle, small])], [Fraction(1, 10)], "discrete")
-    assert len(law.coefficients) == 2  # the two smaller ones are one class
+    """Two coefficients of one class: the interval reaches the larger one, not only their mean.
+
+    The root mean square of the two is 1, and the third is 2: a lattice, on which the half width is
+    found exactly, with nothing to spare.
+    """
+    above = 1.00004
+    below = float(np.sqrt(2 - above**2))
+    law = law_of([np.array([2.0, above, below])], [Fraction(1, 10)], "discrete")
+    assert sorted(law.coefficients) == pytest.approx([1.0, 2.0], abs=1e-12)
     moved = 1 - np.tanh(5)  # the chance that noise of scale 1/10 is not 0
     # One and a half such chances may lie beyond: the largest coefficient's, not the next one's.
-    assert law.half_width(1 - 1.5 * moved) >= middle
+    assert law.half_width(1 - 1.5 * moved) >= above
 
 
 @pytest.mark.parametrize("level", LEVELS)

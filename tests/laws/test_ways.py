@@ -194,6 +194,21 @@ def test_every_call_draws_anew(way: str, tmp_path: Path) -> None:
     found.check_fresh(2)
 
 
+def test_every_call_chooses_anew_which_rows_of_a_unit_count(tmp_path: Path) -> None:
+    """One user with a row in each of 64 cells, of which one counts: not the same one each time."""
+    cells = tu.Axis.integers("cell", 0, 63)
+    rows = pa.table({"user": [1] * 64, "cell": list(range(64))})
+    question, named = tu.CellCounts(cells), {"unit": "user", "rows_per_unit": 1}
+    mine = owner(tmp_path, rows, **named)
+    chosen: dict[str, set[int]] = {"publish": set(), "owner": set()}
+    for _ in range(8):  # the same one eight times running: chance 64^-7
+        published = tu.publish(rows, question, 900, **named).counts()
+        measured = mine.measure(question, 12).noisy
+        chosen["publish"].add(int(np.argmax(published)))
+        chosen["owner"].add(int(np.argmax(measured)))
+    assert min(map(len, chosen.values())) > 1
+
+
 def test_the_charge_of_an_owner_is_the_cost_of_the_noise(tmp_path: Path) -> None:
     """What the ledger lost is what the noise drawn protects for, whatever the way."""
     for number, way in enumerate(

@@ -4,6 +4,7 @@ python tests/mutants/run.py                      every fault; `make mutants`
 python tests/mutants/run.py --sample 12          a dozen quick ones, by chance; the seed is printed
 python tests/mutants/run.py --only ledger.toml   those of an area, or whose title has these words
 python tests/mutants/run.py --record             also writes which test caught each: it goes first
+python tests/mutants/run.py --new --record       those that no recorded test catches yet
 
 A fault is a small change of a file under src/trueup: faults/*.toml. It is caught if a test fails.
 The run fails if a fault survives, and if the text that a fault changes is not there exactly once.
@@ -159,7 +160,7 @@ class Copy:
             kept.rename(path)
 
     def test(self, tests: Sequence[str], patience: float = PATIENCE) -> str | None:
-        """The first test that fails, None if none does."""
+        """The first test that fails; None if none does, or if none of that name is there."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "--no-header"]
         command += ["-p", "no:cacheprovider", "-o", "addopts=", "--import-mode=importlib"]
         environment = {
@@ -180,11 +181,9 @@ class Copy:
             )
         except subprocess.TimeoutExpired:
             return "no test ends: too slow"
-        if run.returncode == 0:
+        if run.returncode in (0, 5) or "ERROR: not found" in run.stdout + run.stderr:
             return None
         found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", run.stdout, re.MULTILINE)
-        if found is None and run.returncode in (4, 5):
-            raise SystemExit(f"pytest found no tests among {tests}:\n{run.stdout}{run.stderr}")
         return found[1] if found else f"pytest ended with {run.returncode}"
 
 
@@ -230,15 +229,25 @@ def tried(fault: Fault, copy: Copy, first: str | None) -> Outcome:
     with copy.planted(fault):
         by = None
         if first is not None and (copy.root / first.partition("::")[0]).exists():
-            with_first = copy.test([first])
-            by = with_first
+            by = copy.test([first])
         if by is None:
             by = copy.test(fault.tests)
     return Outcome(fault, by, time.monotonic() - begin)
 
 
-def run(chosen: Sequence[Fault], places: Sequence[Path]) -> list[Outcome]:
+def unsound(chosen: Sequence[Fault], copy: Copy) -> str | None:
+    """A test that fails where no fault is planted: what it catches says nothing."""
+    before = caught_before()
+    known = {str(before[fault.title]["by"]) for fault in chosen if fault.title in before}
+    there = [test for test in sorted(known) if (copy.root / test.partition("::")[0]).exists()]
+    return copy.test(there) if there else None
+
+
+def run(chosen: Sequence[Fault], places: Sequence[Path], recorded: bool = False) -> list[Outcome]:
     """Every fault tried, in as many processes as there are places."""
+    broken = unsound(chosen, Copy(places[0]))
+    if broken is not None:
+        raise SystemExit(f"{broken} fails where no fault is planted.")
     waiting: Queue[Fault] = Queue()
     before = caught_before()
     for fault in chosen:
@@ -258,6 +267,8 @@ def run(chosen: Sequence[Fault], places: Sequence[Path]) -> list[Outcome]:
             )
             with lock:
                 found.append(outcome)
+                if recorded:
+                    record([outcome])
                 verdict = f"caught by {outcome.by}" if outcome.by else "SURVIVED"
                 at = f"{len(found)}/{len(chosen)}"
                 print(
@@ -299,6 +310,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="an area's file, or words of a title")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--new", action="store_true", help="those no recorded test catches yet")
     parser.add_argument("--check", action="store_true", help="only whether all can be planted")
     parser.add_argument(
         "--place", type=Path, default=None, help="for the copies; a new folder else"
@@ -319,6 +331,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [f for f in every if not f.harmless]
     if given.only:
         chosen = [f for f in chosen if given.only == f.area or given.only in f.title]
+    if given.new:
+        chosen = [f for f in chosen if f.title not in caught_before()]
     if given.sample:
         seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
         print(f"seed {seed}")
@@ -326,9 +340,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         base = given.place or Path(folder)
-        found = run(chosen, [base / str(number) for number in range(given.processes)])
-    if given.record:
-        record(found)
+        places = [base / str(number) for number in range(given.processes)]
+        found = run(chosen, places, given.record)
     survived = [one for one in found if one.by is None]
     minutes = (time.monotonic() - begin) / 60
     print(f"{len(found) - len(survived)} of {len(found)} caught in {minutes:.1f} minutes")

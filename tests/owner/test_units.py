@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ import pytest
 import trueup as tu
 from trueup.errors import InputError, LedgerError
 from trueup.owner import where as filters
+from trueup.owner.source import open_source
 
 HOUR = tu.Axis.integers("hour", 0, 3)
 ROWS = {
@@ -60,6 +65,34 @@ def test_a_unit_brings_no_more_groups_than_its_rows_count(ledger: tu.Ledger) -> 
     question = tu.CellCounts(tu.Axis.categories("hour", ["groups"]))
     found = {int(owner._prepare(question, None, True)()[0]) for _ in range(10)}
     assert found <= {3, 4}
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_measurements_that_share_a_connection_take_turns(
+    ledger: tu.Ledger, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once, most, watch = 0, 0, threading.Lock()
+    source = open_source(pa.table(ROWS))
+
+    def prepare(request: Any) -> Any:
+        def watched() -> Any:
+            nonlocal at_once, most
+            with watch:
+                at_once += 1
+                most = max(most, at_once)
+            time.sleep(0.1)
+            with watch:
+                at_once -= 1
+            return np.zeros(4, np.int64)
+
+        return watched
+
+    seen = replace(source, prepare=prepare, shared=shared)
+    monkeypatch.setattr("trueup.owner.owner.open_source", lambda *given: seen)
+    owner = tu.Owner(pa.table(ROWS), ledger)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: owner.measure(tu.CellCounts(HOUR), "1/100"), range(4)))
+    assert (most == 1) is shared
 
 
 REQUESTS: dict[str, Callable[[Path, tu.Ledger], Any]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,12 +15,13 @@ import pytest
 
 import trueup as tu
 from trueup.config import Config, read_config
-from trueup.errors import BudgetError, LedgerError, SourceError
+from trueup.errors import BudgetError, InputError, LedgerError, SourceError
 from trueup.server import releases as releases_room
 from trueup.server.auth import Holder, Tokens, create, open_ledger
 from trueup.server.datasets import open_tables
 from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Job
+from trueup.server.questions import question_asked
 from trueup.server.routes.asking import _wanted
 from trueup.server.routes.bodies import Ask
 from trueup.server.service import Service, open_service
@@ -101,6 +104,34 @@ def test_who_has_no_allowance_spends_nothing(service: Service) -> None:
     assert _wanted(service, table, holder("owner"), "a long key", body).by == "ana"
     table.ledger.allow("ana", 1)
     assert _wanted(service, table, holder("analyst"), "a long key", body).epsilon == Fraction(1, 10)
+
+
+def test_no_more_cells_are_asked_than_the_server_answers(config: Config) -> None:
+    for strategy in ("flat", "tree", "sorted"):
+        asked = Ask(column="age", epsilon="1/10", strategy=strategy).asked()
+        assert question_asked(config.datasets["trips"], asked, 100).size == 100
+        with pytest.raises(InputError, match="more than"):
+            question_asked(config.datasets["trips"], asked, 99)
+
+
+def test_a_range_is_that_of_its_own_release(service: Service) -> None:
+    """Asked for over and over, in the same words, of two releases."""
+    table = service.tables["trips"]
+    names, counts = [], []
+    for _ in range(2):
+        measured = table.owner.measure(tu.CellCounts(AGE), "1/100")
+        names.append(f"trips.{table.ledger.history()[-1].entry}")
+        counts.append(float(tu.infer(measured).range(0, 50).value))
+    assert counts[0] != counts[1]  # noise of 7,000 in deviations
+
+    async def asked() -> list[float]:
+        answers = [
+            await service.ranges.answer(name, b"low=0&high=50&version=unbiased")
+            for name in (*names, *names)
+        ]
+        return [json.loads(answer)["count"] for answer in answers]
+
+    assert asyncio.run(asked()) == [*counts, *counts]
 
 
 def test_a_limit_goes_into_the_ledgers_it_is_meant_for(config: Config, tmp_path: Path) -> None:

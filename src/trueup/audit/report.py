@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import platform
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 
 from trueup.audit.examination import Examination
 from trueup.files.atomic import write_whole
+from trueup.version import __version__
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --bad: #b3261e; --none: #777 }
@@ -59,7 +59,7 @@ def page(found: Examination) -> str:
 <tr><th>certified lower bound</th><td>{found.audit.bound:.4g}</td></tr>
 <tr><th>chance that the bound is wrong</th><td>at most {chance}</td></tr>
 <tr><th>runs on each input</th><td>{found.wanted.draws:,}</td></tr>
-<tr><th>made</th><td>{escape(found.when)}, trueup {escape(version("trueup"))}, Python
+<tr><th>made</th><td>{escape(found.when)}, trueup {escape(__version__)}, Python
 {escape(platform.python_version())}</td></tr></table>
 <h2>What was tried</h2><table>{rows}</table>
 <h2>What this means</h2>{_MEANS}
