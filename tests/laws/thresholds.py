@@ -117,6 +117,7 @@ THRESHOLDS: dict[str, str] = {
     "axis/written.py:_LONGEST_DATE": "tests/axis/test_written.py",
     "owner/readers/lines.py:_LONGEST": "tests/owner/test_one_record.py: a line of forty megabytes",
     "owner/readers/lines.py:_LONGEST_LINE": "tests/owner/readers/test_lines.py",
+    "owner/paths.py:_MOST_CODES": REFUSED,
     "owner/where.py:_DEEPEST": REFUSED,
     "owner/where.py:_MOST_DIGITS": REFUSED,
     "owner/where.py:_MOST_TESTS": REFUSED,
