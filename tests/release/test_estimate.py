@@ -125,11 +125,6 @@ def test_estimates_round_and_format_like_numbers():
     assert repr(one) == f"<Estimate: {one}>"
 
 
-def test_a_product_of_estimates_is_refused_with_what_to_do():
-    with pytest.raises(tu.InputError, match="Multiply by a number, or divide"):
-        release().total() * release().total()
-
-
 def shown_and_own(noisy, epsilon=1):
     made = tu.Measurement(tu.CellCounts(len(noisy)), noisy, epsilon)
     return tu.infer(made, nonnegative=True, integers=True), tu.infer(made)

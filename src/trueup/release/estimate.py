@@ -14,6 +14,7 @@ from trueup.facts import Facts
 from trueup.law import Combination, Errors, Law, NoiseLaw, added
 from trueup.release.intervals import allowing_for_rounding, cut_to_counts
 from trueup.release.noise_parts import Part, facts_of, joined
+from trueup.release.product import Product
 from trueup.release.ratio import Ratio
 from trueup.release.wording import as_number, between, check_level, formatted, written
 
@@ -209,16 +210,13 @@ class Estimate:
     def __pos__(self) -> Estimate:
         return self
 
-    def __mul__(self, other: object) -> Estimate:
+    def __mul__(self, other: object) -> Any:
         if isinstance(other, Estimate):
-            raise InputError(
-                f"{self} times {other}: the error of a product of two estimates has no known law. "
-                f"Multiply by a number, or divide: ratios have exact intervals."
-            )
+            return Product.of(self, other)
         number = as_number(other)
         return NotImplemented if number is None else self._linear(number, 0)
 
-    def __rmul__(self, other: object) -> Estimate:
+    def __rmul__(self, other: object) -> Any:
         return self * other
 
     @overload
