@@ -9,7 +9,7 @@ from numbers import Rational
 
 import numpy as np
 
-from trueup.errors import InputError, shown
+from trueup.errors import InputError, kind, shown
 
 Exact = int | float | str | Fraction | Decimal
 
@@ -66,9 +66,7 @@ def _typed(value: object, name: str) -> Fraction:
             return Fraction(text)
         except ZeroDivisionError:
             raise InputError(f"{name} divides by zero: {value!r}.") from None
-    raise InputError(
-        f"{name} must be an int, Fraction, Decimal, text or float, got {type(value).__name__}."
-    )
+    raise InputError(f"{name} must be an int, Fraction, Decimal, text or float, got {kind(value)}.")
 
 
 def positive(value: object, name: str = "epsilon") -> Fraction:

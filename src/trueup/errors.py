@@ -34,8 +34,10 @@ def shown(value: object) -> str:
 
 def kind(value: object) -> str:
     """The type of what was given, with its article: where even a number may be data."""
+    if value is None or isinstance(value, bytes):
+        return "None" if value is None else "bytes"
     name = type(value).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[:1].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 
 
 class TrueupError(Exception):

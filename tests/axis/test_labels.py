@@ -84,7 +84,7 @@ def test_long_columns_give_the_same_cells_as_short_ones():
         ([1, np.int64(1)], "names 1 twice"),
         ("AB", "needs a list of labels, got 'AB'"),
         (5, "needs a list of labels, got 5"),
-        (["A", None], "must be text or a whole number, got a NoneType"),
+        (["A", None], "must be text or a whole number, got None"),
         (["A", True], "must be text or a whole number, got a bool"),
         (["A", 1.5], "must be text or a whole number, got a float"),
         (["A", "\ud800"], "must be text or a whole number"),

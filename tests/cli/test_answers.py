@@ -192,3 +192,28 @@ def test_export_writes_a_table_for_other_programs(
     assert lines[0] == '"low","high","count","unbiased","unbiased_std_error"'
     assert [int(line.split(",")[2]) for line in lines[1:]] == shown.counts().tolist()
     assert run("export", ages["r"], "-o", "y.txt").code == 1
+
+
+def test_a_picture_without_plotly_says_how_to_install_it(tmp_path: Path) -> None:
+    path = tmp_path / "release.parquet"
+    tu.publish([3], tu.Axis.integers("age", 0, 9), epsilon=1).save(path)
+    code = "import sys; sys.modules['plotly'] = None; from trueup.cli import main; main()"
+    command = [sys.executable, "-c", code, "plot", str(path), "-o", str(tmp_path / "x.html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        'trueup: Pictures need plotly, which is not installed: pip install "trueup[plots]".'
+    )
+
+
+@pytest.mark.parametrize("action", ["query", "load"])
+def test_short_processes_end_as_they_should(tmp_path: Path, action: str) -> None:
+    path = tmp_path / "release.parquet"
+    tu.publish([3], tu.Axis.integers("age", 0, 9), epsilon=1).save(path)
+    query = [sys.executable, "-m", "trueup", "query", str(path), "0:5"]
+    load = [sys.executable, "-c", f"import trueup as tu; tu.load({str(path)!r})"]
+    for _ in range(10):
+        done = subprocess.run(
+            query if action == "query" else load, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")

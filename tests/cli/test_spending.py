@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
+from trueup.cli import app
 from trueup.owner import Ledger
 
 Run = Callable[..., Any]
@@ -200,6 +202,23 @@ def test_unknown_strategies_cost_nothing(run: Run, people: Path, tmp_path: Path)
         assert ran.code == 1
         assert "--strategy" in ran.err
     assert not (tmp_path / "a.ledger").exists()
+
+
+def test_the_type_of_a_column_of_a_csv_can_be_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("age,town\n34,Rome\n35,Oslo\n")
+    base = "measure people.csv --column age --integers 0 99 --epsilon 1/10 --ledger l --limit 1"
+    base += " -y --where \"town = 'Rome'\" -o m.parquet"
+    with pytest.raises(tu.SourceError, match="--type town=text"):
+        app(shlex.split(base), standalone_mode=False)
+    assert tu.Ledger("l").spent == 0
+    app(shlex.split(f"{base} --type town=text"), standalone_mode=False)
+    assert tu.Ledger("l").spent == Fraction(1, 10)
+    for wrong in ("town", "=text", "town=string"):
+        with pytest.raises(tu.InputError, match=r"--type names a column|must be one of"):
+            app(shlex.split(f"{base} --type {wrong}"), standalone_mode=False)
 
 
 def test_unit_rows_relation_and_filter_reach_the_measurement(

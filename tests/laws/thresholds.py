@@ -57,9 +57,11 @@ THRESHOLDS: dict[str, str] = {
     # plain Python or machine code
     "_kernels/compiled.py:PLAIN_ELEMENTS": "tests/kernels/conftest.py: every call in both ways",
     "_kernels/compiled.py:PLAIN_PAIRS": "tests/kernels/conftest.py: every call in both ways",
+    "_kernels/compiled.py:PLAIN_LAWS": "tests/kernels/conftest.py: every call in both ways",
     "_kernels/compiled.py:PLAIN_SECONDS": "tests/kernels/conftest.py: every call in both ways",
     "_kernels/compiled.py:WORTH_ELEMENTS": "tests/kernels/cells/test_place.py",
     "errors.py:_LONGEST": CHOICE,
+    "owner/columns.py:_LISTED": CHOICE,
     # inference: the same numbers by another path
     "_kernels/tree/prefix.py:BLOCK": HERE,
     "_kernels/tree/regular_fit.py:MANY": HERE,

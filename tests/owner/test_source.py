@@ -129,7 +129,7 @@ def test_what_cannot_be_opened_is_refused_by_its_public_facts(
         with pytest.raises(SourceError, match=words) as refusal:
             tu.Owner(str(tmp_path / name), ledger, **options)
         assert refusal.value.__context__ is None
-    with pytest.raises(InputError, match="no ending that says"):
+    with pytest.raises(InputError, match="does not end as a file that is read"):
         tu.Owner(tmp_path / "table.xlsx", ledger)
     with pytest.raises(InputError, match="name the table"):
         tu.Owner(tmp_path / "bad.duckdb", ledger)
@@ -313,3 +313,30 @@ def test_a_frame_that_cannot_be_a_table_is_refused_with_a_reason(ledger: tu.Ledg
         tu.Owner(twice, ledger)
     with pytest.raises(InputError, match="Give a Polars DataFrame or LazyFrame"):
         tu.Owner(pl.Series("hour", [1]), ledger)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://me:canary-word@host/db",
+        "jdbc:postgresql://host/db?user=me&password=canary-word",
+        "host=h dbname=d password=canary-word",
+        "postgresql://me:canary-word@nowhere.invalid/db",
+        "POSTGRESQL://me:canary-word@nowhere.invalid/db",
+        "https://me:canary-word@host/people.parquet",
+        "s3://key:canary-word@bucket/people.parquet",
+        "people.duckdb?password=canary-word",
+    ],
+)
+@pytest.mark.parametrize("table", [None, "people"])
+def test_no_message_repeats_a_password(
+    address: str, table: str | None, ledger: tu.Ledger, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(tu.TrueupError) as refused:
+        tu.Owner(address, ledger, table=table)
+    chain: BaseException | None = refused.value
+    while chain is not None:
+        assert "canary-word" not in f"{chain!s}{chain!r}"
+        chain = chain.__cause__ or chain.__context__
+    assert "canary-word" not in repr(ledger)
+    assert "canary-word" not in "".join(capfd.readouterr())

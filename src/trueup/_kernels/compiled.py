@@ -23,6 +23,9 @@ PLAIN_ELEMENTS = 1 << 16
 PLAIN_PAIRS = 1 << 10
 """The same for kernels that look at pairs of elements."""
 
+PLAIN_LAWS = 1 << 10
+"""The same for kernels that find a law, or its width, for each element."""
+
 WORTH_ELEMENTS = 1 << 21
 """After so many elements a kernel is compiled where numpy, a few times slower, did until then."""
 
@@ -144,6 +147,22 @@ def _guard(cache: Any) -> None:
             save(*given)
 
     cache.load_overload, cache.save_overload = load_overload, save_overload
+
+
+def plain_if_small(kernel: F) -> F:
+    """The kernel, run as plain Python for little work though it is compiled for other types.
+
+    For a small part of a large task: one more set of types would take a second to compile.
+    """
+    assert isinstance(kernel, Kernel)
+
+    def run(*arguments: Any) -> Any:
+        if kernel.size(arguments) > PLAIN_ELEMENTS:
+            return kernel(*arguments)
+        with np.errstate(all="ignore"):
+            return kernel.plain(*arguments)
+
+    return cast(F, run)
 
 
 def worth_compiling(kernel: object, elements: int) -> bool:

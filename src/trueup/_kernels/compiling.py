@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -26,7 +26,7 @@ def watched() -> Iterator[None]:
         yield
         return
     event: Any = importlib.import_module("numba.core.event")
-    events = _Events(bar)
+    events = _listener(event, bar)
     event.register("numba:compile", events)
     _watching = True
     try:
@@ -37,19 +37,18 @@ def watched() -> Iterator[None]:
         bar.stop()
 
 
-class _Events:
-    """A listener of numba's: it moves the bar by one for every kernel that is compiled."""
+def _listener(event: Any, bar: _Terminal | _Notebook) -> Any:
+    """A listener of numba's that moves the bar by one for every kernel that is compiled."""
 
-    def __init__(self, bar: _Terminal | _Notebook) -> None:
-        self._bar = bar
+    def quietly(action: Callable[[], None]) -> Callable[..., None]:
+        def on_event(*_: object) -> None:
+            with suppress(Exception):  # no bar that fails makes a kernel fail
+                action()
 
-    def notify(self, event: Any) -> None:
-        """One kernel is begun, or done. No bar that fails makes a kernel fail."""
-        with suppress(Exception):
-            if event.is_start:
-                self._bar.start()
-            elif event.is_end:
-                self._bar.advance()
+        return on_event
+
+    methods = {"on_start": quietly(bar.start), "on_end": quietly(bar.advance)}
+    return type("Listener", (event.Listener,), methods)()
 
 
 def _bar() -> _Terminal | _Notebook | None:

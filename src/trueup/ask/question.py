@@ -179,7 +179,10 @@ def check_question(question: object) -> Question:
     """The question, refused if it is anything else."""
     if isinstance(question, Question):
         return question
-    raise InputError(f"A question such as TreeCounts(axis) is needed, got {shown(question)}.")
+    raise InputError(
+        f"A question such as TreeCounts(axis) is needed, got {shown(question)}. The counts come "
+        f"first: measure(counts, question, epsilon)."
+    )
 
 
 def as_axis(axis: Axis | int) -> Axis:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trueup.ask.question import Ints, as_axis, cell_counts, even_radices
 from trueup.axis import Axis
-from trueup.errors import InputError
+from trueup.errors import InputError, kind
 from trueup.intervaltree import IntervalTree
 
 MOST_CELLS = 1 << 28
@@ -88,7 +88,7 @@ def _column_names(table: Any) -> list[Any]:
     if names is None or callable(names):
         raise InputError(
             f"count needs a table with a column for each axis, such as a pandas or Polars frame, "
-            f"got {type(table).__name__}."
+            f"got {kind(table)}."
         )
     return list(names)
 

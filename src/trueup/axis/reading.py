@@ -89,12 +89,15 @@ def kind_read(name: str, values: str, labels: Mapping[Any, int], column: Column)
         kind = kind or ("integer" if int in has else "text")
     if column.holds in _HOLDS[kind]:
         return kind
-    what = _WORDS.get(column.holds, "something else")
     space = _SPACE.get(kind, _WORDS[kind])
     advice = _ADVICE.get((kind, column.holds), f"Make {space} of it before you count it.")
+    takes = f"takes {_WORDS[kind]}"
+    if values == "label":
+        takes = f"has labels that are {_WORDS[kind]}"
+        advice = "Declare the labels as text." if column.holds == "text" else advice
+    holds = f"holds {_WORDS[column.holds]}" if column.holds in _WORDS else "cannot be read"
     raise InputError(
-        f"Axis '{name}' takes {_WORDS[kind]}, but this column holds {what} (type {column.type}). "
-        f"{advice}"
+        f"Axis '{name}' {takes}, but this column {holds} (type {column.type}). {advice}"
     )
 
 

@@ -26,7 +26,7 @@ from trueup.cli.output import (
 )
 from trueup.config import Dataset, read_config
 from trueup.epsilon import positive
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import counted_rows, rows_for
 
 if TYPE_CHECKING:
@@ -60,6 +60,12 @@ class TableOptions:
             "--rows-per-unit", help="With --unit: how many rows of each unit count, at most."
         ),
     ] = None
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type", help="The type of a column that a filter or unit uses: borough=text. Repeat."
+        ),
+    ] = None
     neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = (
         "add-remove"
     )
@@ -68,10 +74,10 @@ class TableOptions:
         """The same, with what trueup.toml says of a dataset."""
         if dataset is None:
             return self
-        if any((self.unit, self.rows_per_unit, self.limit, self.table)):
+        if any((self.unit, self.rows_per_unit, self.limit, self.table, self.types)):
             raise InputError(
-                f"'{dataset.name}' is declared in trueup.toml with its unit, limit and table; "
-                f"change them there."
+                f"'{dataset.name}' is declared in trueup.toml with its unit, limit, table and "
+                f"columns; change them there."
             )
         return TableOptions(
             self.ledger or dataset.ledger,
@@ -80,8 +86,22 @@ class TableOptions:
             dataset.table,
             dataset.unit,
             dataset.rows_per_unit,
+            None,
             dataset.neighbours,
         )
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The types of columns that were given."""
+        found: dict[str, Any] = {}
+        for given in self.types or ():
+            column, _, kind = given.rpartition("=")
+            if not column:
+                raise InputError(
+                    f"--type names a column and its type, such as borough=text, got {shown(given)}."
+                )
+            found[column] = kind
+        return found
 
     def open(self, source: str, columns: dict[str, Any] | None, counted: Counted) -> Owner:
         """The owner of the table."""
@@ -100,7 +120,7 @@ class TableOptions:
             Ledger(self.ledger, self.limit, anchor=self.anchor),
             unit=self.unit,
             rows_per_unit=self.rows_per_unit,
-            columns=columns or None,
+            columns=columns or self.columns or None,
             table=self.table,
             edges=counted.ends,
             graph=counted.graph,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, overload
 
 from trueup.ask import NamedCounts, Question, QuestionOfCells, SortedCounts
-from trueup.errors import InputError
+from trueup.errors import InputError, kind
 from trueup.infer.boxes import BoxModel
 from trueup.infer.cells import CellModel
 from trueup.infer.display import METHODS, Method, checked_wish
@@ -136,7 +136,7 @@ def infer(
     [1.0, 1.0, 1.0, 11.0]
     """
     if not isinstance(measurement, Measurement):
-        raise InputError(f"infer needs a Measurement, got {type(measurement).__name__}.")
+        raise InputError(f"infer needs a Measurement, got {kind(measurement)}.")
     model = model_of(measurement.noise)
     wish = checked_wish(model, nonnegative, integers, graphical, method)
     return model.release(measurement, wish)

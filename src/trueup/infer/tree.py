@@ -122,13 +122,18 @@ class TreeErrors(RangeErrors):
         if not simple or self.pinned:
             return None
         from trueup._kernels.law.laplace_rows import half_widths
-        from trueup._kernels.law.range_coefficients import range_classes
+        from trueup._kernels.law.range_coefficients import cells_alike, range_classes
 
         finer = FINER if self.law == "continuous" else 1
         scales = self._level_scales * finer
         room = 64 * len(self.scales)
         numbers = self._coefficients.numbers
         law = numbers.known, numbers.under, numbers.number
+        if bool((stops - starts == 1).all()):  # cells: but for the last ones, all are alike
+            which, first = cells_alike(numbers.known.widths, numbers.known.lengths, starts)
+            if len(first) < len(starts):
+                few = self.many_half_widths(starts[first], stops[first], level)
+                return None if few is None else few[which]
         c, at, m, used = range_classes(*law, starts, stops, room)
         if used.min(initial=0) < 0:  # never seen: the room is several times what a range takes
             raise AssertionError("A range of a regular tree has more classes than expected.")

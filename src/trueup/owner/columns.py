@@ -13,6 +13,7 @@ each wanted column into one plain form, so that all that follows is the same for
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -26,6 +27,7 @@ Storage = Literal[
     "integer", "float", "decimal", "text", "date", "time", "boolean", "raw", "something else"
 ]
 
+_LISTED = 12  # columns that a message names
 DECLARABLE: tuple[Kind, ...] = ("integer", "number", "text", "time", "boolean")
 _HOLDS: dict[Kind, tuple[Storage, ...]] = {
     "integer": ("integer", "float", "decimal", "raw"),
@@ -34,6 +36,16 @@ _HOLDS: dict[Kind, tuple[Storage, ...]] = {
     "time": ("time", "date", "raw"),
     "address": ("text", "integer", "raw"),
     "boolean": ("boolean", "raw"),
+}
+_ADVICE: dict[tuple[Kind, Storage], str] = {
+    ("integer", "text"): 'Make numbers of it first: pd.to_numeric(column, errors="coerce").',
+    ("number", "text"): 'Make numbers of it first: pd.to_numeric(column, errors="coerce").',
+    ("time", "text"): 'Make dates of it first: pd.to_datetime(column, format="%d/%m/%Y").',
+    ("time", "integer"): 'Make times of it first: pd.to_datetime(column, unit="s").',
+    ("text", "integer"): "Declare labels that are whole numbers.",
+    ("text", "float"): "Declare labels that are whole numbers.",
+    ("integer", "boolean"): "Make numbers of it first: column.astype(int).",
+    ("number", "boolean"): "Make numbers of it first: column.astype(int).",
 }
 _NATURAL: dict[Storage, Kind] = {
     "integer": "integer",
@@ -80,7 +92,8 @@ class Columns:
         if self.schema is None:
             return "raw"
         if column not in self.schema:
-            raise SourceError(f"The source has no column {column!r}.")
+            known = _columns(column, self.schema)
+            raise SourceError(f"The source has no column {column!r}. {known}")
         return self.schema[column]
 
     def wanted(self, column: str, kind: Kind, name: str) -> Wanted:
@@ -88,7 +101,8 @@ class Columns:
         storage = self.storage(column)
         if storage not in _HOLDS[kind]:
             raise SourceError(
-                f"Column {column!r} holds {_plural(storage)}, where {_plural(kind)} are needed."
+                f"Column {column!r} holds {_plural(storage)}, where {_plural(kind)} are needed. "
+                f"{_ADVICE.get((kind, storage), 'Convert the column, or choose another axis.')}"
             )
         return Wanted(column, storage, kind, name)
 
@@ -112,7 +126,8 @@ class Columns:
         if self.declared is not None or storage not in _NATURAL:
             raise SourceError(
                 f"The filter uses column {column!r}, whose type was not declared. "
-                f'Name it when the source is opened: columns={{{column!r}: "text"}}.'
+                f'Name it when the source is opened: columns={{{column!r}: "text"}}; on the '
+                f"command line: --type {column}=text."
             )
         return self.wanted(column, _NATURAL[storage], name)
 
@@ -126,6 +141,16 @@ class Columns:
                 f"where values are names."
             )
         return self.wanted(column, kind, name)
+
+
+def _columns(wanted: str, schema: Mapping[str, Storage]) -> str:
+    """The names of the columns, which are public, the nearest first."""
+    by_case = {name.lower(): name for name in schema}
+    near = difflib.get_close_matches(str(wanted).lower(), by_case, 1)
+    meant = f"Did you mean {by_case[near[0]]!r}? " if near else ""
+    names = list(schema)
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"{meant}Columns: {', '.join(names[:_LISTED])}{more}."
 
 
 def _plural(kind: str) -> str:

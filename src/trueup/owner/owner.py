@@ -21,7 +21,7 @@ from trueup.ask import (
 )
 from trueup.axis import Axis
 from trueup.epsilon import positive
-from trueup.errors import InputError, NoiseError, shown
+from trueup.errors import InputError, NoiseError, kind, shown
 from trueup.facts import rows_for
 from trueup.infer import infer
 from trueup.measure import measure_all
@@ -75,7 +75,7 @@ class Owner:
         graph: str = "undirected",
     ) -> None:
         if not isinstance(ledger, Ledger):
-            raise InputError(f"An owner needs a Ledger, got {type(ledger).__name__}.")
+            raise InputError(f"An owner needs a Ledger, got {kind(ledger)}.")
         self.ledger = ledger
         if unit in ("row", "edge"):
             raise InputError(

@@ -187,8 +187,8 @@ def _files(place: str, table: str | None) -> Source:
     kind = _FORMATS.get(bare.suffix.lower())
     if kind is None:
         raise InputError(
-            f"{place!r} has no ending that says what it is. Known endings: {', '.join(_FORMATS)}, "
-            f"and .gz or .zst after .csv, .tsv and .jsonl."
+            f"{place!r} does not end as a file that is read: {', '.join(_FORMATS)}, and .gz or "
+            f".zst after .csv, .tsv and .jsonl. Read others with pandas, and give the DataFrame."
         )
     # A path that is there is taken as it stands, whatever signs it holds.
     found = [place] if Path(place).exists() else sorted(glob.glob(place, recursive=True))

@@ -216,7 +216,7 @@ class _Reader:
             return self.step()[1:-1].replace("''", "'")
         if self.has("true") or self.has("false"):
             return self.step() == "true"
-        raise self.unexpected("a number, 'text', true or false")
+        raise self.unexpected("a number, text in single quotes, true or false")
 
 
 def columns(part: Part) -> list[str]:

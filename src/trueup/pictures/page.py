@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from trueup.errors import FileError, InputError, shown
 from trueup.files.atomic import write_whole
 from trueup.pictures.sheet import Sheet
+from trueup.pictures.theme import plotly
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -81,14 +82,13 @@ Part = str | Sheet | Picture
 
 def report(title: str, sections: dict[str, list[Part]]) -> str:
     """The page: a title and, under each heading, paragraphs, tables and pictures in order."""
-    from plotly.offline import get_plotlyjs
-
+    library = plotly("offline").get_plotlyjs()
     parts = [f"<main><h1>{escape(title)}</h1>"]
     for heading, content in sections.items():
         parts.append(f"<section><h2>{escape(heading)}</h2>")
         parts += [f"<p>{escape(p)}</p>" if isinstance(p, str) else p.html() for p in content]
         parts.append("</section>")
-    head = f"<style>{_STYLE}</style><script>{get_plotlyjs()}</script>"
+    head = f"<style>{_STYLE}</style><script>{library}</script>"
     return _page(title, head, "".join([*parts, "</main>"]))
 
 

@@ -6,10 +6,12 @@ every kind of colour vision (Okabe and Ito).
 
 from __future__ import annotations
 
+import importlib
 from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from trueup.errors import InputError
 from trueup.facts import Facts
 
 if TYPE_CHECKING:
@@ -54,11 +56,18 @@ def headline(words: str, note: str) -> dict[str, Any]:
     }
 
 
+def plotly(part: str) -> Any:
+    """A part of plotly; where it is not installed, the words that say how to install it."""
+    try:
+        return importlib.import_module(f"plotly.{part}")
+    except ImportError:
+        pass
+    raise InputError('Pictures need plotly, which is not installed: pip install "trueup[plots]".')
+
+
 def base_figure(facts: Facts, x: str, y: str) -> Figure:
     """An empty figure in our look, with its caption."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = plotly("graph_objects").Figure()
     figure.update_layout(
         template="plotly_white",
         font={"family": "system-ui, sans-serif", "size": 14, "color": "#1b2733"},

@@ -30,7 +30,8 @@ def question_for(
         isinstance(over, (list, tuple)) and over and all(isinstance(each, Axis) for each in over)
     ):
         raise InputError(
-            f"publish needs an Axis, a list of axes, or a question; got {given(over)}."
+            f"publish needs an Axis, a list of axes, or a question; got {given(over)}. Declare the "
+            f'values that a column may have: tu.Axis.integers("age", 0, 99).'
         )
     axes = over if isinstance(over, Axis) else over[0] if len(over) == 1 else list(over)
     found = plan(

@@ -22,6 +22,7 @@ from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Jobs
 from trueup.server.releases import Releases
 from trueup.server.settings import Settings, read_settings
+from trueup.warming import machine_code_only
 from trueup.workload import Workload
 
 
@@ -44,6 +45,7 @@ class Service:
 
     def warm(self) -> None:
         """Compiles what the first analyst would otherwise wait for."""
+        machine_code_only()
         with contextlib.suppress(TrueupError):
             from trueup.infer import infer
             from trueup.measure import measure

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import trueup as tu
-from trueup._kernels.law.range_coefficients import range_classes
+from trueup._kernels.law.range_coefficients import cells_alike, range_classes
 from trueup.infer import errors_of
 from trueup.infer.tree import TreeErrors
 from trueup.law import half_widths
@@ -87,3 +88,29 @@ def test_an_irregular_tree_is_answered_all_the_same() -> None:
     found = model.half_widths(np.array([0, 1]), np.array([3, 4]), 0.9)
     exact = half_widths([model.noise_law((((a, b), 1.0),)) for a, b in ((0, 3), (1, 4))], 0.9)
     np.testing.assert_allclose(found, exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("size", [1, 2, 5, 28, 100, 107, 108])
+def test_cells_that_are_alike_have_one_law(name: str, size: int) -> None:
+    model = errors(name, size)
+    known = model._coefficients.numbers.known
+    starts = np.arange(size)
+    which, first = cells_alike(known.widths, known.lengths, starts)
+    assert len(first) <= len(known.widths) + 1
+    written = [_written_out(model, cell) for cell in range(size)]
+    for cell in range(size):
+        assert written[cell] == written[first[which[cell]]]
+    found = model.many_half_widths(starts, starts + 1, 0.95)
+    alone = [model.noise_law((((start, start + 1), 1.0),)) for start in range(size)]
+    assert np.allclose(found, half_widths(alone, 0.95), rtol=0.01)
+
+
+def _written_out(model: TreeErrors, cell: int) -> Counter[tuple[float, float]]:
+    """How often each coefficient and scale occurs in the law of a cell."""
+    law = model.noise_law((((cell, cell + 1), 1.0),))
+    found: Counter[tuple[float, float]] = Counter()
+    for coefficient, scale, count in zip(law.coefficients, law.scales, law.counts, strict=True):
+        if count and abs(coefficient) > 1e-14:
+            found[round(abs(float(coefficient)), 12), float(scale)] += int(count)
+    return found

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import PLAIN_LAWS, compiled
 from trueup._kernels.law import laplace_sum
 from trueup._kernels.law import weighted_laplace as single
 
@@ -39,6 +39,10 @@ def half_widths(
     >>> half_widths(c, 10 * c, m, np.array([1, 2]), 0.95).tolist()
     [30.0, 50.0]
     """
+    which, rows = _different(coefficients, scales, counts, used)
+    if len(rows) < len(used):
+        part = (coefficients[rows], scales[rows], counts[rows], used[rows])
+        return half_widths(*part, level)[which]
     found = np.empty(len(used))
     if 1 - level >= single.SMALLEST_TAIL:
         fill_half_widths(coefficients, scales, counts, used, level, single.normal(level), found)
@@ -49,6 +53,20 @@ def half_widths(
         law = coefficients[row, some], scales[row, some], counts[row, some]
         found[row] = single.half_width(*law, level)
     return found
+
+
+def _different(
+    coefficients: Floats, scales: Floats, counts: Floats, used: Ints
+) -> tuple[Ints, Ints]:
+    """Of equal rows the first, and which of those each row is."""
+    room = int(used.max(initial=0))
+    unused = np.arange(room) >= used[:, None]
+    parts = [np.where(unused, 0.0, each[:, :room]) for each in (coefficients, scales, counts)]
+    texts = [row.tobytes() for row in np.concatenate(parts, axis=1)]
+    first: dict[bytes, int] = {}
+    which = [first.setdefault(text, len(first)) for text in texts]
+    rows = np.unique(which, return_index=True)[1] if which else np.zeros(0, np.int64)
+    return np.array(which, np.int64), rows.astype(np.int64)
 
 
 @compiled
@@ -192,7 +210,7 @@ def _terms(
     return kept
 
 
-@compiled
+@compiled(most=PLAIN_LAWS, work=3)
 def fill_half_widths(
     coefficients: Floats, scales: Floats, counts: Floats, used: Ints, level: float,
     quantile: float, found: Floats,

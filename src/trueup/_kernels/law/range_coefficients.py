@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import PLAIN_LAWS, compiled
 from trueup._kernels.law import tree_walk
 from trueup._kernels.law.tree_walk import Found, KnownTree, Path, room_for
 
@@ -75,7 +77,7 @@ def _expand(
     return taken
 
 
-@compiled
+@compiled(most=PLAIN_LAWS, work=0)
 def _fill_classes(
     starts: Ints,
     stops: Ints,
@@ -132,6 +134,19 @@ def range_classes(
     )
     used = _fill_classes(starts, stops, tree, under, number, space, rows)
     return *rows, used
+
+
+def cells_alike(widths: Sequence[int], lengths: Sequence[int], cells: Ints) -> tuple[Ints, Ints]:
+    """Which cells of a regular tree have one law: of each kind the first, and the kind of each.
+
+    Nodes of a level are alike but for its last, which may be narrower. So a cell is known by the
+    levels at which its node is the last one.
+    """
+    kinds = np.zeros(len(cells), np.int64)
+    for width, length in zip(widths, lengths, strict=True):
+        kinds = 2 * kinds + (cells // int(width) == int(length) - 1)
+    _, first, which = np.unique(kinds, return_index=True, return_inverse=True)
+    return which.reshape(-1).astype(np.int64), first.astype(np.int64)
 
 
 def _pairs(values: list[list[float]], height: int) -> Floats:

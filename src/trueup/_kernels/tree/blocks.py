@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueup._kernels.compiled import compiled, inlined
+from trueup._kernels.compiled import compiled, inlined, plain_if_small
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree.regular import Floats, Ints, Numbers, RegularTree
 
@@ -237,7 +237,8 @@ def fit_into(tree: RegularTree, noisy: Numbers, starts: Ints, leaves: Floats, th
     in_threads(lambda a, b: _rise_parts(answers, noisy, *own, roots, (a, b)), number, threads)
     if top > 0:
         work, root = np.empty(2 * int(lengths[top - 1])), np.empty(1)
-        rise(roots, noisy, layout[:top], coefficients[:top], True, steps, root, work)
+        above, own_steps = (layout[:top], coefficients[:top], True), steps[: places[top]]
+        plain_if_small(rise)(roots, noisy[: starts[top]], *above, own_steps, root, work)
         below = steps[places[top] : places[top] + lengths[top]]
-        fall(below, layout[:top], coefficients[:top], True, steps, below)
+        plain_if_small(fall)(below, *above, own_steps, below)
     in_threads(lambda a, b: _fall_parts(answers, *own, leaves, (a, b)), number, threads)

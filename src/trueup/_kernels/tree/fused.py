@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.compiled import compiled, inlined
+from trueup._kernels.compiled import compiled, inlined, plain_if_small
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree import blocks
 from trueup._kernels.tree.binary_grid import grid_for
@@ -197,14 +197,16 @@ class _Stretch:
             roots[:] = bottom
             return
         work = np.empty(2 * int(self.layout[-1, 1]))
-        rise(bottom, values, self.layout, self.coefficients, self.last, steps, roots, work)
+        run = rise if bottom.dtype == np.int64 else plain_if_small(rise)  # of roots there are few
+        run(bottom, values, self.layout, self.coefficients, self.last, steps, roots, work)
 
     def fall(self, bottom: Ints | Floats, steps: Floats, leaves: Floats) -> None:
         """Writes the lowest level, the steps of the highest being final."""
         if not len(self.layout):
             leaves[:] = bottom
             return
-        fall(bottom, self.layout, self.coefficients, self.last, steps, leaves)
+        run = fall if bottom.dtype == np.int64 else plain_if_small(fall)
+        run(bottom, self.layout, self.coefficients, self.last, steps, leaves)
 
 
 class _Blocks:
