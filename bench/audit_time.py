@@ -107,7 +107,7 @@ def served() -> Iterator[Callable[[str], tuple[float, float]]]:
     from trueup.server.settings import read_settings
 
     ages = np.random.default_rng(1).integers(0, 100, 5000)
-    tables = {"here": ages, "there": np.append(ages, 50)}
+    tables = {"one": ages, "two": np.append(ages, 50)}  # names of one length
     truth = {name: np.bincount(table, minlength=100) for name, table in tables.items()}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -142,11 +142,11 @@ def server_times(requests: int) -> tuple[float, float]:
     """The t-statistics of a request's time: against its noise, and between neighbours."""
     times, sizes = np.empty((2, requests)), np.empty((2, requests))
     with served() as ask:
-        for name in ("here", "there") * 3:
+        for name in ("one", "two") * 3:
             ask(name)  # what the first ones load
         for i in range(requests):
             for side in (0, 1) if i % 2 else (1, 0):
-                times[side, i], sizes[side, i] = ask(("here", "there")[side])
+                times[side, i], sizes[side, i] = ask(("one", "two")[side])
     return against_size(times.ravel(), sizes.ravel()), between(times[0], times[1])
 
 

@@ -212,3 +212,13 @@ def test_an_allowance_that_makes_no_sense_does_not_follow(fact: dict[str, object
     body = canonical({"kind": "allowance", "entry": 1, "time": NOW, **fact})
     with pytest.raises(LedgerError, match="has been edited"):
         made.follow(Entry(1, body, link(made.hash, body)))
+
+
+@pytest.mark.parametrize("number", [0, 2, 7, -1])
+def test_an_entry_out_of_its_turn_is_refused_however_well_it_is_hashed(number: int) -> None:
+    made = account()
+    fact = {"by": "ana", "kind": "allowance", "limit": "1/2", "time": NOW, "entry": number}
+    body = canonical(fact)
+    with pytest.raises(LedgerError, match="edited"):
+        made.follow(Entry(number, body, link(made.hash, body)))
+    assert made.allowances == {}

@@ -442,6 +442,23 @@ def test_no_setting_of_role_or_database_changes_a_count(
             assert counts(odd, axis, where) == counts(plain, axis, where), (axis, where)
 
 
+def test_every_setting_that_might_matter_is_ours_while_we_count(postgres: Server) -> None:
+    from trueup.owner.engines.postgres import _PINNED, _connected, _pin
+
+    name = "r" + os.urandom(4).hex()
+    other = {"timezone": "Asia/Kathmandu", "jit": "on", "lock_timeout": "7ms"}
+    other |= {"transform_null_equals": "on", "constraint_exclusion": "on", "array_nulls": "off"}
+    odd = (f"ALTER ROLE {name} SET {key} = '{value}'" for key, value in other.items())
+    run(postgres(), f"CREATE ROLE {name} LOGIN", *odd)
+    with _connected(postgres().replace("//trueup@", f"//{name}@")) as connection:
+        _pin(connection)
+        known = dict(connection.execute("SELECT lower(name), setting FROM pg_settings").fetchall())
+    assert {key: known[key] for key in _PINNED if key in known} == {
+        key: value for key, value in _PINNED.items() if key in known
+    }
+    assert set(other) <= set(_PINNED)
+
+
 # Whose rows count.
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.owner.columns import Kind, Wanted
-from trueup.owner.plain import plain, storage_of
+from trueup.owner.plain import Plain, plain, storage_of
 from trueup.owner.truth import kept
 from trueup.owner.where import Combined, Comparison, Part
 
@@ -90,3 +92,15 @@ def test_a_row_is_kept_where_the_whole_filter_is_true(
         wanted = Wanted(name, storage_of(stored), kind, name)
         columns[name] = (wanted, plain(column, len(table), wanted))
     assert kept(part, columns).tolist() == [truth(part, row) is True for row in table]
+
+
+@pytest.mark.parametrize("kind", ["integer", "number", "time"])
+def test_between_holds_both_its_ends(kind: Kind) -> None:
+    values = np.arange(5).astype(np.float64 if kind == "number" else np.int64)
+    wanted = Wanted("x", "float" if kind == "number" else "integer", kind, "filter0")
+    column = Plain(values, np.ones(5, np.bool_))
+    part = Comparison("x", "between", (1, 3))
+    assert kept(part, {"x": (wanted, column)}).tolist() == [False, True, True, True, False]
+    assert kept(Combined("not", (part,)), {"x": (wanted, column)}).tolist() == [
+        True, False, False, False, True,
+    ]  # fmt: skip

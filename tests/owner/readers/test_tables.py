@@ -214,3 +214,17 @@ def test_a_source_that_has_changed_is_refused_before_the_charge(
         with pytest.raises(SourceError, match="cannot be opened, or is no longer as it was"):
             owner.measure(question, 1)
     assert ledger.spent == before
+
+
+def test_a_database_is_read_only_and_fetches_nothing(tmp_path: Path) -> None:
+    import duckdb
+
+    from trueup.owner.readers.duckdb import _connect
+
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as made:
+        made.execute("CREATE TABLE t AS SELECT 1 AS x")
+    connection = _connect(str(tmp_path / "t.duckdb"))
+    for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        assert connection.execute(f"SELECT current_setting('{setting}')").fetchone() == (False,)
+    with pytest.raises(duckdb.Error):
+        connection.execute("INSERT INTO t VALUES (2)")
