@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import secrets
 import sqlite3
 import time
@@ -70,7 +69,7 @@ def patiently(step: Callable[[], T]) -> T:
         except sqlite3.OperationalError as error:
             if not _busy(error) or time.monotonic() > end:
                 raise
-        time.sleep(random.uniform(_PAUSE / 8, _PAUSE))
+        time.sleep(_PAUSE * (1 + secrets.randbelow(8)) / 8)  # not all at the same moment
 
 
 def create(path: Path, first: tuple[int, str, str]) -> None:
