@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.bins import EdgeCells, IntegerCells, RegularCells
+from trueup.axis.bins import IntegerCells, RegularCells
 from trueup.axis.column import column_of
 from trueup.axis.dates import DateCells
+from trueup.axis.edges import EdgeCells
 from trueup.axis.hierarchy import HierarchyCells, paths_from_parents, paths_of
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.labels import CategoryCells, text

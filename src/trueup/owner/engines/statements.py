@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueup.axis import Axis
-from trueup.axis.bins import EdgeCells, IntegerCells, RegularCells
+from trueup.axis.bins import IntegerCells, RegularCells
 from trueup.axis.dates import DateCells
+from trueup.axis.edges import EdgeCells
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
