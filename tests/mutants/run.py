@@ -162,7 +162,8 @@ class Copy:
     def test(self, tests: Sequence[str], patience: float = PATIENCE) -> str | None:
         """The first test that fails; None if none does, or if none of that name is there."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "--no-header"]
-        command += ["-p", "no:cacheprovider", "-o", "addopts=", "--import-mode=importlib"]
+        command += ["-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:xdist"]
+        command += ["-o", "addopts=", "--import-mode=importlib"]
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.root / "src"),

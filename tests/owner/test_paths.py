@@ -47,3 +47,10 @@ def test_levels_without_a_column_are_named_and_cost_nothing(tmp_path: Path) -> N
     with pytest.raises(tu.InputError, match="end above the level 'county'"):
         tu.Owner(pd.DataFrame(ROWS), ledger).measure(tu.CellCounts(ragged), 1)
     assert ledger.spent == 0
+
+
+def test_a_row_counts_on_its_own_path_or_on_none(tmp_path: Path) -> None:
+    """Labels that are known one by one may make no path; and cells are the axis's, in its order."""
+    rows = [("NV", "Kern"), ("NV", "Clark"), *[("CA", "Kern")] * 2, *[("CA", "Clark")] * 3]
+    table = pd.DataFrame(rows, columns=["state", "county"])
+    assert counts(table, tmp_path) == [1, 2, 3]
