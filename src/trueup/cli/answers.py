@@ -39,7 +39,7 @@ def _release(path: Path, nonnegative: bool = False) -> Any:
                 f"{path.name} is a release of unbiased counts; --nonnegative needs the measurement."
             )
         return found
-    with waiting("finding the nearest consistent answers (the first run compiles for a while)"):
+    with waiting("finding the nearest consistent answers"):
         from trueup.infer import infer
 
         return infer(found, nonnegative=True, integers=True) if nonnegative else infer(found)

@@ -206,7 +206,7 @@ def measure_command(
             say(f"expect    ±{number(error)} on {what}, 95 times in 100")
     if cost <= before and not spend.yes:
         confirm(as_json)
-    with waiting("counting, and drawing noise (the first run compiles for a while)"):
+    with waiting("counting, and drawing noise"):
         measured = owner.measure(question, cost, key, where=counted.where, neighbours=neighbours)
         save_paid(measured, output, key)
     left = owner.ledger.remaining
