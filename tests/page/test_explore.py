@@ -132,7 +132,7 @@ def test_both_versions_show_their_own_counts_and_what_each_is_for(
     assert first == pytest.approx(unbiased["count"], rel=0.01, abs=0.5)
     pick(page, "Non-negative whole")
     expect(count).to_have_text(shown(whole["count"]))
-    expect(page.locator(".controls .hint")).to_contain_text("made to be shown")
+    expect(page.locator(".controls .hint")).to_contain_text("for people to read")
     expect(page.locator(".ranges")).to_contain_text("from the unbiased count")
     view = site.call(f"/releases/{fares}/view?points=200&version=whole")
     cells = page.locator(".figures tbody td:nth-child(2)").all_inner_texts()
