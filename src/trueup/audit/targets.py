@@ -89,12 +89,12 @@ def _repeated(once: Callable[[Any], Any], name: str, recordable: bool = False) -
     def run(given: Any, times: int) -> Floats:
         return _rows([_flat(once(given)) for _ in range(times)], times)
 
-    def seeded(seed: int, given: Any) -> Floats:
+    def seeded(number: int, given: Any) -> Floats:
         import random
 
         before, legacy = random.getstate(), np.random.get_state()
-        random.seed(seed)
-        np.random.seed(seed)
+        random.seed(number)
+        np.random.seed(number)
         try:
             return _flat(once(given))
         finally:
@@ -163,14 +163,14 @@ def of_command(words: list[str], *, bulk: bool = False, patience: float = 600.0)
         raise InputError("command: needs the words of a command line.")
     many = bulk or any("{times}" in word for word in words)
 
-    def started(given: Any, times: int, seed: int = 0) -> Floats:
+    def started(given: Any, times: int, number: int = 0) -> Floats:
         import tempfile
 
         text = json.dumps(given)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "input.json"
             file.write_text(text)
-            put = {"{input}": str(file), "{times}": str(times), "{seed}": str(seed)}
+            put = {"{input}": str(file), "{times}": str(times), "{seed}": str(number)}
             said = [_replaced(word, put) for word in words]
             try:
                 run = subprocess.run(
