@@ -26,9 +26,9 @@ import audit_time
 from trueup._kernels.noise import laplace
 from trueup.audit import (
     Claim,
+    Effort,
     Pair,
     Target,
-    Wanted,
     audit_in_bulk,
     examine,
     neighbours_of_counts,
@@ -87,7 +87,7 @@ def clean_runs(number: int) -> int:
     for seed in range(number):
         model, pairs, claim, scale = honest[seed % len(honest)]
         target = Target(model.__name__, model(seed, right=True))
-        alarms += not examine(target, pairs, claim, Wanted(2_000, scale=scale)).passed
+        alarms += not examine(target, pairs, claim, Effort(2_000, scale=scale)).passed
     return alarms
 
 

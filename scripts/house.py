@@ -136,6 +136,16 @@ def cycles(graph: Graph) -> list[list[str]]:
     return found
 
 
+def twins() -> list[str]:
+    """Names of classes that stand for two."""
+    found: dict[str, list[str]] = {}
+    for name, path in modules().items():
+        for part in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(part, ast.ClassDef):
+                found.setdefault(part.name, []).append(name)
+    return [f"{name}: {', '.join(places)}" for name, places in found.items() if len(places) > 1]
+
+
 def figures() -> dict[str, int]:
     """The figures by name."""
     sizes = list(functions())
@@ -147,6 +157,7 @@ def figures() -> dict[str, int]:
         f"functions above {LONG} lines": sum(length > LONG for _, length, _ in sizes),
         f"functions above {WIDE} parameters": sum(number > WIDE for _, _, number in sizes),
         "import cycles, lazy ones included": len(cycles(imports())),
+        "names of two classes": len(twins()),
     }
 
 

@@ -12,9 +12,9 @@ import pytest
 import trueup as tu
 from trueup.audit import (
     Claim,
+    Effort,
     Pair,
     Target,
-    Wanted,
     audit_in_bulk,
     examine,
     neighbours_of_counts,
@@ -124,7 +124,7 @@ def test_the_pair_that_tells_is_found_among_many() -> None:
         noise[:, 3] = rng.laplace(0, 0.1, times)
         return np.asarray(counts) + noise
 
-    found = examine(Target("x", forgets), neighbours_of_counts([5] * 6), Claim.of(1), Wanted(5000))
+    found = examine(Target("x", forgets), neighbours_of_counts([5] * 6), Claim.of(1), Effort(5000))
     assert "cell 3" in found.pair.words
     assert not found.passed
 
@@ -142,7 +142,7 @@ def test_a_python_function_is_named_by_its_module(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     pairs = neighbours_of_counts([3, 4])
-    wanted = Wanted(500, sensitivity=1)
+    wanted = Effort(500, sensitivity=1)
     good = examine(target("mine:noisy"), pairs, Claim.of(rho="1/2"), wanted)
     assert good.passed
     assert any("declared 1" in one.result and one.passed for one in good.findings)
@@ -159,10 +159,10 @@ def test_an_opendp_measurement_is_examined() -> None:
     dp.enable_features("contrib")
     space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
     honest = of_object(dp.m.make_laplace(*space, scale=1.0), "opendp laplace")
-    found = examine(honest, ONE_MORE, Claim.of(1), Wanted(400, scale=1))
+    found = examine(honest, ONE_MORE, Claim.of(1), Effort(400, scale=1))
     assert found.passed, found.verdict
     short = of_object(dp.m.make_laplace(*space, scale=0.2), "opendp laplace")
-    assert not examine(short, ONE_MORE, Claim.of(1), Wanted(2000)).passed
+    assert not examine(short, ONE_MORE, Claim.of(1), Effort(2000)).passed
 
 
 class Model:
@@ -186,9 +186,9 @@ class Mechanism:
 
 def test_models_and_mechanisms_of_diffprivlib_s_shape_are_examined() -> None:
     pairs = neighbours_of_records([1.0, 1.0, 1.0])
-    assert examine(of_object(Model(1.0), "m"), pairs, Claim.of(1), Wanted(400)).passed
-    assert not examine(of_object(Model(0.1), "m"), pairs, Claim.of(1), Wanted(2000)).passed
-    assert not examine(of_object(Mechanism(), "m"), ONE_MORE, Claim.of(1), Wanted(2000)).passed
+    assert examine(of_object(Model(1.0), "m"), pairs, Claim.of(1), Effort(400)).passed
+    assert not examine(of_object(Model(0.1), "m"), pairs, Claim.of(1), Effort(2000)).passed
+    assert not examine(of_object(Mechanism(), "m"), ONE_MORE, Claim.of(1), Effort(2000)).passed
     with pytest.raises(InputError, match="no mechanism"):
         of_object(3, "three")
 
@@ -207,7 +207,7 @@ def test_a_command_line_is_examined(tmp_path: Path) -> None:
     script = tmp_path / "noisy.py"
     script.write_text(SCRIPT)
     words = [sys.executable, str(script), "{input}", "{times}", "{seed}"]
-    wanted = Wanted(2000, sensitivity=1, trial=100)
+    wanted = Effort(2000, sensitivity=1, trial=100)
     good = examine(of_command([*words, "1"]), ONE_MORE, Claim.of(rho="1/2"), wanted)
     assert good.passed, good.verdict
     bad = examine(of_command([*words, "3"]), ONE_MORE, Claim.of(rho="1/2"), wanted)
@@ -222,7 +222,7 @@ def test_a_command_line_is_examined(tmp_path: Path) -> None:
 
 def test_a_number_of_outputs_that_a_record_changes_is_caught() -> None:
     found = examine(
-        Target("x", lambda x, n: np.zeros((n, x))), [Pair(1, 2, "more")], Claim.of(1), Wanted(100)
+        Target("x", lambda x, n: np.zeros((n, x))), [Pair(1, 2, "more")], Claim.of(1), Effort(100)
     )
     assert not found.passed
     assert "as many outputs" in found.verdict
@@ -233,12 +233,12 @@ def test_our_own_measurements_stand() -> None:
         return tu.measure(counts, tu.TreeCounts(4, branching=2), 1)
 
     pairs = neighbours_of_counts([2, 0, 10, 2])[:4]
-    assert examine(of_object(ours, "trueup"), pairs, Claim.of(1), Wanted(300, scale=3)).passed
+    assert examine(of_object(ours, "trueup"), pairs, Claim.of(1), Effort(300, scale=3)).passed
 
 
 def test_the_page_says_it_all_and_fetches_nothing(tmp_path: Path) -> None:
     named = Target("<script>alert(1)</script>", lambda x, n: laplace(0.2)(x, n)[:, None])
-    found = examine(named, ONE_MORE, Claim.of(1), Wanted(4000))
+    found = examine(named, ONE_MORE, Claim.of(1), Effort(4000))
     write_page(found, tmp_path / "report.html")
     html = (tmp_path / "report.html").read_text()
     assert html == page(found)

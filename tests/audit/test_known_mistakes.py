@@ -9,10 +9,10 @@ import pytest
 
 from trueup.audit import (
     Claim,
+    Effort,
     Examination,
     Pair,
     Target,
-    Wanted,
     examine,
     neighbours_of_counts,
 )
@@ -36,7 +36,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[Pair], Claim, dict[str, Any]]] =
 def examined(name: str, seed: int, right: bool, draws: int) -> Examination:
     model, pairs, claim, declared = CASES[name]
     target = Target(name, model(seed, right=right))
-    return examine(target, pairs, claim, Wanted(draws, **declared))
+    return examine(target, pairs, claim, Effort(draws, **declared))
 
 
 @pytest.mark.parametrize("name", CASES)

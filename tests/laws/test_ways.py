@@ -191,6 +191,7 @@ def test_every_call_draws_anew(way: str, tmp_path: Path) -> None:
         for place in ("one", "two"):
             (tmp_path / place).mkdir()
             CASES[way].ask(tmp_path / place)
+    assert len(found.draws) >= 2
     found.check_fresh(2)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from trueup.audit.bound import Audit, audit, audit_in_bulk
 from trueup.audit.claim import Claim
-from trueup.audit.examination import Examination, Finding, Wanted, examine
+from trueup.audit.examination import Effort, Examination, Finding, examine
 from trueup.audit.fit import noise_fit
 from trueup.audit.forced import forced
 from trueup.audit.frozen import Replay, replay
@@ -18,12 +18,12 @@ from trueup.audit.targets import Target, of_command, of_object, target
 __all__ = [
     "Audit",
     "Claim",
+    "Effort",
     "Examination",
     "Finding",
     "Pair",
     "Replay",
     "Target",
-    "Wanted",
     "audit",
     "audit_in_bulk",
     "examine",

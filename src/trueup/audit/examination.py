@@ -31,7 +31,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Effort:
     """What to try: how often to draw, how sure to be, and what else the mechanism declares.
 
     `scale` is that of discrete Laplace noise in every output, and calls for a look at the noise;
@@ -61,7 +61,7 @@ class Examination:
     audit: Audit
     findings: tuple[Finding, ...]
     tried: tuple[tuple[str, float], ...]  # every pair in words, and what it promised
-    wanted: Wanted
+    wanted: Effort
     when: str
 
     @property
@@ -82,7 +82,7 @@ def examine(
     target: Target,
     pairs: Sequence[Pair],
     claim: Claim,
-    wanted: Wanted,
+    wanted: Effort,
     told: Callable[[str], None] = lambda words: None,
 ) -> Examination:
     """Tries to catch a mechanism: on the most telling of some pairs, by its sampler, by replay."""
@@ -109,7 +109,7 @@ def examine(
     return Examination(target.name, claim, chosen, found, tuple(findings), tried, wanted, when)
 
 
-def _bound(target: Target, pair: Pair, claim: Claim, wanted: Wanted) -> Audit:
+def _bound(target: Target, pair: Pair, claim: Claim, wanted: Effort) -> Audit:
     return audit_in_bulk(
         target.run,
         pair.first,
@@ -128,7 +128,7 @@ def _shapes(target: Target, pair: Pair) -> Finding:
     return Finding("as many outputs on neighbours", words, sizes[0] == sizes[1])
 
 
-def _noise(target: Target, pair: Pair, wanted: Wanted) -> Finding:
+def _noise(target: Target, pair: Pair, wanted: Effort) -> Finding:
     """Whether the noise of every output is discrete Laplace noise of the declared scale."""
     what = "noise of the declared law"
     if wanted.scale is None:
@@ -150,7 +150,7 @@ def _noise(target: Target, pair: Pair, wanted: Wanted) -> Finding:
     return Finding(what, words, worst >= _UNLIKELY)
 
 
-def _moves(target: Target, pairs: Sequence[Pair], wanted: Wanted) -> Finding:
+def _moves(target: Target, pairs: Sequence[Pair], wanted: Effort) -> Finding:
     """With its randomness repeated: whether one record moves the outputs further than declared."""
     what = "moves under the same randomness"
     if wanted.sensitivity is None:

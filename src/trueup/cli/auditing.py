@@ -130,10 +130,10 @@ def audit_command(
     if mechanism is None:
         _our_own(claimed.epsilon or "1", draws, as_json)
         return
-    from trueup.audit import Wanted, examine, target, write_page
+    from trueup.audit import Effort, examine, target, write_page
 
     claim = claimed.claim()
-    wanted = Wanted(draws, level, claimed.independent, claimed.scale, claimed.sensitivity)
+    wanted = Effort(draws, level, claimed.independent, claimed.scale, claimed.sensitivity)
     if mechanism.startswith(("http://", "https://")):
         chosen, pairs = _served(mechanism, given, claimed.epsilon)
     else:
