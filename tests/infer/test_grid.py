@@ -321,7 +321,7 @@ def test_asking_the_margins_too_makes_them_better_and_cells_worse():
         (lambda: tu.GridCounts(axis("a", 4), axis("a", 4)), "needs a name of its own, got a, a"),
         (lambda: tu.GridCounts(1 << 20, 1 << 20), "GiB for one copy of them"),
         (lambda: tu.GridCounts(*[1 << 20] * 4), "past what 64 bits can number"),
-        (lambda: tu.GridCounts(4, "b"), "A question needs an Axis or a number of cells, got 'b'"),
+        (lambda: tu.GridCounts(4, "b"), "A question needs an Axis or a number of cells, got a str"),
         (lambda: tu.GridCounts(4, tu.SortedCounts(3, adaptive=False)), "A question needs an Axis"),
         (
             lambda: tu.GridCounts(
