@@ -32,7 +32,7 @@ def neighbours_of_counts(counts: Sequence[int], relation: str = "add-remove") ->
     Also of no records at all, and of many: some mechanisms fail only there.
 
     >>> [pair.second for pair in neighbours_of_counts([1, 0])][:2]
-    [[2, 0], [1, 1]]
+    [[2, 0], [0, 0]]
     """
     base = [int(count) for count in counts]
     if any(count < 0 for count in base) or not base:

@@ -238,7 +238,9 @@ def fit_into(tree: RegularTree, noisy: Numbers, starts: Ints, leaves: Floats, th
     if top > 0:
         work, root = np.empty(2 * int(lengths[top - 1])), np.empty(1)
         above, own_steps = (layout[:top], coefficients[:top], True), steps[: places[top]]
-        plain_if_small(rise)(roots, noisy[: starts[top]], *above, own_steps, root, work)
+        # Few answers, so that it is seen to be small: those of the levels above the blocks.
+        few = noisy[: int((starts[:top] + lengths[:top]).max())]
+        plain_if_small(rise)(roots, few, *above, own_steps, root, work)
         below = steps[places[top] : places[top] + lengths[top]]
         plain_if_small(fall)(below, *above, own_steps, below)
     in_threads(lambda a, b: _fall_parts(answers, *own, leaves, (a, b)), number, threads)
