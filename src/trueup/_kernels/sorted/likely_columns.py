@@ -19,7 +19,7 @@ from math import erfc, exp, pi, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import PLAIN_PAIRS, compiled
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -155,7 +155,7 @@ def _chances(cells: float, ended: int, wide: int, b: float) -> tuple[float, floa
     return one, (1 - CLIFF) * _normal(cells - 0.5 * ended * (wide + 1), deviation, b)
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def pass_right(edges: Ints, noisy: Ints, likely: Floats, low: Ints, high: Ints, b: float) -> Floats:
     """For each edge, how likely the strips before it make each number of rows."""
     messages = np.zeros((low.size, (high - low).max() + 1))
@@ -180,7 +180,7 @@ def pass_right(edges: Ints, noisy: Ints, likely: Floats, low: Ints, high: Ints, 
     return messages
 
 
-@compiled
+@compiled(most=PLAIN_PAIRS)
 def pass_left(
     edges: Ints,
     noisy: Ints,
