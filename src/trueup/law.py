@@ -35,6 +35,7 @@ _ATOMS = 0.5  # noise of a smaller scale is mostly 0, and where it is not, each 
 _NARROW = 0.0001  # then those of a class are as near as this, however small
 _DUST = 1e-13  # what rounding leaves where a coefficient is 0
 _WORTH_COMPILING = 1000  # intervals: they take longer one by one than compiling does
+_COMPILED = 8  # intervals at once that are quicker by code that is compiled already
 _ROWS = "trueup._kernels.law.laplace_rows"
 _TOGETHER = 1000  # intervals in one call of compiled code: each takes room
 
@@ -157,9 +158,9 @@ class RangeErrors(ABC):
 
         The one place that decides how: laws one by one, or many in compiled code where there is
         some. That is worth compiling for a thousand; a process that has compiled it, such as a
-        server, uses it for one too.
+        server, uses it for a handful too; one by itself is the library's own, to the last bit.
         """
-        if len(starts) >= (1 if _ROWS in sys.modules else _WORTH_COMPILING):
+        if len(starts) >= (_COMPILED if _ROWS in sys.modules else _WORTH_COMPILING):
             parts = [slice(first, first + _TOGETHER) for first in range(0, len(starts), _TOGETHER)]
             found = [self.many_half_widths(starts[some], stops[some], level) for some in parts]
             if found[0] is not None:

@@ -79,6 +79,7 @@ THRESHOLDS: dict[str, str] = {
     "reconcile/statements.py:MOST_DENSE": "tests/test_reconcile.py",
     "reconcile/stacked.py:MOST_CELLS": REFUSED,
     # intervals
+    "law.py:_COMPILED": "tests/test_law.py: 7 and 8 intervals",
     "law.py:_WORTH_COMPILING": "tests/laws/test_intervals.py: 999, 1,000 and 1,001 intervals",
     "law.py:_ATOMS": "tests/laws/test_intervals.py: scales below and above 1/2",
     "law.py:_DUST": LAW,
