@@ -155,9 +155,8 @@ def test_the_table_says_what_each_answer_counts():
     assert table["county"] == [None, None, None, "Kern", "Napa", None]
     named = Measurement(NamedCounts(2, {"a": [0], "b": [0, 1]}), [1, 2], 1).columns()
     assert named["query"] == ["a", "b"]
-    assert Measurement(SortedCounts(3, adaptive=False), [1, 2, 3], 1).columns()[
-        "rank"
-    ].tolist() == [1, 2, 3]
+    ranked = Measurement(SortedCounts(3, adaptive=False), [1, 2, 3], 1).columns()
+    assert ranked["rank"].tolist() == [3, 2, 1]  # 1 is the largest
 
 
 GOOD = {"question": CellCounts(2), "noisy": [1, 2], "epsilon": 1}

@@ -298,6 +298,8 @@ def test_a_question_survives_a_file(tmp_path):
     table = m.columns()
     assert (table["first_rank"] >= 1).all()
     assert (table["last_rank"] <= 2000).all()
+    largest = table["noisy"][table["first_rank"] == 1]
+    assert largest[-1] + table["above"][-1] > np.median(counts)  # rank 1 is the largest count
 
 
 def test_a_file_that_asks_for_endless_strips_is_refused():

@@ -196,6 +196,16 @@ def test_the_last_allowance_counts_and_the_limit_stands_above_it() -> None:
         spend_for(made, "c", Fraction(1, 10), "ana")
 
 
+def test_advice_names_what_this_person_can_still_spend() -> None:
+    made = account(1)
+    allow(made, "ana", Fraction(1, 10))
+    with pytest.raises(BudgetError, match=r"1/10 of your own 1/10 is left. .* <= 1/10\.$"):
+        spend_for(made, "a", Fraction(2), "ana")  # more than the limit, too
+    spend_for(made, "b", Fraction(19, 20), None)
+    with pytest.raises(BudgetError, match=r"1/20 of 1 is left. .* <= 1/20\.$"):
+        spend_for(made, "c", Fraction(1, 12), "ana")
+
+
 def test_a_charge_beyond_an_allowance_does_not_follow() -> None:
     made, freer = account(10), account(10)
     allow(made, "ana", Fraction(1, 10))

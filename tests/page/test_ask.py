@@ -121,8 +121,44 @@ def test_when_the_budget_runs_out_nothing_is_charged_and_the_page_says_so(
     expect(page.get_by_role("alert")).to_contain_text("1/20")
     expect(page.locator("main")).to_contain_text("nothing was charged")
     assert len(site.charges("trips")) == before
-    page.get_by_role("link", name="Ask differently").click()
+    page.get_by_role("button", name="Change the question").click()
     expect(page.get_by_label("ε exactly")).to_be_visible()
+
+
+def test_a_refused_question_comes_back_whole_and_its_address_holds_it(
+    opened: Opened, site: Any
+) -> None:
+    site.token("short", "analyst", "1/10")
+    page = opened("#/ask/trips?column=fare", who="short", refused=("409",))
+    page.get_by_label("From").fill("16")
+    page.get_by_label("Up to").fill("80")
+    page.get_by_label("Cells", exact=True).fill("256")
+    page.get_by_text("Only some of the rows").click()
+    page.get_by_label("Where", exact=True).fill("borough = 'Bronx'")
+    page.get_by_label("ε exactly").fill("1/13")
+    page.get_by_role("radio", name=re.compile("cells alone")).check()
+    expect(page.get_by_role("button", name="Spend 1/13 and measure")).to_be_enabled()
+    site.call(  # another tab is quicker
+        "/datasets/trips/measure",
+        {"column": "day", "epsilon": "1/20"},
+        who="short",
+        Idempotency_Key="quicker-than-whole",
+    )
+    spend(page)
+    expect(page.get_by_role("alert")).to_contain_text("1/20 of your own 1/10 is left")
+    page.get_by_role("button", name="Change the question").click()
+
+    def whole(page: Page) -> None:
+        expect(page.get_by_label("From")).to_have_value("16")
+        expect(page.get_by_label("Up to")).to_have_value("80")
+        expect(page.get_by_label("Cells", exact=True)).to_have_value("256")
+        expect(page.get_by_label("Where", exact=True)).to_have_value("borough = 'Bronx'")
+        expect(page.get_by_label("ε exactly")).to_have_value("1/13")
+        expect(page.get_by_role("radio", name=re.compile("cells alone"))).to_be_checked()
+
+    whole(page)
+    expect(page.get_by_role("alert")).to_contain_text("1/20 is left for you")
+    whole(opened(page.url.removeprefix(f"{site.address}/"), who="short"))
 
 
 def test_a_lost_answer_is_fetched_again_under_its_key_and_charged_once(

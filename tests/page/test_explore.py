@@ -77,6 +77,22 @@ def test_a_dragged_range_shows_the_numbers_of_the_api(
     expect(page.locator(".ranges .count")).to_have_text(shown(other["count"]))
 
 
+def test_a_difference_is_that_of_the_counts_shown_beside_it(
+    opened: Opened, site: Any, fares: str
+) -> None:
+    ranges = "range=%5B100%2C128%5D&range=%5B90%2C100%5D&range=%5B0%2C20%5D"
+    page = opened(f"#/release/{fares}?version=whole&{ranges}")
+    expect(page.locator(".ranges .difference")).to_have_count(2)
+    counts = [
+        int(text.replace(",", "")) for text in page.locator(".ranges .count").all_inner_texts()
+    ]
+    for other, words in zip(
+        counts[1:], page.locator(".ranges .difference").all_inner_texts(), strict=True
+    ):
+        by = other - counts[0]
+        assert words.startswith(f"{abs(by):,} {'more' if by >= 0 else 'fewer'} than A")
+
+
 def test_an_end_between_two_cells_is_refused_in_the_servers_words(
     opened: Opened, site: Any, fares: str
 ) -> None:
@@ -180,6 +196,11 @@ def test_what_is_downloaded_is_what_the_api_gives(opened: Opened, site: Any, far
         path = f"/releases/{fares}/file?version=whole&format={format}"
         assert saved.value.path().read_bytes() == site.bytes(path)
         assert saved.value.suggested_filename.endswith(f".{format}")
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Download the measurement").click()
+        path = f"/releases/{fares}/measurement?format={format}"
+        assert saved.value.path().read_bytes() == site.bytes(path)
+        assert saved.value.suggested_filename.endswith(f".{format}")
     expect(page.get_by_text("Saved as")).to_be_visible()
 
 
@@ -246,6 +267,14 @@ def test_degrees_are_drawn_on_logarithmic_axes_with_their_band(opened: Opened, s
     drawn = page.locator(".picture").evaluate("e => Array.from(e.data[2].y)")
     assert drawn == [max(value, 0.5) for value in view["counts"]]
     expect(page.get_by_role("region", name="Ranges")).to_have_count(0)
+    expect(page.locator("main")).not_to_contain_text("fractions")  # adaptive counts are whole
+    page.get_by_role("radio", name="Table").check()
+    first = page.locator(".figures tbody tr").first
+    expect(first).to_contain_text(shown(view["counts"][0]))
+    file = site.bytes(f"/releases/{release}/file?format=csv").decode().splitlines()
+    rows = [line.split(",") for line in file if line[:1].isdigit()]
+    largest = next(row for row in rows if row[0] == "1")
+    assert float(largest[1]) == view["counts"][0]  # rank 1 is the same group everywhere
 
 
 def test_a_grid_that_the_owner_measured_is_listed_and_can_be_taken_away(

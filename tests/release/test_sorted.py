@@ -55,7 +55,7 @@ def test_the_table_is_ranks_counts_and_band():
     release = release_of([1, 2, 0, 11])
     table = release.to_frame()
     assert table.column_names == ["rank", "count", "low", "high"]
-    assert table["rank"].to_pylist() == [1, 2, 3, 4]
+    assert table["rank"].to_pylist() == [4, 3, 2, 1]  # 1 is the largest, as in pictures
     assert table["count"].to_pylist() == [1, 1, 1, 11]
     assert pa.table(release).equals(table)
     assert release.to_frame("polars")["count"].to_list() == [1, 1, 1, 11]

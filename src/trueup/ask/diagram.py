@@ -51,9 +51,9 @@ class CountedRows:
         return np.maximum(rising[self.start : self.stop] - self.base, 0)
 
     def cells(self, groups: int) -> Ints:
-        """Per answer: first and last rank, counts above … up to (0: no end)."""
+        """Per answer: first and last rank, 1 the largest; counts above … up to (0: no end)."""
         cells = np.zeros((self.length, 4), np.int64)
-        cells[:, 0] = cells[:, 1] = np.arange(self.start, self.stop) + 1
+        cells[:, 0] = cells[:, 1] = groups - np.arange(self.start, self.stop)
         cells[:, 2] = self.base
         return cells
 
@@ -88,9 +88,9 @@ class CountedColumns:
         return np.diff(sums[under] + (len(groups) - under) * edges)
 
     def cells(self, groups: int) -> Ints:
-        """Per answer: first and last rank, counts above … up to."""
+        """Per answer: first and last rank, 1 the largest; counts above … up to."""
         cells = np.zeros((self.length, 4), np.int64)
-        cells[:, 0], cells[:, 1] = self.start + 1, groups
+        cells[:, 0], cells[:, 1] = 1, groups - self.start
         cells[:, 2], cells[:, 3] = self.edges[:-1], self.edges[1:]
         return cells
 

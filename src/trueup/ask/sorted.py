@@ -163,9 +163,9 @@ class SortedCounts(AdaptiveQuestion):
         return Transcript(parts, np.asarray(noisy))
 
     def labels(self) -> dict[str, Any]:
-        """The rank of each answer; of adaptive ones, which ranks and counts each covers."""
+        """The rank of each answer, 1 the largest; of adaptive ones, which ranks and counts."""
         if not self.adaptive:
-            return {"rank": np.arange(1, self.groups + 1)}
+            return {"rank": np.arange(self.groups, 0, -1)}
         parts = [np.zeros((0, 4), np.int64), *(part.cells(self.groups) for part in self.asked)]
         first, last, above, up_to = np.concatenate(parts).T
         return {"first_rank": first, "last_rank": last, "above": above, "up_to": up_to}

@@ -216,19 +216,14 @@ class Account:
         """The entry that charges a request, refused if the limit would be passed."""
         fact = json.loads(request)
         self.check_protects(Protects.of(fact))
-        left = self.limit - self.spent
-        if epsilon > left:
-            advice = f"Ask with epsilon <= {left}." if left else "Nothing more can be asked."
-            raise BudgetError(f"This costs {epsilon}; {left} of {self.limit} is left. {advice}")
+        left, of, more = self.limit - self.spent, str(self.limit), "Nothing more can be asked."
         if by is not None and by in self.allowances:
-            own = self.allowances[by] - self.spent_by.get(by, Fraction(0))
-            if epsilon > own:
-                own = max(own, Fraction(0))
-                advice = f"Ask with epsilon <= {min(own, left)}." if own else "Ask for more."
-                raise BudgetError(
-                    f"This costs {epsilon}; {own} of your own {self.allowances[by]} is left. "
-                    f"{advice}"
-                )
+            own = max(self.allowances[by] - self.spent_by.get(by, Fraction(0)), Fraction(0))
+            if own < left:  # the smaller of the two is what this person can still spend
+                left, of, more = own, f"your own {self.allowances[by]}", "Ask for more."
+        if epsilon > left:
+            advice = f"Ask with epsilon <= {left}." if left else more
+            raise BudgetError(f"This costs {epsilon}; {left} of {of} is left. {advice}")
         spent = self.spent + epsilon
         if spent.denominator.bit_length() > _MOST_BITS:
             raise InputError(

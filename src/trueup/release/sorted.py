@@ -188,9 +188,12 @@ class SortedRelease(Published):
         return FromBand(rising(self.fitted), self.band, rising)
 
     def columns(self) -> dict[str, Any]:
-        """The counts as a table: rank, count, and the 95 % band around the whole sequence."""
+        """The counts as a table, rising: rank, count, and the 95 % band around the whole sequence.
+
+        Rank 1 is the largest count, here as in pictures and on the page.
+        """
         low, high = self.band(0.95)
-        rank = np.arange(1, len(self.fitted) + 1)
+        rank = np.arange(len(self.fitted), 0, -1)
         table = {"rank": rank, "count": self.fitted, "low": low, "high": high}
         return table if self.isotonic_fit is None else {**table, "isotonic": self.isotonic_fit}
 
@@ -200,7 +203,7 @@ class SortedRelease(Published):
         low, high = self.band(0.95)
         places = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64)).tolist()
         counts, reach = self.fitted.tolist(), ((high - low) / 2).tolist()
-        return [(f"rank {place + 1:,}", counts[place], reach[place]) for place in places]
+        return [(f"rank {n - place:,}", counts[place], reach[place]) for place in places]
 
     def contents(self) -> Contents:
         """What a file of it holds: the kind, the columns and the facts."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import Question, question_from_json
@@ -22,7 +23,7 @@ from trueup.infer import infer, model_of
 from trueup.measurement import Measurement
 from trueup.owner.account import Charge
 from trueup.plan.offers import NAMES
-from trueup.release import Published, Release
+from trueup.release import Published, Release, SortedRelease
 from trueup.server.answers import Answering, Version
 from trueup.server.datasets import Table
 from trueup.server.errors import NotFoundError
@@ -88,12 +89,20 @@ class Opened:
             "describes": None if axis is None else axis.describe(),
             "caption": caption(facts),
             "versions": ["unbiased", "whole"],
+            "fractions": _fractions(release),
             "noise_scales": [str(scale) for scale in facts.noise.scales],
             "neighbours": facts.neighbours,
             "unit": facts.unit,
             "rows_per_unit": facts.rows_per_unit,
             "answers": len(self.measurement.noisy),
         }
+
+
+def _fractions(release: Published) -> bool:
+    """Whether a count of the unbiased version may be a fraction."""
+    return not (
+        isinstance(release, SortedRelease) and np.issubdtype(release.counts().dtype, np.integer)
+    )
 
 
 def caption(facts: Facts) -> str:

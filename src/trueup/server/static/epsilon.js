@@ -6,14 +6,14 @@ import { exact, isLess, real, written } from "./numbers.js";
 const STEPS = [-3, -2, -1, 0, 1].flatMap((power) => [1, 2, 5].map((digit) => String(Number(`${digit}e${power}`))));
 
 /** The fields, and the ε they say as text. `changed` is called when it changes. */
-export function epsilonFields(left, changed) {
+export function epsilonFields(left, given, changed) {
   const steps = STEPS.filter((step) => isLess(exact(step), left));
   if (left.top > 0n) steps.push(written(left));
   const nearest = (text) => {
     const wanted = exact(text);
     return wanted ? Math.max(0, steps.findLastIndex((step) => !isLess(wanted, exact(step)))) : 0;
   };
-  const start = steps[Math.min(nearest("0.1"), Math.max(0, steps.length - 2))] ?? "0.1";
+  const start = given ?? steps[Math.min(nearest("0.1"), Math.max(0, steps.length - 2))] ?? "0.1";
   const number = el("input", { value: start, autocomplete: "off", size: "8", class: "short" });
   const slider = el("input", { type: "range", min: "0", max: String(Math.max(0, steps.length - 1)), step: "1", value: String(nearest(start)), disabled: steps.length < 2 });
 

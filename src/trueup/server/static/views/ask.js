@@ -1,5 +1,6 @@
 // Ask: what to count and at what price, with the error to expect before anything is spent.
 
+import { askAddress } from "../address.js";
 import { get, post } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { el, fill, paused, trouble } from "../dom.js";
@@ -27,11 +28,11 @@ export async function ask(page, { subject, query, me, signal }) {
     return;
   }
 
-  const price = epsilonFields(exact(dataset.yours), () => changed());
+  const price = epsilonFields(exact(dataset.yours), query.get("epsilon"), () => changed());
   const question = questionFields(dataset, query, () => changed());
   const shown = preview((strategy) => changed(strategy));
   const cost = el("div", { class: "cost" });
-  let chosen = "best";
+  let chosen = query.get("strategy") ?? "best";
   let asking = new AbortController();
 
   const body = () => ({ strategy: chosen, ...question.value(), epsilon: price.value() });
@@ -44,6 +45,7 @@ export async function ask(page, { subject, query, me, signal }) {
       return;
     }
     const asked = body();
+    history.replaceState(null, "", askAddress(subject, asked));
     try {
       const found = await post(`${address}/quote`, asked, AbortSignal.any([asking.signal, signal]));
       await shown.show(found, chosen);

@@ -29,10 +29,7 @@ export function downloads(address, release, state) {
   }
 
   const counts = () => save(withParameters(`${address}/file`, { version: state.version, format: format.value }), `${release.id}.${format.value}`);
-  const noisy = () => {
-    const kind = format.value === "csv" ? "parquet" : format.value;
-    return save(withParameters(`${address}/measurement`, { format: kind }), `${release.id}-measurement.${kind}`);
-  };
+  const noisy = () => save(withParameters(`${address}/measurement`, { format: format.value }), `${release.id}-measurement.${format.value}`);
   const parts = el("section", { class: "card", "aria-label": "Download" }, el("h2", {}, "Download"),
     el("div", { class: "row level" }, field("Format", format), el("button", { type: "button", onclick: counts }, "Download the counts"), el("button", { type: "button", onclick: noisy }, "Download the measurement")),
     el("p", { class: "hint" }, "The measurement holds the raw noisy answers. Anyone can make these counts from it with trueup.infer, or others, at no further cost."),

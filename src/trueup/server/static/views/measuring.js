@@ -1,8 +1,15 @@
 // Measuring: a question that was sent, on its way to its answer.
 
+import { askAddress } from "../address.js";
 import { announce, el, fill, trouble } from "../dom.js";
 import { epsilon } from "../numbers.js";
 import { pending, settle } from "../pending.js";
+
+/** Opens a question again as it was asked. */
+function change(request) {
+  history.replaceState(null, "", askAddress(request.dataset, request.body));
+  dispatchEvent(new HashChangeEvent("hashchange")); // the address may be the one that is shown
+}
 
 export async function measuring(page, title, request, signal) {
   const bar = el("progress", { "aria-label": "Progress" });
@@ -34,6 +41,6 @@ export async function measuring(page, title, request, signal) {
     bar.remove();
     const kept = pending(request.by) !== null;
     fill(words, kept ? "The request is kept. Trying again costs nothing more." : "The question was refused and nothing was charged.");
-    fill(lost, trouble(wrong.message, kept ? el("button", { type: "button", onclick: () => measuring(page, title, request, signal) }, "Try again") : el("a", { href: `#/ask/${encodeURIComponent(request.dataset)}?again=${Date.now()}` }, "Ask differently")));
+    fill(lost, trouble(wrong.message, kept ? el("button", { type: "button", onclick: () => measuring(page, title, request, signal) }, "Try again") : el("button", { type: "button", onclick: () => change(request) }, "Change the question")));
   }
 }

@@ -20,7 +20,7 @@ function graphFields(graph) {
 }
 
 function columnFields(dataset, query, changed) {
-  const state = { kind: "cells" };
+  const state = { kind: query.get("strategy") === "sorted" ? "sorted" : "cells" };
   const column = el("select", { onchange: () => { refresh(); changed(); } },
     dataset.columns.map((c) => el("option", { value: c.column }, `${c.column}: ${c.describes}`)));
   if (dataset.columns.some((c) => c.column === query.get("column"))) column.value = query.get("column");
@@ -47,13 +47,14 @@ function columnFields(dataset, query, changed) {
   }
 
   refresh();
+  [low.value, high.value, cells.value, where.value] = ["from", "to", "cells", "where"].map((name) => query.get(name) ?? "");
   const kind = choice("As", { cells: "a histogram", sorted: "sorted counts" }, state.kind, (value) => {
     state.kind = value;
     refresh();
     changed();
   });
   const filters = dataset.filters?.length
-    ? el("details", {}, el("summary", {}, "Only some of the rows"), field("Where", where, `A condition on ${dataset.filters.join(", ")}.`))
+    ? el("details", { open: Boolean(where.value) }, el("summary", {}, "Only some of the rows"), field("Where", where, `A condition on ${dataset.filters.join(", ")}.`))
     : null;
 
   return {

@@ -32,7 +32,7 @@ export function ranges(address, axis, state, changed) {
     const [first, ...others] = state.ranges;
     const [found, ...differences] = await Promise.all([
       post(`${address}/ranges`, { ranges: state.ranges, level, version }),
-      ...others.map((range) => post(`${address}/difference`, { first: range, second: first, level })),
+      ...others.map((range) => post(`${address}/difference`, { first: range, second: first, level, version })),
     ]);
     fill(list, found.answers.map((answer, i) => item(i, answer, differences[i - 1])));
   }

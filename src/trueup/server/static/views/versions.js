@@ -12,9 +12,14 @@ const SORTED_VERSIONS = {
   whole: ["Non-negative whole", "The same in whole numbers, still in order, for people to read and for programs that need counts."],
 };
 
+const meanings = (release) => {
+  if (release.kind !== "sorted") return VERSIONS;
+  return release.fractions ? SORTED_VERSIONS : { ...SORTED_VERSIONS, unbiased: ["As inferred", "The nearest sequence that is in order, in whole numbers."] };
+};
+
 /** The switch between versions, and the sentence that goes with the one chosen. */
 export function versionChoice(release, state, changed) {
-  const meaning = release.kind === "sorted" ? SORTED_VERSIONS : VERSIONS;
+  const meaning = meanings(release);
   const words = el("p", { class: "hint" }, meaning[state.version][1]);
   const options = Object.fromEntries(release.versions.map((version) => [version, meaning[version][0]]));
   const parts = choice("Counts", options, state.version, (value) => {
