@@ -135,6 +135,8 @@ THRESHOLDS: dict[str, str] = {
     "server/answers.py:_MOST_SHARES": "tests/server/routes: beyond it no interval is told",
     "server/answers.py:_MOST_TIMES": "a memory that is emptied when it is full",
     "server/answers.py:_PLAIN": GRAMMAR,
+    "server/auth.py:_MINUTE": "how often a token's use is noted, never whether it may be used",
+    "server/budget_requests.py:_MOST_OPEN": REFUSED,
     "server/batches.py:_MOST_KEPT": "a memory that forgets the oldest when it is full",
     "server/connections.py:_LOOKS": "tests/server/test_connections.py",
     "server/deadlines.py:_HOUR": "tests/server/test_deadlines.py",

@@ -129,6 +129,21 @@ class Site:
     def charges(self, dataset: str) -> list[dict[str, Any]]:
         return list(self.call(f"/datasets/{dataset}/history", who="olga")["charges"])
 
+    def session(self, who: str) -> Any:
+        """The cookie of somebody who has signed in."""
+        body = json.dumps({"token": self.tokens[who]}).encode()
+        request = urllib.request.Request(f"{self.address}/api/v1/session", data=body)
+        request.add_header("Content-Type", "application/json")
+        with urllib.request.urlopen(request, timeout=60) as response:
+            name, _, value = response.headers["Set-Cookie"].partition(";")[0].partition("=")
+        return {
+            "name": name,
+            "value": value,
+            "url": self.address,
+            "httpOnly": True,
+            "sameSite": "Strict",
+        }
+
     def token(
         self, name: str, role: str, limit: str | None = None, expires: str | None = None
     ) -> None:
@@ -180,15 +195,25 @@ def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def window(browser: Browser) -> Iterator[BrowserContext]:
-    """One window for a module: what was fetched once is not fetched again."""
-    made = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    yield made
-    made.close()
+def windows(browser: Browser) -> Iterator[Callable[[str | None], BrowserContext]]:
+    """A window of each person for a module: what was fetched once is not fetched again."""
+    made: dict[str | None, BrowserContext] = {}
+
+    def window(who: str | None) -> BrowserContext:
+        if who not in made:
+            size: Any = {"width": 1280, "height": 900}
+            made[who] = browser.new_context(viewport=size, accept_downloads=True)
+        return made[who]
+
+    yield window
+    for each in made.values():
+        each.close()
 
 
 @pytest.fixture
-def opened(window: BrowserContext, site: Site) -> Iterator[Callable[..., Page]]:
+def opened(
+    windows: Callable[[str | None], BrowserContext], site: Site
+) -> Iterator[Callable[..., Page]]:
     """Opens the page, signed in; fails on a console error that was not announced.
 
     `refused` names the statuses that the browser may complain about: what the server is meant to
@@ -203,6 +228,7 @@ def opened(window: BrowserContext, site: Site) -> Iterator[Callable[..., Page]]:
         at: Site = site,
         refused: tuple[str, ...] = (),
     ) -> Page:
+        window = windows(who)
         page = window.new_page()
         pages.append(page)
 
@@ -212,12 +238,9 @@ def opened(window: BrowserContext, site: Site) -> Iterator[Callable[..., Page]]:
 
         page.on("console", lambda m: heard(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda wrong: heard(str(wrong)))
+        window.clear_cookies()
         if who:
-            kept = f"sessionStorage.getItem('trueup.token') ?? '{at.tokens[who]}'"
-            page.add_init_script(
-                f"if (!sessionStorage.getItem('told')) {{ sessionStorage.setItem('trueup.token', "
-                f"{kept}); sessionStorage.setItem('told', '1'); }}"
-            )
+            window.add_cookies([at.session(who)])
         page.goto(f"{at.address}/{view}")
         return page
 

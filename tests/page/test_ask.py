@@ -41,7 +41,8 @@ def test_a_wrong_token_is_refused_in_the_servers_words_and_a_good_one_lets_in(
     expect(card).to_contain_text(f"{float(left):g} of 4 is left")
     page.get_by_role("button", name="Sign out").click()
     expect(token).to_be_visible()
-    assert page.evaluate("sessionStorage.getItem('trueup.token')") is None
+    page.reload()
+    expect(token).to_be_visible()
 
 
 def test_what_is_quoted_is_charged_and_what_was_asked_is_published(
@@ -252,10 +253,20 @@ def test_a_server_killed_in_the_middle_of_a_measurement_answers_once_it_is_back(
     assert saved.value.path().read_bytes() == stored
 
 
-def test_a_token_is_kept_in_its_tab_alone(opened: Opened, site: Any) -> None:
+def test_no_script_can_read_who_is_signed_in_and_a_new_tab_is_signed_in_too(
+    opened: Opened, site: Any
+) -> None:
     page = opened(who=None)
     sign_in(page, site.tokens["ann"])
     page.get_by_role("heading", name="Datasets").wait_for()
-    assert page.evaluate("sessionStorage.getItem('trueup.token')") == site.tokens["ann"]
+    kept = page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
+    assert site.tokens["ann"] not in kept
     assert page.evaluate("localStorage.length") == 0
     assert page.evaluate("document.cookie") == ""
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert cookie["value"] != site.tokens["ann"]
+    other = page.context.new_page()
+    other.goto(site.address)
+    expect(other.get_by_role("heading", name="Datasets")).to_be_visible()
+    other.close()

@@ -7,6 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from trueup.server.auth import Tokens
+
 Opened = Callable[..., Page]
 
 
@@ -37,11 +39,14 @@ def test_a_token_is_shown_once_works_and_stops_when_it_is_revoked(
     assert site.tokens["eve"] not in page.content()
 
 
-def test_a_token_that_has_expired_leads_back_to_signing_in_and_then_to_the_same_view(
+def test_a_token_that_is_good_no_longer_leads_back_to_signing_in_and_then_to_the_same_view(
     opened: Opened, site: Any
 ) -> None:
-    site.token("late", "reader", expires="2020-01-01")
-    page = opened("#/charges", who="late", refused=("401",))
+    site.token("late", "reader")
+    page = opened("#/", who="late", refused=("401",))
+    expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
+    Tokens(site.folder / "trueup.tokens").revoke("late")
+    page.goto(f"{site.address}/#/charges")
     said = site.refused("/me", who="late")
     expect(page.get_by_role("alert")).to_have_text(f"You are signed out. {said}")
     page.get_by_label("Token", exact=True).fill(site.tokens["ann"])

@@ -119,6 +119,14 @@ class Running:
             )
         return self.clients[who]
 
+    def browser(self, who: str = "ana") -> httpx.Client:
+        """A client that has signed in: it holds a cookie, and no token."""
+        client = httpx.Client(base_url=self.url, timeout=60, verify=_PLAIN)
+        self.clients[f"browser {len(self.clients)}"] = client
+        said = client.post("/api/v1/session", json={"token": self.secrets[who]})
+        assert said.status_code == 200, said.text
+        return client
+
     def spent(self, dataset: str) -> Fraction:
         """What the ledger says."""
         return open_ledger(self.config.datasets[dataset]).spent

@@ -23,7 +23,7 @@ from trueup.config import Config, read_config
 from trueup.errors import InputError, TrueupError
 from trueup.server import errors
 from trueup.server.limits import Guard, refuse
-from trueup.server.routes import asking, owner, ranges, releases
+from trueup.server.routes import asking, budgets, owner, ranges, releases, session
 from trueup.server.routes.bodies import Failed
 from trueup.server.service import open_service
 
@@ -67,13 +67,13 @@ def create_app(config: Config | None = None) -> Guard:
             401: {"model": Failed, "description": "The token does not allow this."},
         },
     )
-    guard = Guard(app, service.settings, service.tokens)
+    guard = Guard(app, service.settings, service.entrance)
     app.state.service, app.state.guard = service, guard
     app.add_exception_handler(TrueupError, _told)
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _routing)
     app.add_exception_handler(Exception, _internal)
-    for each in (releases, asking, owner):
+    for each in (session, releases, asking, budgets, owner):
         app.include_router(each.router)
     app.get("/health", tags=["server"])(_health)
     _serve_page(app)

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
-import os
+import math
 import re
 import secrets
-import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from trueup.config import Dataset
 from trueup.epsilon import positive
-from trueup.errors import FileError, InputError, TrueupError, shown
+from trueup.errors import InputError, TrueupError, shown
 from trueup.owner import Ledger
+from trueup.server.store import Store, moment
 
-Role = Literal["reader", "analyst", "owner"]
-ROLES: tuple[Role, ...] = get_args(Role)
+Role = Literal["public", "reader", "analyst", "owner"]
+ROLES: tuple[Role, ...] = ("reader", "analyst", "owner")
+"""What a token may be for; "public" is whoever has a link and no token."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}", re.ASCII)
 _SPAN = re.compile(r"(\d{1,6})([hd])", re.ASCII)
-_APPLICATION = 0x7472746B  # "trtk"
-_SCHEMA = (
-    "CREATE TABLE tokens (number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, "
-    "name TEXT NOT NULL, role TEXT NOT NULL, created TEXT NOT NULL, expires TEXT, revoked TEXT)"
-)
+_MINUTE = 60.0  # seconds between two notes of one token's use
+_MOST_SESSIONS = 100  # of a token at once; the oldest ends
 
 
 class NotAllowedError(TrueupError):
@@ -50,11 +47,6 @@ class Holder:
     def valid(self) -> bool:
         """Whether the token may be used at this moment."""
         return self.revoked is None and (self.expires is None or moment() < self.expires)
-
-
-def moment(later: timedelta = timedelta()) -> str:
-    """Now, or later, in UTC: texts that sort as their moments do."""
-    return (datetime.now(UTC) + later).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def expiry(text: str | None) -> str | None:
@@ -86,39 +78,8 @@ class Tokens:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        self._start()
-        with self._writing() as database:
-            application = database.execute("PRAGMA application_id").fetchone()[0]
-            tables = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")
-            found = [sql for (sql,) in tables]
-            if not found and application == 0:
-                database.execute(f"PRAGMA application_id={_APPLICATION}")
-                database.execute(_SCHEMA)
-            elif application != _APPLICATION or found != [_SCHEMA]:
-                raise FileError(f"{path} is not a file of tokens made by trueup.")
-
-    def _start(self) -> None:
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-        self._seen: tuple[int, int, int] | None = None
-        self._reader: sqlite3.Connection | None = None
-        self._holders: dict[bytes, Holder] = {}
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with contextlib.closing(
-                sqlite3.connect(self.path, timeout=30, isolation_level=None)
-            ) as database:
-                database.execute("PRAGMA journal_mode=DELETE")
-                database.execute("BEGIN IMMEDIATE")
-                yield database
-                database.execute("COMMIT")
-        except sqlite3.Error:
-            raise FileError(f"{self.path} cannot be read or written as a file of tokens.") from None
+        self.path, self.store = path, Store(path)
+        self._used: dict[int, float] = {}  # when this process last wrote down a use
 
     def create(self, name: str, role: str, expires: str | None = None) -> str:
         """A new token, told this once; only its hash is kept. Given `expires`, as `expiry` has it.
@@ -133,7 +94,7 @@ class Tokens:
             raise InputError(f"A role is one of {', '.join(ROLES)}, got {shown(role)}.")
         end = expiry(expires)
         secret = "trueup_" + secrets.token_urlsafe(32)
-        with self._writing() as database:
+        with self.store.writing() as database:
             other = database.execute(
                 "SELECT role FROM tokens WHERE name = ? AND role != ? AND revoked IS NULL",
                 (name, role),
@@ -142,72 +103,91 @@ class Tokens:
                 raise InputError(f"'{name}' has a token as {other[0]} already: revoke that first.")
             database.execute(
                 "INSERT INTO tokens (hash, name, role, created, expires) VALUES (?, ?, ?, ?, ?)",
-                (_hash(secret), name, role, moment(), end),
+                (hashed(secret), name, role, moment(), end),
             )
         return secret
 
     def revoke(self, name: str) -> int:
         """How many tokens of this name were revoked, from this moment on."""
-        with self._writing() as database:
+        return self._revoke("name", name)
+
+    def revoke_one(self, number: int) -> bool:
+        """Whether the token of this number was revoked, from this moment on."""
+        return bool(self._revoke("number", number))
+
+    def _revoke(self, by: Literal["name", "number"], which: str | int) -> int:
+        with self.store.writing() as database:
             return database.execute(
-                "UPDATE tokens SET revoked = ? WHERE name = ? AND revoked IS NULL", (moment(), name)
+                f"UPDATE tokens SET revoked = ? WHERE {by} = ? AND revoked IS NULL",
+                (moment(), which),
             ).rowcount
 
     def list(self) -> list[Holder]:
         """Every token that was ever made, without the token."""
-        with self._writing() as database:
+        with self.store.writing() as database:
             rows = database.execute(
                 "SELECT number, name, role, created, expires, revoked FROM tokens ORDER BY number"
             )
             return [Holder(*row) for row in rows]
+
+    def last_used(self) -> dict[int, str]:
+        """When each token, or a session of it, was last used, to a minute; by its number."""
+        with self.store.writing() as database:
+            return dict(database.execute("SELECT token, last FROM uses").fetchall())
+
+    def is_news(self, holder: Holder) -> bool:
+        """Whether a use of this token should be written down now: once a minute in a process."""
+        now = time.monotonic()
+        if now - self._used.get(holder.number, -math.inf) < _MINUTE:
+            return False
+        self._used[holder.number] = now
+        return True
+
+    def used(self, holder: Holder) -> None:
+        """Writes down that a token is used at this moment."""
+        with self.store.writing() as database:
+            database.execute("INSERT OR REPLACE INTO uses VALUES (?, ?)", (holder.number, moment()))
 
     def holder(self, secret: str) -> Holder | None:
         """Who holds this token, None if nobody may use it: wrong, expired and revoked alike.
 
         The same steps are taken for every token: a hash, a look for it, a comparison.
         """
-        digest = _hash(secret)
-        with self._lock:
-            self._refresh()
-            found = self._holders.get(digest)
-        same = hmac.compare_digest(digest, digest if found is not None else bytes(32))
+        digest = hashed(secret)
+        row = self.store.known().tokens.get(digest)
+        same = hmac.compare_digest(digest, digest if row is not None else bytes(32))
+        found = None if row is None else Holder(*row)
         valid = found is not None and found.valid()
         return found if same and valid else None
 
-    def _refresh(self) -> None:
-        """Read the tokens again if another process, or another connection, has changed them."""
-        if self._process != os.getpid():
-            self._start()
-        try:
-            seen = self._changes()
-            if seen != self._seen:
-                assert self._reader is not None
-                rows = self._reader.execute(
-                    "SELECT hash, number, name, role, created, expires, revoked FROM tokens"
-                )
-                self._holders = {row[0]: Holder(*row[1:]) for row in rows}
-                self._seen = seen
-        except (sqlite3.Error, OSError):
-            self._holders, self._seen = {}, None
-            raise FileError(f"{self.path} cannot be read as a file of tokens.") from None
+    def sign_in(self, holder: Holder, seconds: float) -> str:
+        """The secret of a new session, which lasts so long; only its hash is kept."""
+        secret = secrets.token_urlsafe(32)
+        with self.store.writing() as database:
+            database.execute("DELETE FROM sessions WHERE expires <= ?", (moment(),))
+            database.execute(
+                "DELETE FROM sessions WHERE token = ? AND hash NOT IN (SELECT hash FROM sessions "
+                "WHERE token = ? ORDER BY created DESC, rowid DESC LIMIT ?)",
+                (holder.number, holder.number, _MOST_SESSIONS - 1),
+            )
+            database.execute(
+                "INSERT INTO sessions VALUES (?, ?, ?, ?)",
+                (hashed(secret), holder.number, moment(), moment(timedelta(seconds=seconds))),
+            )
+        return secret
 
-    def _changes(self) -> tuple[int, int, int]:
-        """Which file it is, and a number that changes whenever anybody else commits to it.
+    def sign_out(self, secret: str) -> None:
+        """Ends a session, in every process."""
+        with self.store.writing() as database:
+            database.execute("DELETE FROM sessions WHERE hash = ?", (hashed(secret),))
 
-        Read before the tokens are: what changes in between is noticed the next time. SQLite's
-        number is of one connection, which is kept; a file put in its place is another file.
-        """
-        found = os.stat(self.path)
-        if self._reader is None or self._seen is None or self._seen[:2] != _place(found):
-            if self._reader is not None:
-                self._reader.close()
-            self._reader = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
-        (version,) = self._reader.execute("PRAGMA data_version").fetchone()
-        return (*_place(found), version)
-
-
-def _place(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+    def signed_in(self, secret: str) -> Holder | None:
+        """Whose session this is; None if it is nobody's, or over, or its token is."""
+        known = self.store.known()
+        number, expires = known.sessions.get(hashed(secret), (0, ""))
+        row = known.numbered.get(number)
+        found = None if row is None else Holder(*row)
+        return found if found is not None and found.valid() and moment() < expires else None
 
 
 def create(
@@ -252,5 +232,6 @@ def open_ledger(dataset: Dataset) -> Ledger:
     )
 
 
-def _hash(secret: str) -> bytes:
+def hashed(secret: str) -> bytes:
+    """What is kept of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -12,8 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trueup.errors import InputError, TrueupError
 from trueup.server import errors
-from trueup.server.auth import Holder, NotAllowedError, Tokens
+from trueup.server.auth import NotAllowedError
 from trueup.server.connections import CONNECTION
+from trueup.server.entrance import Entrance
 from trueup.server.settings import Settings
 
 log = logging.getLogger("trueup.server")
@@ -31,6 +32,7 @@ _HEADERS = [
 ]
 _OF_A_BODY = (b"content-length", b"transfer-encoding")
 _MOST_HEADERS = 16 << 10
+_SIGN_IN = 4 << 10  # bytes of a body that is read before anybody is known
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
 
 
@@ -41,8 +43,8 @@ class Guard:
     without a good token are refused before their body is read.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
-        self.app, self.settings, self.tokens = app, settings, tokens
+    def __init__(self, app: ASGIApp, settings: Settings, entrance: Entrance) -> None:
+        self.app, self.settings, self.entrance = app, settings, entrance
         self.at_work = 0
         self.requests: Counter[tuple[str, str, int]] = Counter()
 
@@ -88,7 +90,7 @@ class Guard:
             _check_headers(scope)
             _check_query(scope["query_string"])
             if scope["path"].startswith("/api/") or scope["path"] == "/metrics":
-                scope["holder"] = self._holder(scope)
+                self.entrance.admit(scope)
             whole = await self._body(scope, receive) if has_body else receive
         except TrueupError as error:
             await refuse(scope, error)
@@ -96,20 +98,11 @@ class Guard:
             return
         await self.app(scope, whole, send)
 
-    def _holder(self, scope: Scope) -> Holder:
-        given = b""
-        for name, value in scope["headers"]:
-            if name == b"authorization":
-                given = value
-        secret = given[7:] if given[:7].lower() == b"bearer " else b""
-        holder = self.tokens.holder(secret.decode("latin-1").strip())
-        if holder is None:
-            raise NotAllowedError
-        return holder
-
     async def _body(self, scope: Scope, receive: Receive) -> Receive:
-        """The whole body, as something to receive."""
-        most = self.settings.most_body
+        """The whole body, as something to receive; without a token, no more than a token has."""
+        most = (
+            self.settings.most_body if "holder" in scope else min(_SIGN_IN, self.settings.most_body)
+        )
         large = errors.TooLargeError(f"A request may have {most:,} bytes. Ask for less at once.")
         for name, value in scope["headers"]:
             if name == b"content-length" and (not value.isdigit() or int(value[:20]) > most):
@@ -147,6 +140,8 @@ class Guard:
         self.requests[method, route, status] += 1
         holder = scope.get("holder")
         who = "-" if holder is None else holder.name
+        if holder is not None and holder.number and self.entrance.tokens.is_news(holder):
+            asyncio.get_running_loop().run_in_executor(None, self.entrance.note_use, holder)
         log.info("%s %s %s %d", who, method, _printable(scope["path"])[:200], status)
 
     def metrics(self) -> str:

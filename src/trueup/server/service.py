@@ -17,9 +17,12 @@ from trueup.plan.offers import offers
 from trueup.server.answers import Answering
 from trueup.server.auth import Holder, NotAllowedError, Role, Tokens
 from trueup.server.batches import SingleRanges
+from trueup.server.budget_requests import BudgetRequests
 from trueup.server.datasets import Table, open_tables
+from trueup.server.entrance import Entrance
 from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Jobs
+from trueup.server.links import Links
 from trueup.server.releases import Releases
 from trueup.server.settings import Settings, read_settings
 from trueup.warming import machine_code_only
@@ -36,6 +39,9 @@ class Service:
     jobs: Jobs
     releases: Releases
     ranges: SingleRanges
+    links: Links
+    requests: BudgetRequests
+    entrance: Entrance
 
     def table(self, name: str) -> Table:
         """The dataset of this name."""
@@ -67,7 +73,10 @@ def open_service(config: Config) -> Service:
     jobs = Jobs(settings.deadline, settings.most_measurements)
     releases = Releases(tables, jobs, settings.open_releases)
     tokens = Tokens(settings.tokens)
-    return Service(settings, tables, tokens, jobs, releases, SingleRanges(releases))
+    links, requests = Links(tokens.store), BudgetRequests(tokens.store)
+    entrance = Entrance(tokens, links)
+    ranges = SingleRanges(releases)
+    return Service(settings, tables, tokens, jobs, releases, ranges, links, requests, entrance)
 
 
 async def service(request: Request) -> Service:
@@ -78,6 +87,11 @@ async def service(request: Request) -> Service:
 
 async def holder(request: Request) -> Holder:
     """Whoever asks, with a good token."""
+    return _in(request, "reader", "analyst", "owner")
+
+
+async def anybody(request: Request) -> Holder:
+    """Whoever asks, with a good token or a public link."""
     return _holder(request)
 
 

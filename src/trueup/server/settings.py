@@ -45,6 +45,7 @@ class Settings(BaseSettings):
     most_connections: Count = 1_000  # of one process
     most_measurements: Count = 16  # at work in one process
     patience: Seconds = 10.0  # for a slow client to send a request, or to take its answer
+    session: Seconds = 12 * 3600.0  # how long somebody stays signed in on the page
     open_releases: Count = 32  # kept in memory, in one process
     warm: bool = True  # compile on starting what the first analyst would otherwise wait for
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -12,7 +13,7 @@ from trueup.errors import InputError
 from trueup.server.auth import Holder, create
 from trueup.server.errors import NotFoundError
 from trueup.server.limits import Guard
-from trueup.server.routes.asking import NOT_FOUND, Name, Parts, reply
+from trueup.server.routes.asking import NOT_FOUND, Identifier, Name, Parts, reply
 from trueup.server.routes.bodies import NewToken
 from trueup.server.service import Service, owner
 
@@ -30,10 +31,11 @@ def metrics(who: Owner, request: Request) -> PlainTextResponse:
 @router.get("/api/v1/tokens")
 def tokens(parts: Parts, who: Owner) -> Response:
     """Every token that was ever made: its name, role, limits, expiry; never the token."""
-    return reply({"tokens": [_told(parts, one) for one in parts.tokens.list()]})
+    used = parts.tokens.last_used()
+    return reply({"tokens": [_told(parts, one, used) for one in parts.tokens.list()]})
 
 
-def _told(parts: Service, one: Holder) -> dict[str, Any]:
+def _told(parts: Service, one: Holder, used: Mapping[int, str]) -> dict[str, Any]:
     limits = {}
     if one.role == "analyst":
         for name, table in parts.tables.items():
@@ -47,6 +49,7 @@ def _told(parts: Service, one: Holder) -> dict[str, Any]:
         "created": one.created,
         "expires": one.expires,
         "revoked": one.revoked,
+        "last_used": used.get(one.number),
         "limits": limits,
     }
 
@@ -58,7 +61,7 @@ def new_token(parts: Parts, who: Owner, body: NewToken) -> Response:
     datasets = {name: table.dataset for name, table in parts.tables.items()}
     secret = create(parts.tokens, datasets, *given)
     made = [one for one in parts.tokens.list() if one.name == body.name][-1]
-    return reply({**_told(parts, made), "token": secret})
+    return reply({**_told(parts, made, {}), "token": secret})
 
 
 @router.delete("/api/v1/tokens", responses=NOT_FOUND)
@@ -72,6 +75,33 @@ def old_token(
     if not number:
         raise NotFoundError("There is no token of this name that was not revoked already.")
     return reply({"revoked": number})
+
+
+@router.delete("/api/v1/tokens/{number}", responses=NOT_FOUND)
+def one_old_token(
+    parts: Parts, who: Owner, number: Annotated[int, Path(ge=1, le=1 << 40)]
+) -> Response:
+    """Revokes one token, at once and in every process; others of its name stay good."""
+    if number == who.number:
+        raise InputError("This would revoke the token that asks for it. Use another, or the shell.")
+    if not parts.tokens.revoke_one(number):
+        raise NotFoundError("There is no token of this number that was not revoked already.")
+    return reply({"revoked": 1})
+
+
+@router.put("/api/v1/releases/{release}/public", responses=NOT_FOUND)
+def make_public(parts: Parts, who: Owner, release: Identifier) -> Response:
+    """Makes a release public: whoever has the link may read it, without a token."""
+    parts.releases.open(release)
+    return reply({"release": release, "link": parts.links.publish(release)})
+
+
+@router.delete("/api/v1/releases/{release}/public", responses=NOT_FOUND)
+def no_longer_public(parts: Parts, who: Owner, release: Identifier) -> Response:
+    """Takes the link of a release back. What was read with it, was read."""
+    parts.releases.find(release)
+    parts.links.withdraw(release)
+    return reply({"release": release, "link": None})
 
 
 @router.post("/api/v1/datasets/{dataset}/verify", responses=NOT_FOUND)

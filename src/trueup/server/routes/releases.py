@@ -11,12 +11,14 @@ from trueup.errors import InputError
 from trueup.release import NamedRelease, SortedRelease
 from trueup.server import answers
 from trueup.server.answers import Answering, Version
+from trueup.server.auth import Holder
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
-from trueup.server.routes.asking import NOT_FOUND, Identifier, Parts, reply
+from trueup.server.routes.asking import NOT_FOUND, Anyone, Identifier, Parts, reply
 from trueup.server.routes.bodies import Difference, Quantiles, Ranges, View, Zoom
-from trueup.server.service import holder
+from trueup.server.service import anybody
 
-router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(holder)])
+router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(anybody)])
+Anybody = Annotated[Holder, Depends(anybody)]
 Which = Annotated[Version, Query(description="Unbiased, or non-negative whole numbers.")]
 
 
@@ -26,16 +28,21 @@ def _span(asked: Answering, low: Any, high: Any) -> tuple[int, int]:
 
 
 @router.get("/releases")
-def releases(parts: Parts) -> Response:
+def releases(parts: Parts, who: Anyone) -> Response:
     """Every release, oldest first."""
-    return reply({"releases": parts.releases.list()})
+    links = parts.links.all()
+    found = parts.releases.list()
+    return reply({"releases": [{**one, "link": links.get(one["id"])} for one in found]})
 
 
 @router.get("/releases/{release}", responses=NOT_FOUND)
-def release(parts: Parts, release: Identifier) -> Response:
+def release(parts: Parts, who: Anybody, release: Identifier) -> Response:
     """One release: what it is about, whom it protects."""
     opened = parts.releases.open(release)
-    return reply({**parts.releases.entry(*parts.releases.find(release)), **opened.describe()})
+    entry = parts.releases.entry(*parts.releases.find(release))
+    if who.role == "public":  # the world need not know who asked
+        entry["by"] = None
+    return reply({**entry, "link": parts.links.all().get(release), **opened.describe()})
 
 
 @router.get("/releases/{release}/measurement", responses=NOT_FOUND)

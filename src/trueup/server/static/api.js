@@ -1,12 +1,5 @@
-// The way to the server: the token, one error for what it refuses, one for when it cannot be reached.
-
-const KEPT = "trueup.token";
-
-export const token = {
-  get: () => sessionStorage.getItem(KEPT),
-  set: (text) => sessionStorage.setItem(KEPT, text),
-  clear: () => sessionStorage.removeItem(KEPT),
-};
+// The way to the server: one error for what it refuses, one for when it cannot be reached.
+// Who asks is told by a cookie that no script can read.
 
 /** The server understood and said no; `message` is in its own words. */
 export class Refused extends Error {
@@ -23,8 +16,8 @@ export class Unreachable extends Error {
   }
 }
 
-async function send(method, path, { body, key, signal, as = token.get() } = {}) {
-  const headers = { Authorization: `Bearer ${as}` };
+async function send(method, path, { body, key, signal } = {}) {
+  const headers = {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
   let response;
@@ -36,7 +29,7 @@ async function send(method, path, { body, key, signal, as = token.get() } = {}) 
   }
   if (response.ok) return response;
   const refused = await refusal(response);
-  if (refused.status === 401 && as === token.get()) dispatchEvent(new CustomEvent("signed-out", { detail: refused.message }));
+  if (refused.status === 401 && path !== "/session") dispatchEvent(new CustomEvent("signed-out", { detail: refused.message }));
   throw refused;
 }
 
@@ -61,8 +54,12 @@ async function read(response) {
 }
 
 export const get = async (path, signal) => read(await send("GET", path, { signal }));
-/** Who holds a token, before it is kept. */
-export const holder = async (as) => read(await send("GET", "/me", { as }));
+/** Whether this browser is signed in; signing in with a token, and out. */
+export const session = {
+  get: async (signal) => read(await send("GET", "/session", { signal })),
+  begin: async (token) => read(await send("POST", "/session", { body: { token } })),
+  end: async () => read(await send("DELETE", "/session")),
+};
 export const post = async (path, body, signal) => read(await send("POST", path, { body, signal }));
 export const remove = async (path) => read(await send("DELETE", path));
 export const measure = async (dataset, body, key, signal) =>

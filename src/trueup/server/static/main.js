@@ -1,6 +1,6 @@
 // Which view is shown: the address after # says so, and reopens the same view.
 
-import { get, token, Unreachable } from "./api.js";
+import { get, session, Unreachable } from "./api.js";
 import { el, fill, trouble } from "./dom.js";
 import { pending } from "./pending.js";
 import { epsilon } from "./numbers.js";
@@ -35,11 +35,11 @@ async function show() {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
-  if (!token.get()) return showSignIn();
   const { view, subject, query } = address();
   const page = el("div", { class: `view view-${view || "datasets"}` }, el("p", { class: "waiting" }, "Loading …"));
   fill(main, page);
   try {
+    if (!me && !(await session.get(signal)).signed_in) return showSignIn();
     me = await get("/me", signal);
     head(view);
     await (VIEWS[view] ?? lost)(page, { subject, query, me, signal });
@@ -95,15 +95,21 @@ function banner() {
   fill(document.getElementById("banner"), words);
 }
 
-function signOut() {
-  token.clear();
+async function signOut() {
+  leaving.abort();
+  try {
+    await session.end();
+  } catch (wrong) {
+    fill(document.getElementById("banner"), el("p", {}, `You are still signed in. ${wrong.message}`));
+    return;
+  }
+  me = null;
   location.hash = "#/";
   show();
 }
 
 addEventListener("signed-out", (event) => {
-  if (!token.get()) return;
-  token.clear();
+  if (!me) return;
   leaving.abort();
   showSignIn(`You are signed out. ${event.detail}`);
 });

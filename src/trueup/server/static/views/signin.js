@@ -1,6 +1,6 @@
-// Sign in: a token, kept until the tab is closed.
+// Sign in: a token, for which the server gives the browser a session.
 
-import { holder, token } from "../api.js";
+import { session } from "../api.js";
 import { el, field, fill, trouble } from "../dom.js";
 
 export function signIn(page, why, done) {
@@ -13,8 +13,7 @@ export function signIn(page, why, done) {
     event.preventDefault();
     button.disabled = true;
     try {
-      await holder(input.value.trim());
-      token.set(input.value.trim());
+      await session.begin(input.value.trim());
       done();
     } catch (wrong) {
       fill(said, trouble(wrong.message));
@@ -27,7 +26,7 @@ export function signIn(page, why, done) {
     el("h1", {}, "Sign in"),
     el("p", {}, "Counts of sensitive tables that protect everyone in them, and always add up."),
     said,
-    field("Token", input, "The owner of the data gives you one. It is kept until this tab is closed."),
+    field("Token", input, "The owner of the data gives you one. The page does not keep it; you stay signed in for some hours, in every tab."),
     el("label", { class: "check" }, shown, "Show the token"),
     button));
 }

@@ -1,0 +1,120 @@
+"""Routes about allowances: an analyst asks for more, the owner decides, and sets them herself."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path
+from pydantic import Field, StrictStr
+from starlette.responses import Response
+
+from trueup.epsilon import positive
+from trueup.errors import InputError
+from trueup.server.auth import Holder
+from trueup.server.budget_requests import BudgetRequest
+from trueup.server.datasets import Table
+from trueup.server.routes.asking import NOT_FOUND, Analyst, Name, Parts, reply
+from trueup.server.routes.bodies import Epsilon, Sent
+from trueup.server.routes.owner import Owner
+from trueup.server.service import Service
+
+router = APIRouter(prefix="/api/v1", tags=["budgets"])
+Words = Annotated[StrictStr, Field(max_length=1_000)]
+Number = Annotated[int, Path(ge=1, le=1 << 40)]
+Person = Annotated[str, Path(max_length=64)]
+
+
+class MoreBudget(Sent):
+    """What an analyst would like to have in addition, and why."""
+
+    more: Epsilon = Field(description='In addition to the allowance there is: "1/10".')
+    reason: Words = ""
+
+
+class Decision(Sent):
+    """What the owner makes of a request."""
+
+    decision: Literal["grant", "decline"]
+    limit: Epsilon | None = Field(
+        None, description="The allowance in all; what was wanted if null."
+    )
+    note: Words = Field("", description="For the analyst to read.")
+
+
+class Allowance(Sent):
+    """What a person may spend on a dataset in all, past charges included."""
+
+    limit: Epsilon = Field(description="0 takes the allowance away.")
+
+
+@router.post("/datasets/{dataset}/requests", responses=NOT_FOUND)
+def ask_for_more(parts: Parts, who: Analyst, dataset: Name, body: MoreBudget) -> Response:
+    """A request for more budget, which the owner sees; a new one takes the place of an open one."""
+    if who.role == "owner":
+        raise InputError("The owner has no allowance: the ledger's limit is hers.")
+    table = parts.table(dataset)
+    limit, _ = table.ledger.allowed(who.name)
+    wanted = (limit or Fraction(0)) + positive(body.more, "more")
+    return reply(_told(parts, parts.requests.ask(table.name, who.name, wanted, body.reason)))
+
+
+@router.get("/requests")
+def requests(parts: Parts, who: Analyst) -> Response:
+    """Requests for more budget, newest first: all for the owner, an analyst's own."""
+    found = parts.requests.list(None if who.role == "owner" else who.name)
+    return reply({"requests": [_told(parts, one) for one in found]})
+
+
+def _told(parts: Service, one: BudgetRequest) -> dict[str, Any]:
+    table = parts.tables.get(one.dataset)
+    limit, spent = (None, Fraction(0)) if table is None else table.ledger.allowed(one.name)
+    now = {"limit": None if limit is None else str(limit), "spent": str(spent)}
+    return {**vars(one), **now}
+
+
+@router.post("/requests/{number}", responses=NOT_FOUND)
+def decide(parts: Parts, who: Owner, number: Number, body: Decision) -> Response:
+    """Grants a request, as it was or with another allowance, or declines it."""
+    asked = parts.requests.find(number)
+    if asked.state != "open":
+        raise InputError(f"Request {number} is {asked.state} already.")
+    if body.decision == "decline":
+        return reply(
+            _told(parts, parts.requests.decide(number, "declined", asked.wanted, body.note))
+        )
+    most = positive(asked.wanted if body.limit is None else body.limit, "limit")
+    parts.table(asked.dataset).ledger.allow(asked.name, most)
+    return reply(_told(parts, parts.requests.decide(number, "granted", str(most), body.note)))
+
+
+@router.get("/datasets/{dataset}/allowances", responses=NOT_FOUND)
+def allowances(parts: Parts, who: Owner, dataset: Name) -> Response:
+    """What each analyst may spend on a dataset, and has spent."""
+    table = parts.table(dataset)
+    return reply({"allowances": [_allowed(table, name) for name in _people(parts, table)]})
+
+
+def _people(parts: Service, table: Table) -> list[str]:
+    analysts = {one.name for one in parts.tokens.list() if one.role == "analyst"}
+    return sorted(analysts | {charge.by for charge in table.ledger.history() if charge.by})
+
+
+def _allowed(table: Table, name: str) -> dict[str, Any]:
+    limit, spent = table.ledger.allowed(name)
+    return {"name": name, "limit": None if limit is None else str(limit), "spent": str(spent)}
+
+
+@router.put("/datasets/{dataset}/allowances/{name}", responses=NOT_FOUND)
+def allow(parts: Parts, who: Owner, dataset: Name, name: Person, body: Allowance) -> Response:
+    """Sets what an analyst may spend on a dataset in all."""
+    table = parts.table(dataset)
+    if not any(_is_analyst(one, name) for one in parts.tokens.list()):
+        raise InputError("An allowance is for an analyst: there is no token of this name.")
+    none = body.limit in (0, "0")
+    table.ledger.allow(name, 0 if none else positive(body.limit, "limit"))
+    return reply(_allowed(table, name))
+
+
+def _is_analyst(one: Holder, name: str) -> bool:
+    return one.role == "analyst" and one.name == name
