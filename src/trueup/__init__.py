@@ -20,6 +20,7 @@ Errors                  all are TrueupError; InputError is a ValueError, too
 `help(tu.publish)` explains one of them; `trueup -h` is the command line.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trueup.ask import (
@@ -50,15 +51,16 @@ from trueup.measurement import Measurement
 from trueup.optimize import Optimized, optimize
 from trueup.plan import Plan, Workload, epsilon_for, error_for, plan
 from trueup.reconcile import reconcile
-from trueup.release import Estimate, NamedRelease, Ratio, Release, SortedRelease
-from trueup.saved import load
-from trueup.shortcuts import degree_sequence, frequency_list, histogram
+from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.version import __version__
 
 if TYPE_CHECKING:
     from trueup.client import connect
     from trueup.owner import Ledger, Owner
     from trueup.publishing import publish
+    from trueup.release.ratio import Ratio
+    from trueup.saved import load
+    from trueup.shortcuts import degree_sequence, frequency_list, histogram
 
 __all__ = [
     "Axis",
@@ -112,18 +114,23 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_LATER = {
+    "Ledger": "owner",
+    "Owner": "owner",
+    "Ratio": "release.ratio",
+    "connect": "client",
+    "degree_sequence": "shortcuts",
+    "frequency_list": "shortcuts",
+    "histogram": "shortcuts",
+    "load": "saved",
+    "publish": "publishing",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """The owner's and the wire's names, imported when first used: not everybody needs them."""
-    if name == "connect":
-        from trueup.client import connect
-
-        return connect
-    if name == "publish":
-        from trueup.publishing import publish
-
-        return publish
-    if name in ("Ledger", "Owner"):
-        from trueup import owner
-
-        return getattr(owner, name)
-    raise AttributeError(f"module 'trueup' has no attribute {name!r}")
+    """What not everybody needs is imported when it is first used, so that `import` is quick."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'trueup' has no attribute {name!r}")
+    found = getattr(import_module(f"trueup.{_LATER[name]}"), name)
+    globals()[name] = found
+    return found

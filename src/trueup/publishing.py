@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, overload
 
 import numpy as np
 
+from trueup._kernels.beside import shown_compiled_beside
 from trueup.ask import NamedCounts, Neighbours, Question, QuestionOfCells, SortedCounts
 from trueup.axis import Axis
 from trueup.axis.column import column_of
@@ -25,7 +27,7 @@ from trueup.owner.paths import ReadColumns, counted
 from trueup.owner.request import Request
 from trueup.owner.source import open_source, quietly
 from trueup.plan.default import Over, question_for
-from trueup.reconcile import show
+from trueup.reconcile.agreeing import show
 from trueup.release import NamedRelease, Release, SortedRelease
 
 LARGE = 1 << 20
@@ -124,10 +126,12 @@ def publish(
     question = question_for(over, cost, nonnegative or whole, neighbours, rows)
     facts = Facts.of(question, cost, neighbours, unit, rows)
     facts.noise.check_drawable()
-    counts = _counts(data, question, isinstance(over, Question), unit, rows)
     if can_be_released(question) and question.size >= LARGE:
-        found = release_in_one_pass(counts, facts, threads=os.cpu_count() or 1)
+        with shown_compiled_beside() if nonnegative or whole else nullcontext():
+            counts = _counts(data, question, isinstance(over, Question), unit, rows)
+            found = release_in_one_pass(counts, facts, threads=os.cpu_count() or 1)
         return show(found, nonnegative, whole)
+    counts = _counts(data, question, isinstance(over, Question), unit, rows)
     measured = measure(counts, question, cost, neighbours, unit=unit, rows_per_unit=rows)
     return infer(measured, nonnegative=nonnegative, integers=whole)
 

@@ -16,7 +16,6 @@ from trueup.files import load as files
 from trueup.files.load import Saved, finite, reads
 from trueup.infer import errors_of
 from trueup.law import QueryErrors, SliceErrors
-from trueup.reconcile.combined import errors_from
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.release.boxes import prefix_of
 
@@ -61,6 +60,8 @@ def _inferred(saved: Saved) -> Facts:
 def _release(saved: Saved) -> Release:
     facts = _inferred(saved)
     if facts.combined:
+        from trueup.reconcile.combined import errors_from
+
         axis, found = errors_from(facts)
         axes: tuple[Axis, ...] = (axis,)
         errors: Any = found

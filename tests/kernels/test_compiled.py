@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,6 +63,7 @@ def as_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels as they are outside these tests: in one way or the other."""
     monkeypatch.undo()
     monkeypatch.setattr(compiled, "_plain_seconds", 0.0)
+    monkeypatch.setattr(compiled, "_kept", lambda *_: False)
 
 
 def ways(found: Kernel) -> str:
@@ -108,3 +112,44 @@ def test_plain_kernels_wrap_around_and_warn_of_nothing() -> None:
     found = Kernel(next_one, 100, None, {})  # type: ignore[arg-type]
     assert found(np.array([most])) == -most - 1
     assert found.machine(np.array([most])) == -most - 1
+
+
+KEPT = """
+import sys
+import numpy as np
+from trueup._kernels import compiled
+from trueup._kernels.display.nonnegative import node_sums
+
+compiled._plain_seconds = float(sys.argv[1])
+first, leaves = np.array([1, 3, 3, 3]), np.array([2.0, 5.0])
+assert node_sums(first, leaves).tolist() == [7, 2, 5]
+print("numba" in sys.modules, node_sums.is_compiled)
+"""
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_machine_code_is_loaded_from_disk_once_plain_python_has_taken_longer(
+    kept: bool, tmp_path: Path
+) -> None:
+    """On both sides of KEPT_SECONDS; what is not on disk is not compiled for it."""
+    around = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def told(seconds: float) -> str:
+        command = [sys.executable, "-c", KEPT, str(seconds)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=around)
+        return done.stdout.strip()
+
+    if kept:
+        assert told(compiled.PLAIN_SECONDS + 1) == "True True"  # compiles it
+    assert told(compiled.KEPT_SECONDS) == "False False"
+    assert told(compiled.KEPT_SECONDS * 1.01) == f"True {kept}"
+
+
+def test_garbage_is_collected_again_after_compiling() -> None:
+    assert gc.isenabled()
+    with compiled.no_garbage_collected():
+        assert not gc.isenabled()
+        with compiled.no_garbage_collected():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()

@@ -59,6 +59,7 @@ THRESHOLDS: dict[str, str] = {
     "_kernels/compiled.py:PLAIN_PAIRS": "tests/kernels/conftest.py: every call in both ways",
     "_kernels/compiled.py:PLAIN_LAWS": "tests/kernels/conftest.py: every call in both ways",
     "_kernels/compiled.py:PLAIN_SECONDS": "tests/kernels/conftest.py: every call in both ways",
+    "_kernels/compiled.py:KEPT_SECONDS": "tests/kernels/test_compiled.py: on both sides",
     "_kernels/compiled.py:WORTH_ELEMENTS": "tests/kernels/cells/test_place.py",
     "errors.py:_LONGEST": CHOICE,
     "owner/columns.py:_LISTED": CHOICE,

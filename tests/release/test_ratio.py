@@ -9,7 +9,7 @@ import pytest
 
 import trueup as tu
 from trueup.law import added
-from trueup.release import Ratio
+from trueup.release.ratio import Ratio
 
 
 def cells(noisy, epsilon=1):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, TypeVar, cast, overload
 
@@ -30,7 +32,10 @@ WORTH_ELEMENTS = 1 << 21
 """After so many elements a kernel is compiled where numpy, a few times slower, did until then."""
 
 PLAIN_SECONDS = 3.0
-"""So long a process runs kernels as plain Python; then compiling has become worth its while."""
+"""Seconds of its own time in which a process runs kernels as plain Python; then it compiles."""
+
+KEPT_SECONDS = 0.5
+"""The same for a kernel whose machine code is kept on disk: to load numba and it takes less."""
 
 _plain_seconds = 0.0
 
@@ -47,6 +52,7 @@ class Kernel:
         self.most = most
         self._work = work
         self._ready: Any = None  # machine code, once there is any
+        self._sought = False  # on disk
         self.met = 0  # elements, where numpy stands in
 
     def __call__(self, *arguments: Any) -> Any:
@@ -55,10 +61,12 @@ class Kernel:
             return self._ready(*arguments)
         if not self._runs_plain(arguments) and self._compiled_for(arguments):
             return self.machine(*arguments)
-        begun = time.perf_counter()
+        if not self._sought and _loading_is_worth_it() and self._kept_for(arguments):
+            return self.machine(*arguments)
+        begun = time.thread_time()  # not by the clock: others may keep the processor busy
         with np.errstate(all="ignore"):  # machine code knows no warnings
             found = self.plain(*arguments)
-        _plain_seconds += time.perf_counter() - begun
+        _plain_seconds += time.thread_time() - begun
         return found
 
     def _compiled_for(self, arguments: tuple[Any, ...]) -> bool:
@@ -66,14 +74,32 @@ class Kernel:
         from trueup._kernels.compiling import watched
 
         try:
-            import numba
-
-            with watched():
-                self.machine.compile(tuple(map(numba.typeof, arguments)))
+            with watched(), no_garbage_collected():
+                self.machine.compile(_types(arguments))
         except Exception:
             self._ready = None
             return False
         return True
+
+    def _kept_for(self, arguments: tuple[Any, ...]) -> bool:
+        """Loads machine code for these types if some is kept on disk; compiles nothing."""
+        self._sought = True
+        try:
+            machine, types = _dispatcher(self.py_func, self.targetoptions), _types(arguments)
+            if not _kept(machine, types):
+                return False
+            machine.compile(types)
+        except Exception:
+            return False
+        self._ready = machine
+        return True
+
+    def has(self, types: tuple[Any, ...]) -> bool:
+        """Whether there is machine code for these types, or some is kept, or none can be kept."""
+        if self._ready is not None and types in self._ready.overloads:
+            return True
+        machine = _dispatcher(self.py_func, self.targetoptions)
+        return _kept(machine, types) or not _keeps(machine)
 
     def _runs_plain(self, arguments: tuple[Any, ...]) -> bool:
         """Whether a call is too little work to compile for; by sizes alone, never by values."""
@@ -112,6 +138,39 @@ class Kernel:
         return self.machine._numba_type_
 
 
+def _loading_is_worth_it() -> bool:
+    """Whether kernels have run as plain Python for longer than loading machine code takes."""
+    return "numba" in sys.modules or _plain_seconds > KEPT_SECONDS
+
+
+def _kept(machine: Any, types: tuple[Any, ...]) -> bool:
+    return _keeps(machine) and machine._cache.load_overload(types, machine.targetctx) is not None
+
+
+def _keeps(machine: Any) -> bool:
+    """Whether its machine code goes to disk."""
+    return getattr(machine._cache, "cache_path", None) is not None
+
+
+def _types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    import numba
+
+    return tuple(map(numba.typeof, arguments))
+
+
+@contextlib.contextmanager
+def no_garbage_collected() -> Iterator[None]:
+    """Compiling makes millions of objects that are needed to its end: to look for garbage among
+    them takes a tenth of its time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def _elements(arguments: tuple[Any, ...]) -> int:
     found = 0
     for each in arguments:
@@ -126,7 +185,9 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
     """Numba's compiler of a function, with a cache on disk where one can be had."""
     import numba
 
-    found = numba.njit(function, **{name: options[name] for name in options if name != "nopython"})
+    given = {name: options[name] for name in options if name != "nopython"}
+    given["no_cfunc_wrapper"] = True  # nobody calls it from C
+    found = numba.njit(function, **given)
     with contextlib.suppress(RuntimeError):  # no folder can be written: compile every time
         found.enable_caching()
         _guard(found._cache)

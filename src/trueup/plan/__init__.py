@@ -22,8 +22,6 @@ from trueup.epsilon import positive
 from trueup.errors import InputError, shown
 from trueup.infer import Candidate, figures_of, table_model
 from trueup.noise import LAWS, Noise, check_rows_per_unit
-from trueup.pictures.svg import Curve, Panel, svg
-from trueup.pictures.theme import CURVES, MARKERS
 from trueup.plan.choice import best_of, candidates, named
 from trueup.plan.goals import epsilon_for, error_for
 from trueup.plan.table import figure, html_table
@@ -139,6 +137,9 @@ class Plan:
 
     def picture(self) -> str:
         """Error against the length of a range, as the paper's Figure 6: an SVG."""
+        from trueup.pictures.svg import Curve, Panel, svg
+        from trueup.pictures.theme import CURVES, MARKERS
+
         lengths = self.lengths().tolist()
         lines = tuple(
             Curve(name, lengths, curve.tolist(), colour, marker)

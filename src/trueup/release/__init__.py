@@ -4,7 +4,6 @@ from trueup.release.cells import Release
 from trueup.release.estimate import Estimate
 from trueup.release.named import NamedRelease
 from trueup.release.published import Published
-from trueup.release.ratio import Ratio
 from trueup.release.sorted import SortedRelease
 
-__all__ = ["Estimate", "NamedRelease", "Published", "Ratio", "Release", "SortedRelease"]
+__all__ = ["Estimate", "NamedRelease", "Published", "Release", "SortedRelease"]

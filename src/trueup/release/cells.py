@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,16 @@ from trueup.axis import Axis, levels
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts, Span
 from trueup.law import SliceErrors
-from trueup.pictures.page import Picture
-from trueup.pictures.places import even_width
 from trueup.release.boxes import Spans, box_of, cut, places, prefix_of, stacked
 from trueup.release.distribution import for_each, quantile, quantile_cell, rising
-from trueup.release.drawing import Drawn
 from trueup.release.estimate import Estimate
 from trueup.release.intervals import cut_to_counts, quantile_cells, range_intervals
 from trueup.release.published import Contents, Published, Row, beside, freeze, to_frame
 from trueup.release.wording import check_level
+
+if TYPE_CHECKING:
+    from trueup.pictures.page import Picture
+    from trueup.release.drawing import Drawn
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -356,6 +357,8 @@ class Release(Published):
                 for name in names
                 for what, count, error in self.margin(name).rows(max(most // len(names), 1))
             ]
+        from trueup.pictures.places import even_width
+
         size = self.axis.size
         edges = np.append(np.arange(0, size, even_width(size, most)), size)
         words = [self.axis.words(start, stop) for start, stop in pairwise(edges.tolist())]
@@ -385,6 +388,8 @@ class Release(Published):
 
     @property
     def _drawn(self) -> Drawn:
+        from trueup.release.drawing import Drawn
+
         self._check_cells()
         flat = self if len(self.axes) <= 2 else self.margin(*(a.name for a in self.axes[:2]))
         return Drawn(flat.axes, flat.prefix, flat.unbiased.prefix, flat.errors, flat.facts)

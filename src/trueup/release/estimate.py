@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from trueup.errors import InputError, shown
 from trueup.facts import Facts
 from trueup.law import Combination, Errors, Law, NoiseLaw, added
 from trueup.release.intervals import allowing_for_rounding, cut_to_counts
 from trueup.release.noise_parts import Part, facts_of, joined
-from trueup.release.product import Product
-from trueup.release.ratio import Ratio
 from trueup.release.wording import as_number, between, check_level, formatted, written
+
+if TYPE_CHECKING:
+    from trueup.release.ratio import Ratio
 
 ALONE = "This interval covers one count; for several at once use intervals() of the release."
 
@@ -152,15 +153,20 @@ class Estimate:
 
     def share(self, whole: Estimate) -> Ratio:
         """Its share of a whole: `release.range(0, 20).share(release.total())`."""
-        return Ratio.of(self, _estimate(whole))
+        return self._over(whole)
 
     def rate(self, of: Estimate, per: float = 1000) -> Ratio:
         """How many of it there are per so many of another."""
-        return Ratio.of(self, _estimate(of), per, f"per {written(per)}")
+        return self._over(of, per, f"per {written(per)}")
 
     def percentage_change(self, since: Estimate) -> Ratio:
         """By how many percent it is more than another, or less."""
-        return Ratio.of(self, _estimate(since), 100, "%", -100)
+        return self._over(since, 100, "%", -100)
+
+    def _over(self, other: Estimate, *scale: Any) -> Ratio:
+        from trueup.release.ratio import Ratio
+
+        return Ratio.of(self, _estimate(other), *scale)
 
     def _check_unbiased(self) -> None:
         if self.from_unbiased is not None:
@@ -212,6 +218,8 @@ class Estimate:
 
     def __mul__(self, other: object) -> Any:
         if isinstance(other, Estimate):
+            from trueup.release.product import Product
+
             return Product.of(self, other)
         number = as_number(other)
         return NotImplemented if number is None else self._linear(number, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,11 @@ import numpy.typing as npt
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.law import QueryErrors
-from trueup.pictures import charts
-from trueup.pictures.page import Picture
-from trueup.release.drawing import check_kind, note, rows_drawing
 from trueup.release.estimate import Estimate
 from trueup.release.published import Contents, Published, Row, beside, freeze
+
+if TYPE_CHECKING:
+    from trueup.pictures.page import Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +84,10 @@ class NamedRelease(Published):
 
     def picture(self, kind: str | None = None) -> Picture:
         """A bar with its 95 % interval for each query."""
+        from trueup.pictures import charts
+        from trueup.pictures.page import Picture
+        from trueup.release.drawing import check_kind
+
         check_kind(kind, "bars")
         low, high = np.array([self[name].interval(0.95) for name in self.names]).T
         counts = charts.Interval(self.answers.astype(np.float64), low, high)
@@ -91,4 +95,6 @@ class NamedRelease(Published):
         return Picture(charts.named_bars(self.facts, self.names, counts, whose))
 
     def _repr_html_(self) -> str:
+        from trueup.release.drawing import note, rows_drawing
+
         return rows_drawing(f"{len(self.names)} counts", self.rows(64), note(self.facts))

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.files.codec import arrow_table, write
-from trueup.pictures.page import Picture
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
+    from trueup.pictures.page import Picture
 
 Contents = tuple[str, dict[str, Any], dict[str, Any]]
 Row = tuple[str, float, float]

@@ -17,16 +17,14 @@ from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.law import SumErrors
-from trueup.pictures import charts
-from trueup.pictures.page import Picture
 from trueup.release.distribution import for_each
-from trueup.release.drawing import check_kind, note, rows_drawing
 from trueup.release.estimate import Estimate
 from trueup.release.published import Contents, Published, Row, freeze
 from trueup.release.wording import check_level, written
 
 if TYPE_CHECKING:
     from trueup._kernels.sorted.transcript import Transcript
+    from trueup.pictures.page import Picture
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,11 +219,17 @@ class SortedRelease(Published):
 
     def picture(self, kind: str | None = None) -> Picture:
         """The counts inside their 95 % band, or their "tail": how many groups reach each count."""
+        from trueup.pictures import charts
+        from trueup.pictures.page import Picture
+        from trueup.release.drawing import check_kind
+
         sides = (np.asarray(side, np.float64) for side in (self.fitted, *self.band(0.95)))
         drawn = charts.tail if check_kind(kind, "sorted", "tail") == "tail" else charts.sequence
         return Picture(drawn(self.facts, charts.Interval(*sides), 0.95))
 
     def _repr_html_(self) -> str:
+        from trueup.release.drawing import note, rows_drawing
+
         title = f"{len(self.fitted):,} counts in rising order, total {self.total()}"
         said = note(self.facts, "marks show the 95 % band, ± one standard error")
         return rows_drawing(title, self.rows(64), said)

@@ -1,0 +1,94 @@
+"""A second process compiles kernels that are needed last while the first compiles the others.
+
+Numba compiles one kernel at a time in a process. What the second process has compiled lies on
+disk, where the first finds it. It gets no data: the names of kernels and of types are all it has
+to know. Where it cannot run, the first process compiles everything itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any, cast
+
+from trueup._kernels.compiled import Kernel, no_garbage_collected
+
+Wanted = tuple[str, str, tuple[str, ...]]
+"""A module of kernels, the name of one, and the types of its arguments as numba writes them."""
+
+INTS, FLOATS = "int64[::1]", "float64[::1]"
+
+SHOWN: tuple[Wanted, ...] = (
+    (
+        "display.topdown",
+        "settle_large_first",
+        ("int64[::1]", "float64[::1]", "float64[::1]", "float64"),
+    ),
+    ("display.rounding", "whole_numbers", ("int64[::1]", "float64[::1]", "int64", "boolean")),
+    ("display.nonnegative", "node_sums", ("int64[::1]", "float64[::1]")),
+)
+"""Those that make the counts of a tree non-negative and whole."""
+
+_PATIENCE = 30.0  # seconds after which the first process goes on alone
+_COMMAND = "from trueup._kernels.beside import SHOWN, compile_now; compile_now(SHOWN)"
+
+
+@contextlib.contextmanager
+def shown_compiled_beside() -> Iterator[None]:
+    """While this lasts, the kernels of SHOWN are compiled by a second process if they must be."""
+    process = None
+    with contextlib.suppress(Exception):  # no second process: the first one does it all
+        if _cores() > 1 and sys.executable and _missing(SHOWN):
+            process = _started()
+    try:
+        yield
+    finally:
+        if process is not None:
+            _ended(process)
+
+
+def compile_now(wanted: Sequence[Wanted]) -> None:
+    """Compiles these kernels, and keeps them on disk."""
+    with no_garbage_collected():
+        for module, name, types in wanted:
+            _kernel(module, name).machine.compile(_signature(types))
+
+
+def _missing(wanted: Sequence[Wanted]) -> bool:
+    """Whether one of the kernels is neither compiled nor kept on disk, where it could be kept."""
+    return any(not _kernel(module, name).has(_signature(types)) for module, name, types in wanted)
+
+
+def _kernel(module: str, name: str) -> Kernel:
+    return cast(Kernel, getattr(import_module(f"trueup._kernels.{module}"), name))
+
+
+def _signature(types: Sequence[str]) -> tuple[Any, ...]:
+    read: Any = import_module("numba.core.sigutils").normalize_signature
+    arguments, _ = read(f"void({', '.join(types)})")
+    return cast(tuple[Any, ...], arguments)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _started() -> subprocess.Popen[bytes]:
+    nowhere = subprocess.DEVNULL
+    command = [sys.executable, "-P", "-c", _COMMAND]  # -P: the working folder is no place for code
+    return subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    """Waits for the process, which has little left to do; ends it if it takes too long."""
+    try:
+        process.wait(_PATIENCE)
+    except BaseException:
+        process.kill()
+        process.wait()
+        if not isinstance(sys.exception(), subprocess.TimeoutExpired):
+            raise

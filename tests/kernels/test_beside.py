@@ -1,0 +1,90 @@
+"""Kernels compiled by a second process: found on disk by the first, and never in its way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trueup._kernels import beside
+from trueup._kernels.display.nonnegative import node_sums
+
+FEW = (("display.nonnegative", "node_sums", ("int64[::1]", "float64[::1]")),)
+
+BESIDE = """
+import sys
+from trueup._kernels import beside
+
+beside.SHOWN = {few}
+beside._COMMAND = beside._COMMAND.replace("(SHOWN)", "({few})")
+beside._cores = lambda: 2
+begun = []
+start = beside._started
+beside._started = lambda: begun.append(start()) or begun[-1]
+with beside.shown_compiled_beside():
+    pass
+print(len(begun), [each.returncode for each in begun], beside._missing(beside.SHOWN))
+"""
+
+
+def run(folder: Path, script: str = BESIDE.format(few=FEW)) -> str:
+    around = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=around)
+    assert not done.stderr
+    return done.stdout.strip()
+
+
+def test_what_is_missing_is_compiled_once_and_then_found(tmp_path: Path) -> None:
+    assert run(tmp_path) == "1 [0] False"
+    assert run(tmp_path) == "0 [] False"
+
+
+def test_where_nothing_can_be_kept_no_process_is_begun(tmp_path: Path) -> None:
+    nowhere = "from trueup._kernels import compiled\ncompiled._keeps = lambda _: False\n"
+    assert run(tmp_path, nowhere + BESIDE.format(few=FEW)) == "0 [] False"
+
+
+@pytest.mark.parametrize("command", ["raise SystemExit(3)", "import time; time.sleep(60)"])
+def test_a_process_that_fails_or_hangs_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    begun: list[subprocess.Popen[bytes]] = []
+    start = beside._started
+    monkeypatch.setattr(beside, "_COMMAND", command)
+    monkeypatch.setattr(beside, "_PATIENCE", 0.5)
+    monkeypatch.setattr(beside, "_cores", lambda: 2)
+    monkeypatch.setattr(beside, "_missing", lambda _: True)
+    monkeypatch.setattr(beside, "_started", lambda: begun.append(start()) or begun[-1])
+    with beside.shown_compiled_beside():
+        pass
+    assert begun[0].returncode in (3, -9)
+
+
+def test_one_core_compiles_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "_cores", lambda: 1)
+    monkeypatch.setattr(beside, "_missing", lambda _: True)
+    monkeypatch.setattr(beside, "_started", lambda: pytest.fail("a process was begun"))
+    with beside.shown_compiled_beside():
+        pass
+
+
+def test_an_error_inside_goes_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "_missing", lambda _: False)
+    with pytest.raises(ZeroDivisionError), beside.shown_compiled_beside():
+        _ = 1 // 0
+
+
+def test_the_types_are_those_that_the_kernels_are_called_with() -> None:
+    """Otherwise the first process would compile them again."""
+    import numba
+
+    called = (np.array([1, 3, 3, 3]), np.array([2.0, 5.0]))
+    assert node_sums(*called).tolist() == [7, 2, 5]
+    assert beside._signature(FEW[0][2]) == tuple(map(numba.typeof, called))
+    for _, _, types in beside.SHOWN:
+        assert all(isinstance(each, numba.types.Type) for each in beside._signature(types))
