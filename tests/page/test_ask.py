@@ -58,7 +58,7 @@ def test_what_is_quoted_is_charged_and_what_was_asked_is_published(
     expect(page.locator(".sentence")).to_have_text(quoted["sentence"])
     rows = page.locator(".strategies label")
     assert rows.count() == len(quoted["strategies"]) >= 4
-    expect(page.locator(".picture .scatterlayer .trace")).to_have_count(rows.count())
+    expect(page.locator(".picture .trace")).to_have_count(rows.count())
     page.get_by_role("button", name="Spend 0.02 and measure").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("fare from the start up to 64 in 512 cells")
@@ -66,7 +66,7 @@ def test_what_is_quoted_is_charged_and_what_was_asked_is_published(
     dialog.get_by_role("button", name="Cancel").click()
     assert len(site.charges("trips")) == len(before)
     spend(page)
-    expect(page.get_by_role("heading", name="fare of trips")).to_be_visible()
+    expect(page.get_by_role("heading", name="fare of Taxi trips", exact=True)).to_be_visible()
     made = site.charges("trips")[len(before) :]
     assert [(c["column"], c["epsilon"], c["cells"], c["strategy"]) for c in made] == [
         ("fare", "1/50", 512, "tree")
@@ -186,7 +186,7 @@ def test_a_lost_answer_is_fetched_again_under_its_key_and_charged_once(
     lost = page.get_by_role("alert")
     expect(lost).to_contain_text("cannot be reached")
     expect(lost).to_contain_text("you are charged once")
-    expect(page.get_by_role("heading", name="borough of trips")).to_be_visible()
+    expect(page.get_by_role("heading", name="borough of Taxi trips", exact=True)).to_be_visible()
     made = site.charges("trips")[len(before) :]
     assert len(made) == 1
     assert len(keys) == 3
@@ -222,7 +222,7 @@ def test_a_reload_in_the_middle_finds_the_same_measurement(opened: Opened, site:
     with page.expect_request("**/measure") as sent:
         page.get_by_role("link", name="Fetch the answer").click()
     assert sent.value.header_value("Idempotency-Key") == key
-    expect(page.get_by_role("heading", name="borough of trips")).to_be_visible()
+    expect(page.get_by_role("heading", name="borough of Taxi trips", exact=True)).to_be_visible()
     assert len(site.charges("trips")) == len(before) + 1
     expect(page.locator("#banner")).to_be_empty()
 
@@ -242,7 +242,8 @@ def test_a_server_killed_in_the_middle_of_a_measurement_answers_once_it_is_back(
     fragile.kill()
     expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
     fragile.start()
-    expect(page.get_by_role("heading", name="Degrees of friends, sorted")).to_be_visible()
+    degrees = page.get_by_role("heading", name="Degrees of Friendships, sorted", exact=True)
+    expect(degrees).to_be_visible()
     after = fragile.charges("friends")
     assert len(after) == 1
     assert page.url.endswith(f"#/release/{after[0]['release']}")

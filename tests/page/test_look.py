@@ -29,13 +29,13 @@ def views(site: Any) -> dict[str, tuple[str | None, str, str]]:
     return {
         "sign in": (None, "", "input"),
         "datasets": ("ann", "#/", "h2"),
-        "ask": ("ann", "#/ask/trips?column=fare", ".picture .scatterlayer .trace"),
+        "ask": ("ann", "#/ask/trips?column=fare", ".picture .trace"),
         "explore": ("ann", f"#/release/{fares}?raw=1&{ranges}", ".picture .bars path"),
-        "shares": ("ann", f"#/release/{fares}?show=cdf", ".picture .js-line"),
+        "shares": ("ann", f"#/release/{fares}?show=cdf", ".picture .line"),
         "table": ("ann", f"#/release/{fares}?show=table&raw=1&high=4", ".figures table"),
-        "degrees": ("ann", f"#/release/{friends}?raw=1", ".picture .js-line"),
-        "charges": ("ann", "#/charges", ".picture .js-line"),
-        "owner": ("olga", "#/owner", ".picture .js-line"),
+        "degrees": ("ann", f"#/release/{friends}?raw=1", ".picture .line"),
+        "charges": ("ann", "#/charges", ".picture .line"),
+        "owner": ("olga", "#/owner", ".picture .line"),
     }
 
 
@@ -43,8 +43,8 @@ def settled(page: Page) -> None:
     """Waits until a picture has the width that its place has, and was drawn so."""
     page.wait_for_timeout(200)
     page.wait_for_function(
-        """() => [...document.querySelectorAll(".js-plotly-plot")].every((at) =>
-          !at.clientWidth || at.querySelector(".main-svg").clientWidth === at.clientWidth)"""
+        """() => [...document.querySelectorAll(".picture")].every((at) =>
+          !at.clientWidth || at.querySelector("svg.chart").clientWidth === at.clientWidth)"""
     )
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 

@@ -63,7 +63,7 @@ def test_charges_limits_and_the_ledger_are_as_the_api_has_them(opened: Opened, s
     expect(card.locator("tbody tr").first).to_contain_text("ann")
     left = Fraction(site.call("/datasets/friends")["remaining"])
     expect(card).to_contain_text(f"{float(left):g} of 4 is left")
-    expect(card.locator(".picture .js-line")).to_be_attached()
+    expect(card.locator(".picture .line")).to_be_attached()
     card.get_by_role("button", name="Verify the ledger").click()
     expect(card.locator(".good")).to_contain_text("entries")
 
@@ -85,6 +85,6 @@ def test_a_reader_explores_and_may_not_spend(opened: Opened, site: Any) -> None:
     expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
     expect(page.get_by_role("link", name="Ask about fare")).to_have_count(0)
     page.goto(f"{site.address}/#/release/{release}")
-    expect(page.locator(".picture .js-line").first).to_be_attached()
+    expect(page.locator(".picture .line").first).to_be_attached()
     page.goto(f"{site.address}/#/ask/trips")
     expect(page.locator("main")).to_contain_text("It cannot spend")

@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -16,18 +15,17 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
 
 from trueup import __version__
 from trueup.config import Config, read_config
 from trueup.errors import InputError, TrueupError
 from trueup.server import errors
 from trueup.server.limits import Guard, refuse
+from trueup.server.page import serve_page
 from trueup.server.routes import asking, budgets, owner, ranges, releases, session
 from trueup.server.routes.bodies import Failed
 from trueup.server.service import open_service
 
-STATIC = Path(__file__).parent / "static"
 log = logging.getLogger("trueup.server")
 # FastAPI would send durations, messages of errors and their stacks to whomever the environment
 # names: they can tell of the data.
@@ -76,7 +74,7 @@ def create_app(config: Config | None = None) -> Guard:
     for each in (session, releases, asking, budgets, owner):
         app.include_router(each.router)
     app.get("/health", tags=["server"])(_health)
-    _serve_page(app)
+    serve_page(app)
     describe = app.openapi
     app.openapi = lambda: _described(describe())  # type: ignore[method-assign]
     return guard
@@ -85,31 +83,6 @@ def create_app(config: Config | None = None) -> Guard:
 def _health() -> dict[str, str]:
     """Whether the server is up, and which it is."""
     return {"status": "ok", "version": __version__}
-
-
-def _serve_page(app: FastAPI) -> None:
-    """The page and what it needs; plotly.js comes from the installed wheel."""
-    index = STATIC / "index.html"
-    if not index.is_file():
-        return
-
-    @app.get("/", include_in_schema=False)
-    def page() -> Response:
-        return Response(index.read_bytes(), media_type="text/html; charset=utf-8")
-
-    @app.get("/static/plotly.min.js", include_in_schema=False)
-    def plotly_script() -> Response:
-        try:
-            import plotly
-        except ImportError:
-            raise errors.NotFoundError(
-                "plotly is not installed: pip install trueup[serve]."
-            ) from None
-        script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-        headers = {"Cache-Control": "public, max-age=86400"}
-        return Response(script.read_bytes(), headers=headers, media_type="text/javascript")
-
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
 async def _told(request: Request, error: Exception) -> Response:

@@ -22,7 +22,7 @@ async function send(method, path, { body, key, signal } = {}) {
   if (key) headers["Idempotency-Key"] = key;
   let response;
   try {
-    response = await fetch(`/api/v1${path}`, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+    response = await fetch(`api/v1${path}`, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch (wrong) {
     if (wrong.name === "AbortError") throw wrong;
     throw new Unreachable();
@@ -75,11 +75,16 @@ export function withParameters(path, parameters) {
 export async function download(path, otherwise) {
   const response = await send("GET", path);
   const named = /filename="?([^";]+)/.exec(response.headers.get("Content-Disposition") ?? "");
-  const address = URL.createObjectURL(await response.blob());
+  return keep(await response.blob(), named ? named[1] : otherwise);
+}
+
+/** Saves bytes as a file. */
+export function keep(blob, name) {
+  const address = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = address;
-  link.download = named ? named[1] : otherwise;
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
-  return link.download;
+  return name;
 }

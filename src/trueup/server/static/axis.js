@@ -30,6 +30,23 @@ export function through(axis, first, last) {
   return [all[Math.min(a, b)], all[Math.max(a, b) + 1] ?? null];
 }
 
+/** The groups of a hierarchy below a path, at a depth: each with its words, its range and whether it has parts. */
+export function groups(axis, path, depth) {
+  const { all } = labelled(axis);
+  if (axis.kind === "categories") return all.map((label, i) => ({ words: String(label), path: [label], range: [label, all[i + 1] ?? null], hasParts: false }));
+  const found = [];
+  axis.paths.forEach((leaf, i) => {
+    if (path.some((part, level) => leaf[level] !== part)) return;
+    const own = leaf.slice(0, depth);
+    const last = found.at(-1);
+    if (last && last.path.length === own.length && own.every((part, level) => last.path[level] === part)) {
+      last.range[1] = all[i + 1] ?? null;
+      last.hasParts ||= leaf.length > depth;
+    } else found.push({ words: own.slice(path.length).join(" / ") || own.at(-1), path: own, range: [all[i], all[i + 1] ?? null], hasParts: leaf.length > depth });
+  });
+  return found;
+}
+
 /** Whether a value can be an end of a range of the axis; null is the end of the axis. */
 export function isEnd(axis, value) {
   if (value === null) return true;
@@ -53,19 +70,33 @@ export function place(axis, edge, cell) {
 /** What an edge is called. */
 export function name(axis, edge) {
   if (edge === null || edge === undefined) return "the end";
-  if (typeof edge === "number" && isNumeric(axis)) return Number(edge.toPrecision(9)).toLocaleString("en", { maximumFractionDigits: 9, useGrouping: Math.abs(edge) >= 10_000 });
+  if (typeof edge === "number" && isNumeric(axis)) return Number(edge.toPrecision(9)).toLocaleString("en", { maximumFractionDigits: 9, useGrouping: Math.abs(edge) >= 10_000 }).replace("-", "−");
   return String(edge);
 }
 
-/** What lies between two edges, in words. For labels the last one included is named. */
+/** The end of the cell of a date, as the server writes it. */
+function following(axis, date) {
+  const end = new Date(milliseconds(date));
+  const step = { year: "FullYear", month: "Month", day: "Date", hour: "Hours", minute: "Minutes", second: "Seconds" }[axis.unit];
+  end[`setUTC${step}`](end[`getUTC${step}`]() + 1);
+  return end.getTime();
+}
+
+/** What lies between two edges, in words. Of labels and whole numbers the last one is included. */
 export function between(axis, low, high) {
+  if (low === null && high === null) return "all";
   if (hasLabels(axis)) {
     const { all, at } = labelled(axis);
     const first = low === null ? 0 : at.get(String(low));
     const last = (high === null ? all.length : at.get(String(high))) - 1;
     return first >= last ? String(all[first]) : `${all[first]} … ${all[last]}`;
   }
-  if (isNumeric(axis) && !isScaled(axis) && (low === null || high === null)) return low === null ? (high === null ? "all" : `below ${name(axis, high)}`) : `${name(axis, low)} and more`;
+  if (axis.kind === "integers") {
+    const [first, last] = [low ?? axis.first, (high ?? axis.last + 1) - 1];
+    return first === last ? name(axis, first) : `${name(axis, first)} to ${name(axis, last)}`;
+  }
+  if (isDates(axis) && low !== null && high !== null && following(axis, low) === milliseconds(high)) return String(low);
+  if (isNumeric(axis) && !isScaled(axis) && (low === null || high === null)) return low === null ? `below ${name(axis, high)}` : `${name(axis, low)} and more`;
   return `${low === null ? "the start" : name(axis, low)} – ${name(axis, high)}`;
 }
 
@@ -77,6 +108,12 @@ export function typed(axis, text) {
   const number = Number(plain);
   if (!isNumeric(axis) || !Number.isFinite(number)) return trimmed;
   return Number.isInteger(number) && !Number.isSafeInteger(number) ? plain : number; // the server reads text exactly
+}
+
+/** The end of a range whose last value was typed: of whole numbers that value is counted. */
+export function typedEnd(axis, text) {
+  const value = typed(axis, text);
+  return axis.kind === "integers" && Number.isSafeInteger(value) ? value + 1 : value;
 }
 
 /** What a person may type, by example. */

@@ -8,7 +8,7 @@ export function dragging(figure, placesOfEdges, chosen) {
   figure.append(shade);
   let from = null;
 
-  const area = () => figure.querySelector(".nsewdrag")?.getBoundingClientRect();
+  const area = () => figure.querySelector("svg.chart .area")?.getBoundingClientRect();
 
   function places() {
     const at = placesOfEdges();

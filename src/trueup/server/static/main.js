@@ -15,6 +15,7 @@ const VIEWS = { "": datasets, ask, release: explore, charges, owner };
 const main = document.getElementById("main");
 let leaving = new AbortController();
 let me = null;
+let shown = null;
 
 /** The view, its subject and its parameters: #/release/ID?version=whole. */
 function address() {
@@ -37,18 +38,23 @@ async function show() {
   const { signal } = leaving;
   const { view, subject, query } = address();
   const page = el("div", { class: `view view-${view || "datasets"}` }, el("p", { class: "waiting" }, "Loading …"));
-  fill(main, page);
+  const isSame = view === "release" && shown === `${view}/${subject}`; // a step back in the same view: it changes in its place
+  shown = `${view}/${subject}`;
+  const place = () => page.isConnected || fill(main, page);
+  if (!isSame) place();
   try {
     if (!me && !(await session.get(signal)).signed_in) return showSignIn();
     me = await get("/me", signal);
     head(view);
     await (VIEWS[view] ?? lost)(page, { subject, query, me, signal });
+    place();
   } catch (wrong) {
     if (signal.aborted || wrong.status === 401) return undefined;
+    place();
     fill(page, el("h1", {}, "This did not work"), trouble(wrong.message, el("button", { type: "button", onclick: show }, "Try again"), " ", el("a", { href: "#/" }, "Datasets")));
     if (!(wrong instanceof Unreachable) && !wrong.status) throw wrong;
   }
-  return settled(page);
+  return isSame ? undefined : settled(page);
 }
 
 function settled(page) {
@@ -66,7 +72,7 @@ function lost(page) {
 }
 
 function showSignIn(why = null) {
-  me = null;
+  me = shown = null;
   head("");
   const page = el("div", { class: "view view-signin" });
   fill(main, page);

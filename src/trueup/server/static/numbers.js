@@ -51,6 +51,12 @@ function ends(low, high) {
   return [tidy(Math.floor(low / step)), tidy(Math.ceil(high / step))];
 }
 
+/** Half the width of an interval, rounded up: what a ± says. */
+export function half(low, high) {
+  const reach = (high - low) / 2;
+  return reach >= 100 ? count(Math.ceil(reach)) : count(Math.ceil(10 * reach - 1e-9) / 10);
+}
+
 export const between = (low, high) => ends(low, high).join(" and ");
 export const to = (low, high) => ends(low, high).join(" to ");
 

@@ -1,233 +1,177 @@
 // Pictures, in the look of the library's own: blue counts, orange intervals, words beside.
 
 import * as axes from "./axis.js";
-import { paused } from "./dom.js";
+import { draw, frame, nearest } from "./chart.js";
 import { between as interval, count, percent } from "./numbers.js";
+import { area, cut, svg, through } from "./svg.js";
 
-const MARKS = ["circle", "diamond", "square", "triangle-up", "x", "cross"];
 export const MARK_SIGNS = ["●", "◆", "■", "▲", "✖", "✚"];
-const DARK = matchMedia("(prefers-color-scheme: dark)");
+export const SERIES = ["blue", "orange", "green", "purple", "grey", "olive"];
+const height = (width) => (width < 560 ? 290 : 340);
 
-let loaded = null;
-
-/** plotly.js, fetched once. Views that will draw ask for it while they wait for their numbers. */
-export function plotly() {
-  loaded ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = "/static/plotly.min.js";
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
-      loaded = null;
-      script.remove();
-      reject(new Error("The drawing library did not load. The table shows the same numbers."));
-    };
-    document.head.append(script);
-  });
-  loaded.catch(() => {}); // told where something is drawn
-  return loaded;
+/** The axis along the bottom: numbers, dates, or labels under the middles of their bars. */
+function along(axis, view, title) {
+  const at = view.edges.map((edge, i) => axes.place(axis, edge, view.cells[i]));
+  const x = { kind: "linear", domain: [at[0], at.at(-1)], title };
+  if (axes.isDates(axis)) return { at, x: { ...x, kind: "time" } };
+  if (axes.isScaled(axis)) return { at, x };
+  return { at, x: { ...x, words: at.slice(0, -1).map((_, i) => (view.cells_per_point > 1 ? axes.name(axis, view.edges[i]) : axes.between(axis, view.edges[i], view.edges[i + 1]))) } };
 }
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-export const SERIES = ["blue", "orange", "green", "purple", "grey", "olive"];
+/** Bars with their intervals; with raw answers, diamonds where the noise had put them. */
+export function drawHistogram(target, axis, view, marked, title) {
+  draw(target, (width) => {
+    const { at, x } = along(axis, view, title);
+    const high = (values) => values.map((value, i) => value * view.times[i]); // equal density, equal height
+    const [counts, low, top, raw] = [view.counts, view.low, view.high, view.raw ?? []].map(high);
+    const highest = Math.max(...counts, ...top, ...raw, 1e-9);
+    const lowest = Math.min(0, ...counts, ...low, ...raw);
+    const chart = frame(width, height(width), x, { kind: "linear", domain: [lowest, highest + 0.04 * (highest - lowest)], title: view.height });
+    const edges = at.map(chart.x.at);
+    const zero = chart.y.at(0);
+    const isWide = (chart.right - chart.left) / counts.length > 10; // room for gaps and caps
+    const gap = isWide ? 0.75 : 0;
+    const least = Math.min(...view.cells.slice(1).map((cell, i) => cell - view.cells[i]));
+    const bars = counts.map((value, i) => {
+      const y = chart.y.at(value);
+      const part = view.cells[i + 1] - view.cells[i] < (view.cells_per_point ?? least);
+      return svg("g", { class: part ? "point part" : "point" }, svg("path", { d: `M${edges[i] + gap},${zero}V${y}H${Math.max(edges[i + 1] - gap, edges[i] + gap + 0.5)}V${zero}Z`, fill: "var(--blue)", "fill-opacity": part ? 0.55 : null }));
+    });
+    const whiskers = counts.map((_, i) => {
+      const [middle, a, b] = [(edges[i] + edges[i + 1]) / 2, chart.y.at(low[i]), chart.y.at(top[i])];
+      return `M${middle},${a}V${b}${isWide ? `M${middle - 3},${a}h6M${middle - 3},${b}h6` : ""}`;
+    });
+    chart.drawn.append(svg("g", { class: "bars" }, bars), svg("path", { class: "intervals", d: whiskers.join(""), stroke: "var(--orange)", "stroke-width": isWide ? 1.75 : 1, fill: "none" }), diamonds(raw, edges, chart));
+    marks(chart, marked);
+    const tells = (px) => {
+      if (px < chart.left || px > chart.right) return null;
+      const found = Math.max(0, Math.min(counts.length - 1, edges.findIndex((edge) => edge > px) - 1));
+      const said = [axes.between(axis, view.edges[found], view.edges[found + 1]), count(view.counts[found]), `between ${interval(view.low[found], view.high[found])}`];
+      if (view.raw) said.push(`as measured: ${count(view.raw[found])}`);
+      return { x: (edges[found] + edges[found + 1]) / 2, lines: said };
+    };
+    return { picture: chart.picture, tells };
+  });
+}
 
-const drawn = new Map(); // each picture on screen and how it is made: its colours and its width may change
+/** Bars of labels as one picture, for a file. */
+export function labelBars(rows, title) {
+  const [width, line, middle, end] = [900, 26, 300, 760];
+  const most = Math.max(...rows.map((row) => row.high), 1e-9);
+  const at = (value) => middle + (Math.max(0, value) / most) * (end - middle);
+  const words = (x, y, text, more = {}) => svg("text", { x, y, "font-size": 13, fill: "var(--text)", ...more }, text);
+  return svg("svg", { viewBox: `0 0 ${width} ${rows.length * line + 46}`, "font-family": "system-ui, sans-serif" },
+    words(10, 22, title, { "font-weight": 700 }),
+    rows.map((row, i) => {
+      const y = 36 + i * line;
+      return svg("g", {}, words(middle - 8, y + 17, cut(row.words, 13, middle - 16), { "text-anchor": "end" }),
+        svg("rect", { x: middle, y: y + 3, width: at(row.count) - middle, height: line - 6, fill: "var(--blue)" }),
+        svg("path", { d: `M${at(row.low)},${y + 13}H${at(row.high)}`, stroke: "var(--orange)", "stroke-width": 2 }),
+        words(end + 10, y + 17, count(row.count)));
+    }));
+}
 
-function redraw() {
-  for (const [target, make] of drawn) {
-    if (target.isConnected) draw(target, make);
-    else drawn.delete(target);
+const diamonds = (raw, edges, chart) => svg("g", { class: "raw", fill: "none", stroke: "var(--purple)", "stroke-width": 1.25 },
+  raw.map((value, i) => svg("path", { class: "point", d: `M${(edges[i] + edges[i + 1]) / 2},${chart.y.at(value) - 4}l4,4l-4,4l-4,-4Z` })));
+
+/** The ranges that are being compared, shaded and lettered, each in its colour. */
+function marks(chart, marked) {
+  for (const { letter, colour, at } of marked) {
+    const [first, last] = chart.x.domain;
+    const [from, to] = [Math.max(at[0] ?? first, first), Math.min(at[1] ?? last, last)];
+    if (from >= to) continue;
+    const [a, b] = [chart.x.at(from), chart.x.at(to)];
+    chart.marks.append(svg("rect", { class: "mark", x: a, width: b - a, y: chart.top, height: chart.bottom - chart.top, fill: `var(--${colour})`, "fill-opacity": 0.16 }));
+    chart.picture.append(svg("g", { class: "annotation", "pointer-events": "none" },
+      svg("line", { x1: a, x2: b, y1: chart.top, y2: chart.top, stroke: `var(--${colour})`, "stroke-width": 4 }),
+      svg("text", { x: (a + b) / 2, y: chart.top - 6, "text-anchor": "middle", "font-size": 13, "font-weight": 700, fill: `var(--${colour})` }, letter)));
   }
 }
 
-DARK.addEventListener("change", redraw);
-addEventListener("resize", paused(100, redraw));
-
-async function draw(target, make) {
-  const Plotly = await plotly();
-  drawn.set(target, make);
-  if (!target.clientWidth) return; // hidden behind its table
-  const { traces, layout } = make();
-  const whole = { ...frame(target), ...layout };
-  target.style.minHeight = `${whole.height}px`;
-  await Plotly.react(target, traces, whole, { displayModeBar: false, doubleClick: false });
-}
-
-function frame(target) {
-  const narrow = target.clientWidth < 560;
-  return {
-    font: { family: "system-ui, sans-serif", size: narrow ? 12 : 14, color: colour("text") },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    margin: narrow ? { l: 56, r: 10, t: 14, b: 46 } : { l: 76, r: 16, t: 14, b: 52 },
-    width: target.clientWidth,
-    height: narrow ? 300 : 400,
-    showlegend: false,
-    dragmode: false,
-    bargap: 0,
-    hoverlabel: { align: "left", bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("text") } },
-  };
-}
-
-const axisLook = (title, more = {}) => ({
-  title: { text: title, standoff: 8 },
-  gridcolor: colour("line"),
-  linecolor: colour("line"),
-  zerolinecolor: colour("grey"),
-  fixedrange: true,
-  ...more,
-});
-
-/** The axis along the bottom: numbers, dates, or labels under the middles of their bars. */
-function along(axis, view, width) {
-  const at = view.edges.map((edge, i) => axes.place(axis, edge, view.cells[i]));
-  const range = [at[0], at.at(-1)];
-  if (axes.isScaled(axis)) return { at, look: axisLook(escaped(axis.name), { range, tickformat: Math.max(...range.map(Math.abs)) >= 10_000 && range[1] - range[0] > 10 ? "," : "" }) };
-  if (axes.isDates(axis)) return { at, look: axisLook(escaped(axis.name), { range, type: "date" }) };
-  const step = Math.ceil((at.length - 1) / 12);
-  const shown = at.slice(0, -1).map((_, i) => i).filter((i) => i % step === 0);
-  const words = (i) => (step > 1 ? axes.name(axis, view.edges[i]) : axes.between(axis, view.edges[i], view.edges[i + 1]));
-  return {
-    at,
-    look: axisLook(escaped(axis.name), {
-      range,
-      automargin: true,
-      tickangle: shown.length * Math.max(...shown.map((i) => shortened(words(i)).length)) * 8 > width - 90 ? -40 : 0,
-      tickvals: shown.map((i) => (at[i] + at[i + 1]) / 2),
-      ticktext: shown.map((i) => escaped(shortened(words(i)))),
-    }),
-  };
-}
-
-const shortened = (words) => (words.length > 18 ? `${words.slice(0, 17)}…` : words);
-const escaped = (words) => words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-
-/** Bars with their intervals; with raw answers, diamonds where the noise had put them. */
-export function drawHistogram(target, axis, view, marked) {
-  return draw(target, () => {
-    const { at, look } = along(axis, view, target.clientWidth);
-    const middle = view.counts.map((_, i) => (at[i] + at[i + 1]) / 2);
-    const high = (values) => values.map((value, i) => value * view.times[i]); // equal density, equal height
-    const isWide = target.clientWidth / view.counts.length > 10; // room for gaps and caps
-    const words = view.counts.map((value, i) => {
-      const raw = view.raw ? `<br>as measured: ${count(view.raw[i])}` : "";
-      return `${escaped(axes.between(axis, view.edges[i], view.edges[i + 1]))}<br><b>${count(value)}</b>, between ${interval(view.low[i], view.high[i])}${raw}`;
-    });
-    const traces = [{
-      type: "bar",
-      x: middle,
-      y: high(view.counts),
-      width: view.counts.map((_, i) => at[i + 1] - at[i]),
-      text: words,
-      textposition: "none",
-      hovertemplate: "%{text}<extra></extra>",
-      marker: { color: colour("blue"), line: { width: isWide ? 1 : 0, color: colour("card") } },
-      error_y: {
-        array: high(view.counts.map((value, i) => Math.max(view.high[i] - value, 0))),
-        arrayminus: high(view.counts.map((value, i) => Math.max(value - view.low[i], 0))),
-        color: colour("orange"),
-        thickness: isWide ? 2 : 1,
-        width: isWide ? 4 : 0,
-      },
-    }];
-    if (view.raw) {
-      traces.push({
-        type: "scatter", mode: "markers", x: middle, y: high(view.raw), hoverinfo: "skip",
-        marker: { symbol: "diamond-open", color: colour("purple"), size: 6, line: { width: 1.5 } },
-      });
-    }
-    return { traces, layout: { xaxis: look, yaxis: axisLook(escaped(view.height), { tickformat: ",", automargin: true }), ...marks(marked, look.range) } };
-  });
-}
+const band = (chart, xs, low, high, steps) => svg("path", { class: "band", d: area(xs, low.map(chart.y.at), high.map(chart.y.at), steps), fill: "var(--band)" });
+const line = (chart, xs, ys, steps, more = {}) => svg("path", { class: "line", d: through(xs, ys.map(chart.y.at), steps), fill: "none", stroke: "var(--blue)", "stroke-width": 2, ...more });
 
 /** The share of the total below each value, with its band. */
-export function drawShares(target, axis, view, marked, level) {
-  return draw(target, () => {
-    const { at, look } = along(axis, view, target.clientWidth);
-    const words = view.share.map((share, i) => `below ${escaped(axes.name(axis, view.edges[i]))}: <b>${percent(share)}</b><br>between ${percent(view.low[i])} and ${percent(view.high[i])}`);
-    const traces = [...band(at, view.low, view.high, level), {
-      type: "scatter", mode: "lines", x: at, y: view.share, text: words, hovertemplate: "%{text}<extra></extra>",
-      line: { color: colour("blue"), width: 2 },
-    }];
-    return { traces, layout: { xaxis: look, yaxis: axisLook("share below", { range: [0, 1.02], tickformat: ".0%" }), ...marks(marked, look.range) } };
+export function drawShares(target, axis, view, marked, title) {
+  draw(target, (width) => {
+    const { at, x } = along(axis, view, title);
+    const chart = frame(width, height(width), x, { kind: "linear", domain: [0, 1], title: "share below", percent: true });
+    const xs = at.map(chart.x.at);
+    const inside = (values) => values.map((value) => Math.min(1, Math.max(0, value)));
+    chart.drawn.append(band(chart, xs, inside(view.low), inside(view.high)), line(chart, xs, inside(view.share)));
+    marks(chart, marked);
+    const tells = (px) => {
+      const i = nearest(xs, px);
+      return { x: xs[i], lines: [`below ${axes.name(axis, view.edges[i])}`, percent(view.share[i]), `between ${percent(view.low[i])} and ${percent(view.high[i])}`] };
+    };
+    return { picture: chart.picture, tells };
   });
 }
 
 /** Counts from the largest down on log-log axes, with the band that holds them all. */
-export function drawSorted(target, view, level) {
+export function drawSorted(target, view) {
   const floor = 0.5; // a logarithm has no zero
   const above = (values) => values.map((value) => Math.max(value, floor));
-  return draw(target, () => {
-    const traces = [...band(view.ranks, above(view.low), above(view.high), level), {
-      type: "scatter", mode: "lines", x: view.ranks, y: above(view.counts), line: { color: colour("blue"), width: 2, shape: "hv" },
-      text: view.counts.map((value, i) => `rank ${count(view.ranks[i])}: <b>${count(value)}</b><br>between ${interval(view.low[i], view.high[i])}`),
-      hovertemplate: "%{text}<extra></extra>",
-    }];
+  draw(target, (width) => {
+    const highest = Math.max(...view.high, ...view.counts, 1);
+    const chart = frame(width, height(width), { kind: "log", domain: [1, Math.max(view.ranks.at(-1), 2)], title: "rank, largest first" }, { kind: "log", domain: [floor, highest * 1.2], title: "count" });
+    const xs = view.ranks.map(chart.x.at);
+    chart.drawn.append(band(chart, xs, above(view.low), above(view.high), true), line(chart, xs, above(view.counts), true));
     if (view.raw) {
-      traces.unshift({
-        type: "scatter", mode: "markers", x: view.ranks, y: above(view.raw), hoverinfo: "skip",
-        marker: { symbol: "diamond-open", color: colour("purple"), size: 4, opacity: 0.7 },
-      });
+      chart.drawn.prepend(svg("g", { class: "raw", fill: "none", stroke: "var(--purple)", "stroke-opacity": 0.7 },
+        above(view.raw).map((value, i) => svg("path", { class: "point", d: `M${xs[i]},${chart.y.at(value) - 3}l3,3l-3,3l-3,-3Z` }))));
     }
-    const logarithmic = { type: "log", tickformat: ",", dtick: 1 };
-    return { traces, layout: { xaxis: axisLook("rank, largest first", logarithmic), yaxis: axisLook("count", { ...logarithmic, automargin: true }) } };
+    const tells = (px) => {
+      const i = nearest(xs, px);
+      return { x: xs[i], lines: [`rank ${count(view.ranks[i])}`, count(view.counts[i]), `between ${interval(view.low[i], view.high[i])}`] };
+    };
+    return { picture: chart.picture, tells };
   });
 }
 
+const MARKS = ["M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "M0,-5L5,0L0,5L-5,0Z", "M-4,-4H4V4H-4Z", "M0,-5L5,4H-5Z", "M-4,-4L4,4M-4,4L4,-4", "M-5,0H5M0,-5V5"];
+
 /** Expected ± against the length of a range, a curve a strategy; the chosen one is thick. */
 export function drawErrors(target, strategies, chosen, names) {
-  return draw(target, () => {
-    const traces = strategies.map((strategy, i) => ({
-      type: "scatter",
-      mode: "lines+markers",
-      x: strategy.by_length.map((point) => point.cells),
-      y: strategy.by_length.map((point) => point.error_95),
-      text: strategy.by_length.map((point) => `${escaped(names[i])}<br>${count(point.cells)} cells: <b>±${count(point.error_95)}</b>`),
-      hovertemplate: "%{text}<extra></extra>",
-      line: { color: colour(SERIES[i % SERIES.length]), width: strategy === chosen ? 4 : 1.5 },
-      marker: { symbol: MARKS[i % MARKS.length], size: strategy === chosen ? 9 : 6 },
-    }));
-    const logarithmic = { type: "log", tickformat: ",", dtick: 1 };
-    return {
-      traces,
-      layout: {
-        height: target.clientWidth < 560 ? 240 : 300,
-        xaxis: axisLook("cells in the range", logarithmic),
-        yaxis: axisLook("± at 95 %", { ...logarithmic, dtick: "D2", automargin: true }),
-      },
+  draw(target, (width) => {
+    const points = strategies.flatMap((strategy) => strategy.by_length);
+    const errors = points.map((point) => point.error_95).filter((error) => error > 0);
+    const [least, most] = [Math.min(...errors), Math.max(...errors)];
+    const chart = frame(width, width < 560 ? 230 : 260, { kind: "log", domain: [1, Math.max(2, ...points.map((point) => point.cells))], title: "cells in the range" },
+      { kind: "log", domain: [least / 1.3, most * 1.3], title: "± at 95 %" });
+    strategies.forEach((strategy, i) => {
+      const known = strategy.by_length.filter((point) => point.error_95 > 0);
+      const xs = known.map((point) => chart.x.at(point.cells));
+      const thick = strategy === chosen;
+      const colour = `var(--${SERIES[i % SERIES.length]})`;
+      chart.drawn.append(svg("g", { class: "trace" }, line(chart, xs, known.map((point) => point.error_95), false, { stroke: colour, "stroke-width": thick ? 4 : 1.5 }),
+        known.map((point, j) => svg("path", { d: MARKS[i % MARKS.length], transform: `translate(${xs[j]} ${chart.y.at(point.error_95)})${thick ? " scale(1.25)" : ""}`, fill: i % MARKS.length > 3 ? "none" : colour, stroke: colour }))));
+    });
+    const tells = (px) => {
+      const known = chosen.by_length;
+      const xs = known.map((point) => chart.x.at(point.cells));
+      const i = nearest(xs, px);
+      return { x: xs[i], lines: [`${count(known[i].cells)} cells, ${names[strategies.indexOf(chosen)]}`, `±${count(known[i].error_95)}`] };
     };
+    return { picture: chart.picture, tells };
   });
 }
 
 /** What was spent, step by step, under the limit. */
 export function drawSpending(target, times, spent, limit) {
-  return draw(target, () => ({
-    traces: [
-      { type: "scatter", mode: "lines+markers", x: times, y: spent, line: { shape: "hv", color: colour("blue"), width: 2 }, hovertemplate: "%{x|%d %b %Y, %H:%M}: <b>%{y:.4~g}</b> spent<extra></extra>" },
-    ],
-    layout: {
-      height: 260,
-      xaxis: axisLook("", { type: "date", nticks: target.clientWidth < 560 ? 3 : 8, tickangle: 0 }),
-      yaxis: axisLook("ε spent", { range: [0, limit * 1.1], automargin: true }),
-      shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: limit, y1: limit, line: { color: colour("orange"), width: 2, dash: "dash" } }],
-      annotations: [{ xref: "paper", x: 0, xanchor: "left", y: limit, yanchor: "bottom", text: "limit", showarrow: false, font: { color: colour("orange-text") } }],
-    },
-  }));
-}
-
-function band(x, low, high, level) {
-  const quiet = { type: "scatter", mode: "lines", x, line: { width: 0 }, hoverinfo: "skip" };
-  return [{ ...quiet, y: low }, { ...quiet, y: high, fill: "tonexty", fillcolor: colour("band"), name: `${percent(level)} band` }];
-}
-
-/** The ranges that are being compared, shaded and lettered. */
-function marks(marked, [first, last]) {
-  const shapes = [];
-  const annotations = [];
-  for (const { letter, at } of marked) {
-    const [from, to] = [Math.max(at[0] ?? first, first), Math.min(at[1] ?? last, last)];
-    if (from >= to) continue;
-    shapes.push({ type: "rect", layer: "below", xref: "x", yref: "paper", x0: from, x1: to, y0: 0, y1: 1, fillcolor: colour("mark"), line: { width: 1, color: colour("grey"), dash: "dot" } });
-    annotations.push({ xref: "x", yref: "paper", x: (from + to) / 2, y: 1, yanchor: "top", text: `<b>${letter}</b>`, showarrow: false, font: { color: colour("text") }, bgcolor: colour("card"), borderpad: 2 });
-  }
-  return { shapes, annotations };
+  draw(target, (width) => {
+    const at = times.map((time) => new Date(time).getTime());
+    const span = Math.max(at.at(-1) - at[0], 60_000);
+    const chart = frame(width, 220, { kind: "time", domain: [at.at(-1) - span, at.at(-1)] }, { kind: "linear", domain: [0, limit * 1.15], title: "ε spent" });
+    const xs = at.map(chart.x.at);
+    const y = chart.y.at(limit);
+    chart.drawn.append(svg("line", { class: "limit", x1: chart.left, x2: chart.right, y1: y, y2: y, stroke: "var(--orange)", "stroke-width": 2, "stroke-dasharray": "6 4" }),
+      svg("text", { x: chart.left + 4, y: y - 5, "font-size": 12, fill: "var(--orange-text)" }, "limit"),
+      line(chart, xs, spent, true), spent.map((value, i) => svg("circle", { cx: xs[i], cy: chart.y.at(value), r: 3, fill: "var(--blue)" })));
+    const tells = (px) => {
+      const i = nearest(xs, px);
+      return { x: xs[i], lines: [new Date(at[i]).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" }), `${Number(spent[i].toPrecision(6))} spent`] };
+    };
+    return { picture: chart.picture, tells };
+  });
 }

@@ -17,7 +17,7 @@ export function zoomButtons(size, current, move) {
   const further = button("Zoom out", "−", (start, width) => to(start - width / 2, 2 * width));
   const left = button("Move left", "←", (start, width) => to(start - width / 2, width));
   const right = button("Move right", "→", (start, width) => to(start + width / 2, width));
-  const whole = el("button", { type: "button", onclick: () => move(0, size) }, "Whole axis");
+  const whole = el("button", { type: "button", "aria-label": "Whole axis", title: "Whole axis", onclick: () => move(0, size) }, "All");
   return {
     parts: el("div", { class: "zoom", role: "group", "aria-label": "Zoom" }, closer, further, left, right, whole),
     refresh() {

@@ -6,7 +6,6 @@ import { confirmed } from "../dialog.js";
 import { el, fill, paused, trouble } from "../dom.js";
 import { epsilonFields } from "../epsilon.js";
 import { epsilon, exact, minus, written } from "../numbers.js";
-import { plotly } from "../plot.js";
 import { pending, prepare } from "../pending.js";
 import { budget, ownBudget } from "./datasets.js";
 import { measuring } from "./measuring.js";
@@ -14,7 +13,6 @@ import { preview } from "./preview.js";
 import { questionFields } from "./question.js";
 
 export async function ask(page, { subject, query, me, signal }) {
-  plotly();
   const address = `/datasets/${encodeURIComponent(subject)}`;
   const dataset = await get(address, signal);
   const title = dataset.title || dataset.name;

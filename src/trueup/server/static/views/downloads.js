@@ -1,9 +1,10 @@
 // Taking it away: files, and the address that reopens the view.
 
-import { download, withParameters } from "../api.js";
+import { download, keep, withParameters } from "../api.js";
 import { announce, el, field, fill, trouble } from "../dom.js";
+import { fileOf, pngOf } from "../svg.js";
 
-export function downloads(address, release, state) {
+export function downloads(address, release, state, drawn = null) {
   const formats = release.formats ?? ["parquet", "csv", "json", "arrow"];
   const format = el("select", {}, formats.map((name) => el("option", { value: name }, name)));
   const link = el("input", { readonly: true, onfocus: () => link.select() });
@@ -30,8 +31,19 @@ export function downloads(address, release, state) {
 
   const counts = () => save(withParameters(`${address}/file`, { version: state.version, format: format.value }), `${release.id}.${format.value}`);
   const noisy = () => save(withParameters(`${address}/measurement`, { format: format.value }), `${release.id}-measurement.${format.value}`);
+  async function image(kind) {
+    const picture = drawn();
+    if (!picture) {
+      fill(said, el("p", {}, "There is no picture now: choose the histogram first."));
+      return;
+    }
+    const blob = kind === "png" ? await pngOf(picture, document.title) : new Blob([fileOf(picture, document.title)], { type: "image/svg+xml" });
+    fill(said, el("p", { class: "good" }, `Saved as ${keep(blob, `${release.id}.${kind}`)}.`));
+  }
+  const images = drawn ? ["png", "svg"].map((kind) => el("button", { type: "button", onclick: () => image(kind) }, `Picture as ${kind.toUpperCase()}`)) : [];
+
   const parts = el("section", { class: "card", "aria-label": "Download" }, el("h2", {}, "Download"),
-    el("div", { class: "row level" }, field("Format", format), el("button", { type: "button", onclick: counts }, "Download the counts"), el("button", { type: "button", onclick: noisy }, "Download the measurement")),
+    el("div", { class: "row level" }, field("Format", format), el("button", { type: "button", onclick: counts }, "Download the counts"), el("button", { type: "button", onclick: noisy }, "Download the measurement"), images),
     el("p", { class: "hint" }, "The measurement holds the raw noisy answers. Anyone can make these counts from it with trueup.infer, or others, at no further cost."),
     el("div", { class: "row level" }, field("Link to this view", link), el("button", { type: "button", onclick: copy }, "Copy the link")), said);
   return { parts, refresh: () => (link.value = location.href) };

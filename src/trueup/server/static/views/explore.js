@@ -1,24 +1,26 @@
-// Explore a release: zoom, drag out ranges, compare, take it away. The address reopens what is shown.
+// Explore a release: its answer first; then zoom, drag out ranges, compare, take it elsewhere.
+// The address reopens what is shown, and Back undoes.
 
 import * as axes from "../axis.js";
 import { get, withParameters } from "../api.js";
 import { announce, choice, el, fill, paused, trouble } from "../dom.js";
 import { dragging } from "../drag.js";
-import { day, time } from "../numbers.js";
-import { drawHistogram, drawShares, drawSorted, plotly } from "../plot.js";
+import { day, epsilon, time } from "../numbers.js";
+import { drawHistogram, drawShares, drawSorted, labelBars } from "../plot.js";
+import { pictureIn } from "../chart.js";
 import { zoomButtons } from "../zoom.js";
 import { howWords } from "./datasets.js";
 import { downloads } from "./downloads.js";
 import { numbers, words } from "./figures.js";
+import { labelled } from "./labelled.js";
 import { queries } from "./queries.js";
 import { quantiles } from "./quantiles.js";
-import { letter, MOST_RANGES, ranges } from "./ranges.js";
+import { large, letter, MOST_RANGES, rangeColour, ranges } from "./ranges.js";
 import { versionChoice } from "./versions.js";
 
 export async function explore(page, { subject, query: opened, signal }) {
-  plotly();
   const address = `/releases/${encodeURIComponent(subject)}`;
-  const release = await get(address, signal);
+  const release = await described(address, signal);
   if (release.kind === "queries") {
     await queries(page, heading(release), address, release, signal);
     return;
@@ -29,85 +31,111 @@ export async function explore(page, { subject, query: opened, signal }) {
     saved.refresh();
     return;
   }
-  const isSorted = release.kind === "sorted";
   const { axis } = release;
+  const isSorted = release.kind === "sorted";
+  const hasLabels = !isSorted && axes.hasLabels(axis);
   const state = restored(opened, release);
   const picture = el("div", { class: "picture", role: "img" });
   const figure = el("div", { class: "figure" }, picture);
   const tabled = el("div", { class: "figures" });
-  const note = el("p", { class: "quiet note" });
+  const note = el("p", { class: "hint note" });
   const said = el("div", {});
+  const largest = el("p", { class: "answer" });
   let view = null;
   let loading = new AbortController();
+  let did = false; // whether what is shown next is a step that Back undoes
 
   async function load() {
     loading.abort();
     loading = new AbortController();
     figure.setAttribute("aria-busy", "true");
+    try {
+      if (hasLabels) await bars.load();
+      else await fetchView();
+      fill(said);
+      draw();
+    } catch (wrong) {
+      if (wrong.name === "AbortError" || wrong.status === 401) return;
+      fill(said, trouble(wrong.message, el("button", { type: "button", onclick: load }, "Try again")));
+    }
+    figure.removeAttribute("aria-busy");
+  }
+
+  async function fetchView() {
     const shares = state.show === "cdf";
     const span = state.span ? { start: state.span[0], stop: state.span[1] } : { low: state.low, high: state.high };
     const points = isSorted ? 600 : innerWidth < 640 ? 80 : 200; // more bars cannot be told apart
-    try {
-      view = await get(withParameters(`${address}/${shares ? "cdf" : "view"}`, {
-        ...span, points, version: state.version, level: state.level, raw: state.raw && !shares ? 1 : null,
-      }), AbortSignal.any([loading.signal, signal]));
-      fill(said);
-      await draw();
-      figure.removeAttribute("aria-busy");
-    } catch (wrong) {
-      if (wrong.name === "AbortError" || wrong.status === 401) return;
-      figure.removeAttribute("aria-busy");
-      fill(said, trouble(wrong.message, el("button", { type: "button", onclick: load }, "Try again")));
-    }
+    view = await get(withParameters(`${address}/${shares ? "cdf" : "view"}`, {
+      ...span, points, version: state.version, level: state.level, raw: state.raw && !shares ? 1 : null,
+    }), AbortSignal.any([loading.signal, signal]));
   }
 
-  async function draw() {
+  function draw() {
+    remember();
+    if (hasLabels) {
+      bars.load();
+      return;
+    }
     if (!(state.show === "cdf" ? view?.share : view?.counts)) return; // its numbers are on their way
     const asTable = state.show === "table";
-    figure.hidden = drags.hidden = asTable;
+    figure.hidden = asTable;
     fill(tabled, asTable ? numbers(release, view, state.level) : null);
     fill(note, ...words(release, view, state));
     picture.setAttribute("aria-label", `${note.textContent} Choose Table to read the numbers.`);
-    if (!isSorted) zoom.refresh();
-    remember();
+    if (isSorted) fill(largest, ...large("in the largest group", { count: view.counts[0], low: view.low[0], high: view.high[0] }, { ...state, version: "whole" }));
+    else zoom.refresh();
     if (asTable) return;
-    const marked = state.ranges.map((range, i) => ({ letter: letter(i), at: axes.places(axis, range) }));
-    if (isSorted) await drawSorted(picture, view, state.level);
-    else if (state.show === "cdf") await drawShares(picture, axis, view, marked, state.level);
-    else await drawHistogram(picture, axis, view, marked);
+    const marked = state.ranges.map((range, i) => ({ letter: letter(i), colour: rangeColour(i), at: axes.places(axis, range) }));
+    const along = release.about?.units ? `${release.title} (${release.about.units})` : release.title;
+    if (isSorted) drawSorted(picture, view);
+    else if (state.show === "cdf") drawShares(picture, axis, view, marked, along);
+    else drawHistogram(picture, axis, view, marked, along);
   }
 
-  /** The address that reopens this view. */
+  /** The address that reopens this view; a step of its own if something was done. */
   function remember() {
     const kept = new URLSearchParams();
     if (state.version !== "unbiased") kept.set("version", state.version);
     if (state.show !== "histogram") kept.set("show", state.show);
     if (state.raw) kept.set("raw", "1");
     if (state.level !== 0.95) kept.set("level", state.level);
-    if (!isSorted && view.cells[0] > 0) kept.set("low", view.edges[0]);
-    if (!isSorted && view.cells.at(-1) < release.cells) kept.set("high", view.edges.at(-1));
+    if (view?.cells?.[0] > 0) kept.set("low", view.edges[0]);
+    if (view?.cells?.at(-1) < release.cells) kept.set("high", view.edges.at(-1));
+    if (state.sort !== "count") kept.set("sort", state.sort);
+    if (state.find) kept.set("find", state.find);
+    if (state.path.length) kept.set("path", JSON.stringify(state.path));
     for (const range of state.ranges) kept.append("range", JSON.stringify(range));
     const query = kept.toString();
-    history.replaceState(null, "", `#/release/${encodeURIComponent(subject)}${query ? `?${query}` : ""}`);
+    const link = `#/release/${encodeURIComponent(subject)}${query ? `?${query}` : ""}`;
+    if (link !== location.hash) history[did ? "pushState" : "replaceState"](null, "", link);
+    did = false;
     saved.refresh();
   }
 
-  const zoomed = paused(25, async () => {
+  /** What somebody did: shown, and undone by Back. */
+  const step = (show) => (...given) => {
+    did = true;
+    return show(...given);
+  };
+
+  const zoomed = paused(25, step(async () => {
     await load();
     announce(note.textContent);
-  });
-  const zoom = zoomButtons(release.cells, () => state.span ?? [view.cells[0], view.cells.at(-1)], (start, stop) => {
+  }));
+  const zoom = isSorted || hasLabels ? null : zoomButtons(release.cells, () => state.span ?? [view.cells[0], view.cells.at(-1)], (start, stop) => {
     state.span = [start, stop];
     zoomed();
   });
   const drags = choice("Dragging", { count: "counts", zoom: "zooms" }, state.drag, (value) => (state.drag = value));
-  const compared = isSorted ? null : ranges(address, axis, state, () => draw());
-  const saved = downloads(address, release, state);
-  const below = isSorted || axes.hasLabels(axis) ? null : quantiles(address, release, state);
-  const changed = () => Promise.all([load(), compared?.load(), below?.load()]);
-  const versions = release.versions.length > 1 ? versionChoice(release, state, changed) : null;
+  const compared = isSorted ? null : ranges(address, release, state, step(draw));
+  const bars = hasLabels ? labelled(address, release, state, { add: (range) => compared.add(range), changed: step(remember), signal }) : null;
+  const saved = downloads(address, release, state, () => (hasLabels ? labelBars(bars.shown(), release.title) : pictureIn(picture)));
+  const below = isSorted || hasLabels ? null : quantiles(address, release, state);
+  const all = () => Promise.all([load(), compared?.load(), below?.load()]);
+  const versions = release.versions.length > 1 ? versionChoice(release, state, step(all)) : null;
+  const shows = isSorted ? { histogram: "Picture", table: "Table" } : { histogram: "Histogram", cdf: "Share below", table: "Table" };
 
-  if (!isSorted) {
+  if (!isSorted && !hasLabels) {
     dragging(figure, () => view?.edges.map((edge, i) => axes.place(axis, edge, view.cells[i])), (first, last) => {
       if (state.drag === "zoom") {
         state.span = [view.cells[first], view.cells[last]];
@@ -116,59 +144,73 @@ export async function explore(page, { subject, query: opened, signal }) {
     });
   }
 
+  const raw = el("label", { class: "check" }, el("input", { type: "checkbox", checked: state.raw, onchange: (event) => { state.raw = event.target.checked; step(load)(); } }),
+    "See what consistency did: show the raw noisy answers too");
   fill(page, ...heading(release),
-    el("div", { class: "controls card" },
-      el("div", { class: "row" },
-        versions?.choice ?? null,
-        choice("Show", isSorted ? { histogram: "Picture", table: "Table" } : { histogram: "Histogram", cdf: "Share below", table: "Table" }, state.show, (value) => { state.show = value; load(); }),
-        certainty(state, changed)),
-      versions?.words ?? null,
-      el("label", { class: "check" }, el("input", { type: "checkbox", checked: state.raw, onchange: (event) => { state.raw = event.target.checked; load(); } }),
-        "See what consistency did: show the raw noisy answers too")),
-    el("div", { class: compared ? "sides" : null },
-      el("section", { class: "card", "aria-label": "Picture" },
-        isSorted ? null : el("div", { class: "tools" }, zoom.parts, drags),
-        said, figure, tabled, note),
-      compared?.parts ?? null),
+    el("section", { class: "card first", "aria-label": "Picture" },
+      compared?.answer ?? largest,
+      el("div", { class: "toolbar", role: "group", "aria-label": "View" },
+        hasLabels ? bars.tools : choice("Show", shows, state.show, (value) => { state.show = value; step(load)(); }),
+        versions?.choice ?? null, certainty(state, step(all)), zoom ? drags : null, zoom?.parts ?? null),
+      said, hasLabels ? bars.parts : figure, tabled, note,
+      el("div", { class: "more" }, versions?.words ?? null, hasLabels ? null : raw)),
+    compared?.parts ?? null,
     el("div", { class: "halves" }, below?.parts ?? null, saved.parts));
-  changed();
+  all();
+}
+
+/** A release, with what its owner calls its dataset and its axis. */
+async function described(address, signal) {
+  const release = await get(address, signal);
+  const dataset = await get(`/datasets/${encodeURIComponent(release.dataset)}`, signal);
+  const about = dataset.columns.find((column) => column.column === release.column);
+  return { ...release, about, title: about?.title || release.column, dataset_title: dataset.title };
 }
 
 /** What the address says was shown. */
 function restored(query, release) {
   const level = Number(query.get("level"));
   const version = query.get("version");
-  const found = query.getAll("range").map((text) => {
+  const read = (text) => {
     try {
       return JSON.parse(text);
     } catch {
       return null; // a link that was cut: the rest of it still opens
     }
-  });
+  };
+  const path = read(query.get("path"));
+  const found = query.getAll("range").map(read);
   return {
     version: release.versions.includes(version) ? version : "unbiased",
-    show: ["cdf", "table"].includes(query.get("show")) ? query.get("show") : "histogram",
+    show: ["cdf", "table"].includes(query.get("show")) && !(release.axis && axes.hasLabels(release.axis)) ? query.get("show") : "histogram",
     raw: query.get("raw") === "1",
     level: [0.9, 0.95, 0.99].includes(level) ? level : 0.95,
     drag: "count",
     low: query.get("low"),
     high: query.get("high"),
     span: null,
+    sort: ["label", "declared"].includes(query.get("sort")) ? query.get("sort") : "count",
+    find: query.get("find") ?? "",
+    path: Array.isArray(path) && release.axis?.kind === "hierarchy" && path.every((part) => typeof part === "string") ? path : [],
     ranges: found.filter((range) => range?.length === 2 && release.axis && range.every((end) => axes.isEnd(release.axis, end))).slice(0, MOST_RANGES),
   };
 }
 
 function heading(release) {
-  const what = `${release.column ?? "Degrees"} of ${release.dataset}${release.kind === "sorted" ? ", sorted" : ""}`;
+  const of = release.dataset_title || release.dataset;
+  const what = `${release.title ?? "Degrees"} of ${of}${release.kind === "sorted" ? ", sorted" : ""}`;
   return [
-    el("p", { class: "path" }, el("a", { href: "#/" }, "Datasets"), " / ", release.dataset),
-    el("h1", {}, what),
-    el("p", { class: "quiet" }, `${release.caption} Asked as ${howWords(release)}. Measured on ${day(release.created)} at ${time(release.created)}.`),
+    el("p", { class: "path" }, el("a", { href: "#/" }, "Datasets"), " / ", of),
+    el("div", { class: "beside" }, el("h1", {}, what),
+      el("details", { class: "about" }, el("summary", {}, `ε = ${epsilon(release.epsilon)}, ${day(release.created)}`),
+        release.about?.description ? el("p", {}, release.about.description) : null,
+        el("p", { class: "quiet" }, `${release.caption} Asked as ${howWords(release)}. Measured on ${day(release.created)} at ${time(release.created)}.`))),
   ];
 }
 
 function certainty(state, changed) {
-  return choice("Certainty", { 0.9: "90 %", 0.95: "95 %", 0.99: "99 %" }, String(state.level), (value) => {
+  const options = { 0.9: "90 %", 0.95: "95 %", 0.99: "99 %" };
+  return choice("Certainty", options, String(state.level), (value) => {
     state.level = Number(value);
     changed();
   });

@@ -1,17 +1,20 @@
-// Ranges: each with its count and interval, and how it differs from the first.
+// Ranges: each with its count, interval and share, and how it differs from the first.
 
 import * as axes from "../axis.js";
 import { post } from "../api.js";
 import { announce, el, field, fill, trouble } from "../dom.js";
-import { between, count, percent } from "../numbers.js";
+import { count, half, percent, to } from "../numbers.js";
 
 const LETTERS = "ABCDEFGH";
 export const MOST_RANGES = LETTERS.length;
 export const letter = (i) => LETTERS[i];
+export const rangeColour = (i) => `range-${i}`;
 const MOST_CHOICES = 1000; // labels in a list; more are typed
 
-export function ranges(address, axis, state, changed) {
-  const list = el("ol", { class: "ranges" });
+/** The range fields, the table of ranges, and the one large number: of the last range, or of all. */
+export function ranges(address, { axis, title }, state, changed) {
+  const tabled = el("div", { class: "ranges" });
+  const answer = el("p", { class: "answer" });
   const said = el("div", {});
   const inputs = axes.hasLabels(axis) ? labelInputs(axis) : edgeInputs(axis);
 
@@ -24,33 +27,40 @@ export function ranges(address, axis, state, changed) {
   }
 
   async function fetchAll() {
-    if (!state.ranges.length) {
-      fill(list);
-      return;
-    }
     const { version, level } = state;
-    const [first, ...others] = state.ranges;
+    const asked = state.ranges;
     const [found, ...differences] = await Promise.all([
-      post(`${address}/ranges`, { ranges: state.ranges, level, version }),
-      ...others.map((range) => post(`${address}/difference`, { first: range, second: first, level, version })),
+      post(`${address}/ranges`, { ranges: [[null, null], ...asked], level, version }),
+      ...asked.slice(1).map((range) => post(`${address}/difference`, { first: range, second: asked[0], level, version })),
     ]);
-    fill(list, found.answers.map((answer, i) => item(i, answer, differences[i - 1])));
+    const [total, ...answers] = found.answers;
+    fill(answer, ...large(asked.length ? `${letter(asked.length - 1)}: ${axes.between(axis, ...asked.at(-1))}` : `all of ${title}`, answers.at(-1) ?? total, state));
+    fill(tabled, answers.length ? table(answers, differences, total) : null);
   }
 
-  function item(i, answer, difference) {
+  function table(answers, differences, total) {
+    const heads = ["range", "count", `${percent(state.level)} interval`, "share", ...(answers.length > 1 ? ["less A"] : [])];
+    return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Ranges that are compared" },
+      el("table", {}, el("caption", { class: "unseen" }, "Ranges that are compared"),
+        el("thead", {}, el("tr", {}, heads.map((words, i) => el("th", { scope: "col", class: i ? "number" : null }, words)),
+          el("td", {}, el("button", { type: "button", class: "plain", onclick: () => removed() }, "Clear all")))),
+        el("tbody", {}, answers.map((answer, i) => row(i, answer, total, answers.length > 1, differences[i - 1])))));
+  }
+
+  function row(i, answer, total, compared, difference) {
     const words = axes.between(axis, ...state.ranges[i]);
-    return el("li", {},
-      el("div", { class: "range-head" }, el("span", { class: "letter" }, letter(i)), el("span", { class: "range" }, words),
-        el("button", { type: "button", class: "plain", "aria-label": `Remove range ${letter(i)}, ${words}`, onclick: () => removed(i) }, "Remove")),
-      el("p", { class: "count" }, count(answer.count)),
-      el("p", {}, `between ${between(answer.low, answer.high)}, ${percent(state.level)} sure${state.version === "whole" ? " (from the unbiased count)" : ""}`),
-      difference ? el("p", { class: "difference" }, comparison(i, difference)) : null);
+    return el("tr", {},
+      el("th", { scope: "row" }, el("span", { class: `letter range-${i}` }, letter(i)), " ", el("span", { class: "range" }, words)),
+      el("td", { class: "number count" }, count(answer.count)),
+      el("td", { class: "number interval" }, to(answer.low, answer.high)),
+      el("td", { class: "number share" }, total.count > 0 ? percent(Math.round(1000 * answer.count / total.count) / 1000) : "–"),
+      compared ? el("td", { class: "number difference" }, ...(difference ? comparison(difference) : ["–"])) : null,
+      el("td", {}, el("button", { type: "button", class: "plain", "aria-label": `Remove range ${letter(i)}, ${words}`, onclick: () => removed(i) }, "Remove")));
   }
 
-  function comparison(i, { count: by, low, high }) {
-    const words = by < 0 ? `${count(-by)} fewer than A` : `${count(by)} more than A`;
-    const sure = low > 0 || high < 0 ? "" : " There may be no difference at all.";
-    return `${words}: the difference ${letter(i)} − A is between ${between(low, high)}, ${percent(state.level)} sure.${sure}`;
+  function comparison({ count: by, low, high }) {
+    const none = low <= 0 && high >= 0 ? "; may be none" : "";
+    return [el("span", { class: "by" }, `${by > 0 ? "+" : ""}${count(by)}`), el("small", { class: "hint" }, `${to(low, high)}${none}`)];
   }
 
   async function add(range) {
@@ -58,31 +68,38 @@ export function ranges(address, axis, state, changed) {
       fill(said, trouble(`${MOST_RANGES} ranges are compared already; remove one first.`));
       return;
     }
-    state.ranges.push(range);
+    state.ranges = [...state.ranges, range];
     try {
       await fetchAll();
       fill(said);
-      const last = list.lastElementChild;
-      announce(`Range ${letter(state.ranges.length - 1)}, ${axes.between(axis, ...range)}: ${last.querySelector(".count").textContent}, ${last.querySelector(".count + p").textContent}.`);
-      await changed();
+      announce(`Range ${answer.textContent}`);
+      changed();
     } catch (wrong) {
-      state.ranges.pop();
+      state.ranges = state.ranges.slice(0, -1);
       fill(said, trouble(wrong.message));
     }
   }
 
-  async function removed(i) {
-    state.ranges.splice(i, 1);
+  /** Takes a range away; without a number, all. */
+  async function removed(i = null) {
+    state.ranges = i === null ? [] : state.ranges.filter((_, other) => other !== i);
     inputs.focus();
-    await Promise.all([load(), changed()]);
+    changed();
+    await load();
   }
 
-  const parts = el("section", { class: "card", "aria-label": "Ranges" }, el("h2", {}, "Ranges"),
-    el("p", { class: "quiet" }, axes.hasLabels(axis) ? "Drag across the picture, or choose:" : "Drag across the picture, or type. The upper end itself is not counted."),
-    el("form", { onsubmit: (event) => { event.preventDefault(); add(inputs.value()); } },
-      el("div", { class: "row level" }, inputs.parts, el("button", { class: "main" }, "Count"))),
-    said, list);
-  return { parts, load, add };
+  const form = el("form", { class: "count-form", onsubmit: (event) => { event.preventDefault(); add(inputs.value()); } },
+    el("div", { class: "row level" }, inputs.parts, el("button", { class: "main" }, "Count")));
+  const hint = axes.hasLabels(axis) ? "Choose + beside a label, or a stretch of labels in their declared order." : `Drag across the picture, or type.${axis.kind === "integers" ? "" : " The upper end itself is not counted."}`;
+  const parts = el("section", { class: "card", "aria-label": "Ranges" },
+    el("div", { class: "beside" }, el("div", {}, el("h2", {}, "Ranges"), el("p", { class: "hint" }, hint)), form), said, tabled);
+  return { parts, answer, load, add };
+}
+
+/** A count as one large number, with its ±, or between what it lies. */
+export function large(words, { count: value, low, high }, { version, level }) {
+  const spread = version === "whole" ? ` between ${to(low, high).replace(" to ", " and ")}` : ` ± ${half(low, high)}`;
+  return [el("strong", { class: "count" }, count(value)), el("span", { class: "spread" }, spread), el("span", { class: "of" }, ` ${words}, ${percent(level)} sure`)];
 }
 
 function edgeInputs(axis) {
@@ -91,8 +108,8 @@ function edgeInputs(axis) {
   const low = el("input", kind);
   const high = el("input", kind);
   return {
-    parts: [field("From", low), field("Up to", high)],
-    value: () => [axes.typed(axis, low.value), axes.typed(axis, high.value)],
+    parts: [field("From", low), field(axis.kind === "integers" ? "Through" : "Up to", high)],
+    value: () => [axes.typed(axis, low.value), axes.typedEnd(axis, high.value)],
     focus: () => low.focus(),
   };
 }
