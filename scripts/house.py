@@ -15,11 +15,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "trueup"
+TESTS = ROOT / "tests"
 QUESTIONS = (
     r"(Cell|Tree|Sorted|Hat|Wavelet|Weighted|Named|Grid|Box)Counts|Histogram|Factor|Adaptive\w*"
 )
 CELLS = r"(Integer|Regular|Edge|Date|Ipv4|Category|Hierarchy)Cells"
 LONG, WIDE = 60, 8
+UNTESTED = {"version.py": "one constant, which tests/test_package.py compares with the package's"}
+"""Modules that need no test of their name, and why."""
 
 Graph = dict[str, set[str]]
 
@@ -146,6 +149,20 @@ def twins() -> list[str]:
     return [f"{name}: {', '.join(places)}" for name, places in found.items() if len(places) > 1]
 
 
+def unmirrored() -> list[str]:
+    """Modules without a test of their name: a/_b/c.py is tested by tests/a/b/test_c.py."""
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE)
+        if place.name.startswith("__") or place.as_posix() in UNTESTED:
+            continue
+        folders = [part.lstrip("_") for part in place.parts[:-1]]
+        test = TESTS.joinpath(*folders, f"test_{place.stem.lstrip('_')}.py")
+        if not test.exists():
+            found.append(place.as_posix())
+    return found
+
+
 def figures() -> dict[str, int]:
     """The figures by name."""
     sizes = list(functions())
@@ -158,6 +175,7 @@ def figures() -> dict[str, int]:
         f"functions above {WIDE} parameters": sum(number > WIDE for _, _, number in sizes),
         "import cycles, lazy ones included": len(cycles(imports())),
         "names of two classes": len(twins()),
+        "modules without a test of their name": len(unmirrored()),
     }
 
 
@@ -256,6 +274,7 @@ def main() -> None:
         many = [f"{n} {p}" for n, _, p in functions() if p > WIDE]
         print("long:", *long, "wide:", *many, sep="\n  ")
         print("cycles:", *cycles(imports()), sep="\n  ")
+        print("without a test of their name:", *unmirrored(), sep="\n  ")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ MOST = {
     "functions above 8 parameters": 10,
     "import cycles, lazy ones included": 0,
     "names of two classes": 0,
+    "modules without a test of their name": 43,
 }
 
 
@@ -50,6 +51,23 @@ def test_a_switch_on_a_question_is_seen(
     assert found["isinstance on questions outside ask and infer"] == 1
     assert found["facts passed as dict[str, Any]"] == 1
     assert found["import cycles, lazy ones included"] == 1
+
+
+def test_a_module_without_a_test_of_its_name_is_seen(
+    house: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, tests = tmp_path / "src" / "trueup", tmp_path / "tests"
+    for name in ("a/_b/c.py", "a/_b/_d.py", "a/__init__.py", "__main__.py", "version.py"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).touch()
+    (tests / "a" / "b").mkdir(parents=True)
+    monkeypatch.setattr(house, "SOURCE", source)
+    monkeypatch.setattr(house, "TESTS", tests)
+    assert house.unmirrored() == ["a/_b/_d.py", "a/_b/c.py"]
+    (tests / "a" / "b" / "test_c.py").touch()
+    assert house.unmirrored() == ["a/_b/_d.py"]
+    (tests / "a" / "b" / "test_d.py").touch()
+    assert house.unmirrored() == []
 
 
 def test_the_picture_of_the_rooms_is_drawn_from_the_imports(house: ModuleType) -> None:

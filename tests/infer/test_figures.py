@@ -7,51 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import trueup as tu
 from trueup.infer import figures_of
-from trueup.infer.tree import fewest_nodes
 from trueup.noise import Noise
 from trueup.workload import Workload
 
-PLACES = tu.Axis.hierarchy(
-    "place", {"a": ["b", "c", "d"], "e": ["f"], "g": ["h", "i"]}, levels=["state", "county"]
-)
-QUESTIONS = {
-    "unit": tu.CellCounts(90),
-    "paper": tu.TreeCounts(128, branching=2),
-    "sixteen": tu.TreeCounts(256, branching=16, root=False),
-    "best": tu.TreeCounts(200),
-    "uneven": tu.TreeCounts(101, radices=(4, 3, 9), shares=("0.1", "0.2", "0.3", "0.4")),
-    "skipping": tu.TreeCounts(101, radices=(4, 3, 9), shares=(0, "0.5", 0, "0.5")),
-    "haar": tu.WaveletCounts(128),
-    "haar of 77": tu.WaveletCounts(77),
-    "hats": tu.HatCounts(100),
-    "two strides of hats": tu.HatCounts(90, (4, 12), ends=False),
-    "hats with ends": tu.HatCounts(70, (4, 20), ("0.2", "0.5", "0.3"), ends=True),
-    "hierarchy": tu.TreeCounts(PLACES, shares=("0.2", "0.3", "0.5")),
-}
-
-
-def covariance(question, epsilon, law, neighbours="add-remove"):
-    measurement = tu.Measurement(
-        question,
-        np.zeros(question.length, int),
-        epsilon,
-        neighbours,
-        private=law == "discrete",
-        law=law,
-    )
-    rows = question.matrix().toarray()
-    return np.linalg.inv(rows.T @ ((1 / measurement.variances)[:, None] * rows))
-
-
-def by_brute_force(question, epsilon, law, neighbours="add-remove"):
-    size = question.size
-    cells = covariance(question, epsilon, law, neighbours)
-    prefix = np.vstack([np.zeros(size), np.tril(np.ones((size, size)))])
-    between = prefix @ cells @ prefix.T
-    own = np.diag(between)
-    return own[:, None] + own[None, :] - 2 * between
+from .dense_figures import QUESTIONS, by_brute_force
 
 
 @pytest.mark.parametrize("law", ["discrete", "continuous"])
@@ -92,11 +52,3 @@ def test_replacing_a_row_and_many_rows_a_person_cost_what_they_cost(name):
     figures = figures_of(Noise(question, Fraction(1), "replace", 3))
     i, j = np.triu_indices(question.size + 1, 1)
     assert figures.mean_over_ranges() == pytest.approx(dense[i, j].mean(), rel=1e-9)
-
-
-def test_without_inference_is_known_for_regular_trees_only():
-    with pytest.raises(tu.InputError, match="equal fan-outs"):
-        fewest_nodes(Noise(QUESTIONS["hierarchy"], Fraction(1)))
-    tree = tu.TreeCounts(64, branching=4)
-    raw = fewest_nodes(Noise(tree, Fraction(1))).mean_over_ranges()
-    assert raw > figures_of(Noise(tree, Fraction(1))).mean_over_ranges()

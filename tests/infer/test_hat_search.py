@@ -13,7 +13,7 @@ from trueup.infer import figures_of
 from trueup.infer.hat_search import best_hats, hat_error
 from trueup.noise import Noise
 
-from .test_figures import by_brute_force
+from .dense_figures import by_brute_force
 
 
 @pytest.mark.parametrize("question", [tu.HatCounts(601), tu.HatCounts(500, (5, 35, 105))], ids=str)

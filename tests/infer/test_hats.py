@@ -36,22 +36,6 @@ def test_the_noise_is_as_large_as_announced():
     assert abs(np.mean(np.square(errors)) - 1) < 0.9  # ten standard deviations and more
 
 
-def test_mean_squared_error_over_all_ranges_is_what_is_announced():
-    size, draws = 300, 300
-    question = tu.HatCounts(size)
-    starts, stops = np.triu_indices(size + 1, 1)
-    rng = np.random.default_rng(5)
-    zero = np.zeros(size, np.int64)
-    squares = []
-    for _ in range(draws):
-        release = tu.infer(measure_for_experiment(zero, question, 1, rng))
-        squares.append(np.mean((release.prefix[stops] - release.prefix[starts]) ** 2))
-    announced, _ = release.errors.mean_variances()
-    assert np.mean(squares) == pytest.approx(announced, abs=6 * np.std(squares) / draws**0.5)
-    each = release.errors.range_variances(starts, stops)
-    assert each.mean() == pytest.approx(announced, rel=1e-12)
-
-
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
 def test_intervals_hold_the_truth_as_often_as_they_say(level):
     question = tu.HatCounts(200, [10, 50])

@@ -73,7 +73,7 @@ THRESHOLDS: dict[str, str] = {
     "intervaltree/readable.py:GROUP": "tests/laws/test_shown.py",
     "_kernels/display/rounding.py:SNAP": CHOICE,
     "_kernels/display/topdown.py:CLEAR": CHOICE,
-    "infer/hat_errors.py:_MANY": "tests/infer/test_hats.py",
+    "infer/hat_errors.py:_MANY": "tests/infer/test_hat_errors.py",
     "infer/named.py:_MOST_QUERIES": REFUSED,
     "reconcile/__init__.py:MOST_DENSE": "tests/test_reconcile.py",
     "reconcile/named.py:MOST_DENSE": "tests/test_reconcile.py",

@@ -72,8 +72,16 @@ class Fault:
                 compile(planted, self.file, "exec")
             except SyntaxError as wrong:
                 return f"it is no Python: {wrong}"
-        missing = [test for test in self.tests if not (root / test.partition("::")[0]).exists()]
+        missing = [test for test in self.tests if not is_there(test, root)]
         return f"no such test: {missing[0]}" if missing else ""
+
+
+def is_there(test: str, root: Path) -> bool:
+    """Whether a file, and the function in it that is named after `::`, exist."""
+    file, _, name = test.partition("::")
+    if not (root / file).exists():
+        return False
+    return not name or f"def {name.partition('[')[0]}(" in (root / file).read_text()
 
 
 def faults() -> list[Fault]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .run import ROOT, faults, quick, run
+from .run import ROOT, caught_before, faults, is_there, quick, run
 
 pytestmark = pytest.mark.skipif("TRUEUP_MUTANT" in os.environ, reason="inside a planted fault")
 DOZEN = 12
@@ -19,6 +19,16 @@ def test_every_fault_can_be_planted() -> None:
     wrong = {fault.title: why for fault in faults() if (why := fault.check(ROOT))}
     assert not wrong
     assert len([fault for fault in faults() if not fault.harmless]) >= 150
+
+
+def test_the_tests_that_caught_faults_are_there() -> None:
+    """A test that moves takes its place in the record along."""
+    before = caught_before()
+    caught = [str(before[one.title]["by"]) for one in faults() if one.title in before]
+    assert len(caught) >= 150
+    assert not [test for test in caught if not is_there(test, ROOT)]
+    assert not is_there("tests/mutants/test_mutants.py::test_that_is_nowhere", ROOT)
+    assert not is_there("tests/mutants/test_nothing.py", ROOT)
 
 
 def test_every_area_has_its_faults() -> None:

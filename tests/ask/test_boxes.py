@@ -1,0 +1,44 @@
+"""Lattices of boxes: quadtrees, margins, and what makes no sense."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trueup as tu
+
+
+def axis(name, size):
+    return tu.Axis.integers(name, 0, size - 1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "branching", "radices"),
+    [
+        ((256, 256), 4, [(4, 4, 4, 4)] * 2),
+        ((100, 16), 4, [(5, 5, 4), (4, 4)]),
+        ((12, 30, 1), 3, [(4, 3), (5, 3, 2), ()]),
+    ],
+)
+def test_quadtrees_cut_other_sizes_into_equal_parts_near_the_branching(sizes, branching, radices):
+    quadtree = tu.BoxCounts.quadtree(*sizes, branching=branching)
+    assert list(quadtree.radices) == radices
+    assert quadtree.complete
+    assert quadtree.levels[-1] == tuple(len(each) for each in radices)
+    assert quadtree.price() == 1
+
+
+def test_a_grid_of_marginals_asks_the_margins_of_a_contingency_table():
+    age, sex, town = axis("age", 9), axis("sex", 2), axis("town", 4)
+    wanted = [("age",), ("sex", "age"), ("town",)]
+    question = tu.GridCounts(age, sex, town, marginals=wanted)
+    assert question == tu.BoxCounts.marginals(age, sex, town, marginals=wanted)
+    counts = np.random.default_rng(2).poisson(6, (9, 2, 4))
+    noisy = tu.measure(counts, question, epsilon=1)
+    for release in (tu.infer(noisy), tu.infer(noisy, nonnegative=True, integers=True)):
+        both = release.margin("age", "sex")
+        assert (both.margin("age").counts() == release.margin("age").counts()).all()
+        assert both.total().value == release.margin("town").total().value == release.total().value
+    shown = release.margin("age", "sex").counts()
+    assert shown.dtype == np.int64
+    assert shown.min() >= 0
