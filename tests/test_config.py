@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import trueup as tu
+from trueup.about import About, RegionsFile
 from trueup.config import read_config
 
 GOOD = """
@@ -59,6 +60,12 @@ def test_the_environment_may_name_the_file(tmp_path: Path, monkeypatch: pytest.M
         (('unit = "user"', "epsilon = 1"), "epsilon is not known"),
         (("rows_per_unit = 3", "rows_per_unit = 1.5"), "whole number"),
         (("[datasets.trips]", "[datasets.trips"), "not TOML"),
+        (('unit = "user"', 'unt = "user"'), "unt is not known. Did you mean unit?"),
+        (("bins = 1024", "bins = 1024\nbin = 4"), "bin is not known. Did you mean bins?"),
+        (("bins = 1024", "bins = 1024\nunits = 4"), "units must be text"),
+        (("bins = 1024", "bins = 1024\nregions = 4"), "regions must be such as"),
+        (("bins = 1024", 'bins = 1024\nregions = {file = "x"}'), "regions needs key"),
+        (("bins = 1024", 'bins = 1024\nregions = {keys = "x"}'), "Did you mean key?"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, change: tuple[str, str], says: str) -> None:
@@ -126,6 +133,10 @@ title = "Trips"
 description = "all of them"
 columns = {user = "integer"}
 [datasets.trips.axes.age]
+title = "Age"
+description = "On the day of the trip."
+units = "years"
+regions = {file = "map.geojson", key = "name"}
 kind = "integers"
 first = 0
 last = 9
@@ -140,6 +151,8 @@ nodes = 30
     found = read_config(written(tmp_path, text)).datasets
     trips, friends = found["trips"], found["friends"]
     declared = {field.name: getattr(trips, field.name) for field in fields(trips)}
+    map_file = RegionsFile(tmp_path / "map.geojson", "name")
+    age = About("Age", "On the day of the trip.", "years", map_file)
     assert declared | {"axes": sorted(trips.axes)} == {
         "name": "trips",
         "source": str(tmp_path / "trips.duckdb"),
@@ -152,6 +165,7 @@ nodes = 30
         "neighbours": "replace",
         "columns": {"user": "integer"},
         "axes": ["age"],
+        "about": {"age": age},
         "title": "Trips",
         "description": "all of them",
         "edges": None,

@@ -316,7 +316,7 @@ def _dataset(said: dict[str, Any]) -> ServedDataset:
         Fraction(said["spent"]),
         None if said["yours"] is None else Fraction(said["yours"]),
         {column["column"]: Axis.from_json(column["axis"]) for column in said["columns"]},
-        tuple(said["filters"]),
+        tuple(each["column"] for each in said["filters"]),
         None if said["graph"] is None else said["graph"]["nodes"],
     )
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from trueup.about import WORDS, About, about, refuse_unknown, text
 from trueup.ask import Neighbours, check_neighbours
 from trueup.axis import Axis
 from trueup.axis.declared import declared_axis
@@ -19,10 +20,10 @@ from trueup.errors import FileError, InputError, shown
 from trueup.facts import rows_for
 
 FILE = "trueup.toml"
-_KNOWN = {
+_KNOWN = (
     "source", "table", "ledger", "anchor", "limit", "unit", "rows_per_unit", "neighbours",
     "columns", "axes", "title", "description", "edges", "graph", "nodes",
-}  # fmt: skip
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Dataset:
     neighbours: Neighbours = "add-remove"
     columns: Mapping[str, str] = field(default_factory=dict)
     axes: Mapping[str, Axis] = field(default_factory=dict)
+    about: Mapping[str, About] = field(default_factory=dict)  # of each axis
     title: str | None = None
     description: str = ""
     edges: tuple[str, str] | None = None
@@ -101,12 +103,6 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
     where = f"{file}, dataset '{name}'"
     if not isinstance(spec, dict):
         raise FileError(f"{where}: must be a table.")
-    strange = set(spec) - _KNOWN
-    if strange:
-        raise FileError(
-            f"{where}: {', '.join(sorted(strange))} is not known. "
-            f"Known: {', '.join(sorted(_KNOWN))}."
-        )
     for needed in ("source", "ledger", "limit"):
         if needed not in spec:
             raise FileError(f"{where}: {needed} is missing.")
@@ -114,6 +110,7 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
     if not isinstance(axes, dict) or not all(isinstance(axis, dict) for axis in axes.values()):
         raise FileError(f"{where}: axes must be tables such as [datasets.{name}.axes.age].")
     try:
+        refuse_unknown(spec, sorted(_KNOWN))
         return Dataset(
             name=name,
             source=_beside(file, str(spec["source"])),
@@ -127,21 +124,21 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             ),
             neighbours=check_neighbours(spec.get("neighbours", "add-remove")),
             columns=dict(spec.get("columns", {})),
-            axes={column: declared_axis(column, axis) for column, axis in axes.items()},
-            title=_text(spec.get("title"), "title"),
-            description=_text(spec.get("description"), "description") or "",
+            axes={column: declared_axis(column, _plain(axis)) for column, axis in axes.items()},
+            about={column: about(axis, file.parent) for column, axis in axes.items()},
+            title=text(spec.get("title"), "title"),
+            description=text(spec.get("description"), "description") or "",
             edges=_edges(spec.get("edges")),
-            graph=_text(spec.get("graph"), "graph") or "undirected",
+            graph=text(spec.get("graph"), "graph") or "undirected",
             nodes=None if "nodes" not in spec else whole_number(spec["nodes"], "nodes"),
         )
     except (InputError, FileError) as wrong:
         raise FileError(f"{where}: {wrong}") from None
 
 
-def _text(value: object, name: str) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise InputError(f"{name} must be text, got {shown(value)}.")
+def _plain(axis: Mapping[str, Any]) -> dict[str, Any]:
+    """What the table of an axis says of the axis itself."""
+    return {word: value for word, value in axis.items() if word not in WORDS}
 
 
 def _edges(ends: object) -> tuple[str, str] | None:

@@ -136,6 +136,8 @@ class RangeErrors(ABC):
 
     work: int = 1
     """What one law takes: about as much time as looking at so many cells."""
+    variance_work: int = 1
+    """What one variance takes, in the same way."""
 
     @abstractmethod
     def variance(self, combination: Combination) -> float:
@@ -178,6 +180,14 @@ class BoxErrors(Errors, Protocol):
     def product_variances(self, cuts: Sequence[Ints]) -> Floats:
         """The variances of all boxes between neighbouring cuts of each axis."""
 
+    @property
+    def work(self) -> int:
+        """What one law takes: about as much time as looking at so many cells."""
+
+    @property
+    def variance_work(self) -> int:
+        """What one variance takes, in the same way."""
+
 
 @dataclass(frozen=True, eq=False)
 class SliceErrors(RangeErrors):
@@ -185,6 +195,16 @@ class SliceErrors(RangeErrors):
 
     grid: BoxErrors
     fixed: tuple[tuple[int, int] | None, ...]  # None where the axis is left
+
+    @property
+    def work(self) -> int:  # type: ignore[override]
+        """What one law takes: the coefficients of every cell of the grid."""
+        return self.grid.work
+
+    @property
+    def variance_work(self) -> int:  # type: ignore[override]
+        """What one variance takes."""
+        return self.grid.variance_work
 
     def boxes(self, combination: Combination) -> Combination:
         """The combination in boxes of the grid."""

@@ -40,7 +40,10 @@ def test_what_a_file_says_of_an_axis_declares_it(axis: Axis) -> None:
         ({}, "must be one of integers, regular"),
         ({"kind": "spiral"}, "got 'spiral'"),
         ({"kind": "integers", "first": 0}, "lacks last: integers needs first, last"),
-        ({"kind": "regular", "low": 0, "high": 9, "bins": 3, "bin": 4}, "does not know 'bin'"),
+        (
+            {"kind": "regular", "low": 0, "high": 9, "bins": 3, "bin": 4},
+            "Did you mean bins",
+        ),
         ({"kind": "integers", "first": "0", "last": 9}, "whole number"),
         ({"kind": "edges", "edges": 3}, "edges"),
         ({"kind": "hierarchy", "tree": 3}, "nested dict"),

@@ -285,7 +285,7 @@ def test_a_grid_that_the_owner_measured_is_listed_and_can_be_taken_away(
     page = opened("")
     page.get_by_role("link", name="fare × day").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("fare × day of Taxi trips")
-    expect(page.get_by_text("grid, 12 cells")).to_be_attached()
+    expect(page.get_by_text("hats: overlapping windows, 12 cells")).to_be_attached()
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download the counts").click()
     release = tu.load(saved.value.path().rename(site.folder / "grid.parquet"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import ssl
 import threading
@@ -38,6 +39,9 @@ ledger = "trips.ledger"
 limit = "{limit}"
 columns = {{borough = "text", age = "integer"}}
 [datasets.trips.axes.fare]
+title = "Fare"
+units = "dollars"
+description = "What was paid."
 kind = "regular"
 low = 0
 high = 128
@@ -49,6 +53,7 @@ last = 99
 [datasets.trips.axes.borough]
 kind = "categories"
 labels = ["Queens", "Bronx", "Kings"]
+regions = {{file = "boroughs.geojson", key = "name"}}
 [datasets.trips.axes.day]
 kind = "dates"
 first = "2013-01-01"
@@ -61,6 +66,22 @@ limit = "{limit}"
 edges = ["src", "dst"]
 nodes = 300
 """
+
+
+BOROUGHS = {
+    "type": "FeatureCollection",
+    "features": [
+        {
+            "type": "Feature",
+            "properties": {"name": name, "mayor": "nobody's business"},
+            "geometry": {
+                "type": "Polygon",
+                "coordinates": [[[x, 0], [x + 1, 0], [x + 1, 1.5], [x, 0]]],
+            },
+        }
+        for x, name in enumerate(["Queens", "Bronx", "Kings", "Atlantis"])
+    ],
+}
 
 
 def trips(rows: int = 3000) -> pa.Table:
@@ -89,6 +110,7 @@ def write_config(
     pq.write_table(trips() if rows is None else rows, folder / "trips.parquet")
     ends = np.random.default_rng(8).integers(0, 300, (900, 2))
     pq.write_table(pa.table({"src": ends[:, 0], "dst": ends[:, 1]}), folder / "edges.parquet")
+    (folder / "boroughs.geojson").write_text(json.dumps(BOROUGHS))
     path = folder / "trueup.toml"
     text = DATASETS.format(limit=limit)
     usual = f"port = 0\ndeadline = {deadline}\npatience = {patience}\nwarm = false"

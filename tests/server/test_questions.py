@@ -9,7 +9,7 @@ import pytest
 
 import trueup as tu
 from trueup.config import Dataset
-from trueup.server.questions import Asked, asking
+from trueup.server.questions import Asked, AskedPart, asking
 
 
 @pytest.mark.parametrize(("graph", "price"), [("undirected", 2), ("directed", 1), ("bipartite", 1)])
@@ -18,7 +18,7 @@ def test_degrees_are_asked_as_the_library_asks_them(graph: str, price: int) -> N
     friends = Dataset(
         "friends", "edges", ledger, Fraction(1), edges=("src", "dst"), graph=graph, nodes=5000
     )
-    asked = Asked(None, None, None, Fraction(1, 2), "best", None, None)
+    asked = Asked((AskedPart(None),), Fraction(1, 2), "best", None, None)
     found = asking(friends, asked, most_cells=5000)
     assert found.question == tu.SortedCounts(5000, ends=price)
     assert found.question.price() == price
@@ -29,5 +29,5 @@ def test_degrees_are_asked_as_the_library_asks_them(graph: str, price: int) -> N
 def test_sizes_of_groups_are_asked_as_the_library_asks_them() -> None:
     words = tu.Axis.integers("word", 0, 399)
     table = Dataset("t", "t", Path("t.ledger"), Fraction(1), axes={"word": words})
-    asked = Asked("word", None, None, Fraction(1), "sorted", None, None)
+    asked = Asked((AskedPart("word"),), Fraction(1), "sorted", None, None)
     assert asking(table, asked, most_cells=400).question == tu.SortedCounts(400, by="word")

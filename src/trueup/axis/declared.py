@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from trueup.about import refuse_unknown
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
 
@@ -35,13 +36,10 @@ def declared_axis(column: str, spec: Mapping[str, Any]) -> Axis:
     given = {word: value for word, value in spec.items() if word not in ("kind", "name")}
     if kind == "hierarchy" and "paths" in given:
         given["tree"] = given.pop("paths")
+    refuse_unknown(given, (*needed, *allowed), f"Axis '{column}' ({kind}): ")
     for word in needed:
         if word not in given:
             raise InputError(f"Axis '{column}' lacks {word}: {kind} needs {', '.join(needed)}.")
-    for word in given:
-        if word not in (*needed, *allowed):
-            known = ", ".join((*needed, *allowed))
-            raise InputError(f"Axis '{column}' does not know {word!r}. {kind} has {known}.")
     try:
         return make(spec.get("name", column), **given)
     except TypeError:

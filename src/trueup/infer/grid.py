@@ -57,6 +57,16 @@ class GridErrors:
         """How many cells each axis has."""
         return tuple(line.size for line in self.lines)
 
+    @property
+    def work(self) -> int:
+        """What one law takes: the coefficients of every cell."""
+        return math.prod(self.sizes)
+
+    @property
+    def variance_work(self) -> int:
+        """What one variance takes: the coefficients of every cell of each axis."""
+        return sum(self.sizes)
+
     def fit(self, noisy: Floats) -> Floats:
         """The least-squares cells, from the answers as an array with one dimension an axis."""
         for number, line in enumerate(self.lines):

@@ -9,6 +9,7 @@ on which the Gram matrix of every level is a number: the width of its nodes for 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,6 +39,16 @@ class LatticeErrors:
     def sizes(self) -> tuple[int, ...]:
         """How many cells each axis has."""
         return tuple(widths[0] for widths in self.widths)
+
+    @property
+    def work(self) -> int:
+        """What one law takes: the coefficients of every cell."""
+        return math.prod(self.sizes)
+
+    @property
+    def variance_work(self) -> int:
+        """What one variance takes: a few numbers a level."""
+        return 1
 
     @cached_property
     def _weights(self) -> list[float]:

@@ -37,6 +37,7 @@ _TOKEN = re.compile(
 )
 _WORDS = {"and", "or", "not", "in", "between", "true", "false"}
 _SIGNS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_LISTS = ("in", "between")
 _RANGED: tuple[Kind, ...] = ("integer", "number", "time")
 
 
@@ -217,6 +218,15 @@ class _Reader:
         if self.has("true") or self.has("false"):
             return self.step() == "true"
         raise self.unexpected("a number, text in single quotes, true or false")
+
+
+def comparisons(kind: Kind) -> tuple[str, ...]:
+    """The comparisons that a column of a kind allows.
+
+    >>> comparisons("text")
+    ('=', '!=', 'in')
+    """
+    return ("=", "!=", "in") if kind not in _RANGED else (*dict.fromkeys(_SIGNS.values()), *_LISTS)
 
 
 def columns(part: Part) -> list[str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 
 from trueup.ask import Neighbours, Question
 from trueup.axis import Axis
 from trueup.errors import InputError
-from trueup.infer import axis_model
+from trueup.infer import axis_model, table_model
 from trueup.law import RangeErrors
 from trueup.noise import Noise
 from trueup.plan.choice import candidates
@@ -29,6 +31,7 @@ NAMES = {
 """What ways to ask are called where people choose among them; others by their own words."""
 _SAMPLED = 400  # ranges looked at for means that have no closed form, and for a typical one
 _LENGTHS = 40  # ranges looked at for each length
+_PLACES = 5  # boxes looked at for each size
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +127,69 @@ def _offer(way: str, noise: Noise, workload: Workload, level: float) -> Offer:
     pairs = tuple(zip(lengths.tolist(), by_length.tolist(), strict=True))
     asked = noise.question
     return Offer(way, NAMES.get(way, way), asked, mean, times * math.sqrt(mean), pairs)
+
+
+def grid_offers(
+    axes: tuple[Axis, ...],
+    epsilon: Fraction,
+    workloads: tuple[Workload, ...],
+    level: float = 0.95,
+    *,
+    neighbours: Neighbours = "add-remove",
+    rows_per_unit: int = 1,
+) -> tuple[Offer, ...]:
+    """As `offers`, for the boxes of several axes; `by_length` is by the cells of a box.
+
+    >>> axes = Axis.integers("x", 0, 99), Axis.integers("y", 0, 9)
+    >>> [offer.way for offer in grid_offers(axes, Fraction(1), (Workload.all_ranges(),) * 2)]
+    ['shown', 'hats', 'tree', 'flat', 'binary']
+    """
+    check_level(level)
+    for axis, workload in zip(axes, workloads, strict=True):
+        workload.check(axis)
+    found, refused = [], None
+    for way in ways(*axes):
+        noise = Noise(question(axes, way, workloads), epsilon, neighbours, rows_per_unit)
+        try:
+            noise.check_drawable()
+        except InputError as wrong:
+            refused = wrong
+            continue
+        found.append(_grid_offer(way, noise, workloads, level))
+    if refused is not None and not found:
+        raise refused
+    shown = question(axes, "shown", workloads)
+    return tuple(sorted(found, key=lambda offer: (offer.question != shown, offer.mean)))
+
+
+@lru_cache(maxsize=128)
+def _grid_offer(way: str, noise: Noise, workloads: tuple[Workload, ...], level: float) -> Offer:
+    model = table_model(noise)
+    mean = model.mean_over_boxes(workloads)[0]
+    # A box of typical error holds the noise of many answers, which adds up to nearly normal noise.
+    times = NormalDist().inv_cdf(0.5 + level / 2)
+    sizes = [axis.size for axis in noise.question.space.axes]
+    steps = range(max(sizes).bit_length())
+    by_size = []
+    for sides in dict.fromkeys(tuple(max(size >> step, 1) for size in sizes) for step in steps):
+        variance = float(model.errors.box_variances(*_boxes(sizes, sides)).mean())
+        by_size.append((math.prod(sides), times * math.sqrt(variance)))
+    asked = noise.question
+    pairs = tuple(by_size[::-1])
+    return Offer(way, NAMES.get(way, way), asked, mean, times * math.sqrt(mean), pairs)
+
+
+def _boxes(sizes: Sequence[int], sides: Sequence[int]) -> tuple[Ints, Ints]:
+    """Some boxes of these sides, from one corner of the grid to the opposite one."""
+    places = np.linspace(0, 1, _PLACES)
+    starts = np.stack(
+        [
+            (places * (size - side)).astype(np.int64)
+            for size, side in zip(sizes, sides, strict=True)
+        ],
+        axis=1,
+    )
+    return starts, starts + np.array(sides, np.int64)
 
 
 def _lengths(size: int) -> Ints:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
+from trueup.errors import InputError
+from trueup.law import RangeErrors
 from trueup.pictures.places import bar_edges, stretches
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.release.intervals import (
@@ -40,6 +41,8 @@ _MOST_TIMES = 200  # widths and levels that are remembered
 _BARS = 64  # looked at for the bands of a picture
 _PLAIN = 1 << 53  # whole numbers up to here are floats
 _FEW = 32  # laws looked at on each side of a quantile
+_MOST_VARIANCES = 1 << 24  # cells × ranges whose errors are worked out for one request
+_FEWEST = 16  # bars that a picture has however large the grid is
 _MOST_SHARES = 1 << 16  # cells × quantiles up to which their intervals are given
 
 
@@ -62,6 +65,7 @@ class Answering:
     def many(self, starts: Ints, stops: Ints, level: float | None) -> list[dict[str, Any]]:
         """The counts of ranges of cells, each with an interval of its own; without one at None."""
         own, shown = self.release.unbiased, self.release
+        check_affordable(own.errors, len(starts))
         values = (own.prefix[stops] - own.prefix[starts]).astype(np.float64)
         spread = np.sqrt(own.errors.range_variances(starts, stops))
         exact = own.errors.work * len(starts) <= _MOST_WORK
@@ -69,8 +73,10 @@ class Answering:
         high = low
         if level is not None:
             check_level(level)
-            found = own.errors.half_widths if exact else partial(reaches, own.errors)
-            reach = found(starts, stops, level)
+            if exact:
+                reach = own.errors.half_widths(starts, stops, level)
+            else:
+                reach = reaches(own.errors, starts, stops, level, _few(own.errors))
             reach = allowing_for_rounding(reach, values)
             counts = shown.prefix[stops] - shown.prefix[starts]
             low, high = self._readable(values - reach, values + reach, counts)
@@ -114,6 +120,7 @@ class Answering:
         check_level(level)
         own = self.release.unbiased
         told = own.errors.work * len(shares) <= _MOST_SHARES
+        told = told and own.errors.variance_work * self.axis.size <= _MOST_VARIANCES
         found = []
         for share in shares:
             value = self.release.quantile(share)
@@ -131,6 +138,7 @@ class Answering:
         splits them and never moves them; the first and the last may reach a little further out.
         """
         check_level(level)
+        points = affordable(self.release.errors, points)
         at = bar_edges(self.axis.size, points, start, stop)
         own = self.release.unbiased
         starts, stops = at[:-1], at[1:]
@@ -159,10 +167,10 @@ class Answering:
         if (width, level) not in self._times:
             errors, size = self.release.errors, self.axis.size
             last = -(-size // width) - 1
-            starts = np.unique(np.linspace(0, last, _BARS).astype(np.int64)) * width
+            bars = affordable(errors, _BARS)
+            starts = np.unique(np.linspace(0, last, bars).astype(np.int64)) * width
             stops = np.minimum(starts + width, size)
-            few = 2 if errors.work > _MOST_SHARES else 8
-            reach = reaches(errors, starts, stops, level, few)
+            reach = reaches(errors, starts, stops, level, _few(errors))
             spread = np.sqrt(errors.range_variances(starts, stops))
             some = spread > 0
             if len(self._times) > _MOST_TIMES:
@@ -170,9 +178,34 @@ class Answering:
             self._times[width, level] = float((reach[some] / spread[some]).max(initial=0.0))
         return self._times[width, level]
 
+    def nodes(self, level: str, start: int, stop: int, most: int, sure: float) -> dict[str, Any]:
+        """The nodes of a level of the axis inside some cells, each with its interval."""
+        levels = self.axis.every_level()
+        if level not in levels:
+            known = ", ".join(levels) or "none"
+            raise InputError(f"'{self.axis.name}' has no level {level[:60]!r}. Levels: {known}.")
+        cuts = levels[level]
+        ends = np.append(cuts[1:], self.axis.size)
+        inside = (cuts >= start) & (ends <= stop)
+        starts, stops = cuts[inside], ends[inside]
+        if len(starts) > most:
+            raise InputError(
+                f"{len(starts):,} nodes are more than the {most:,} that are told at once. "
+                f"Choose a coarser level, or fewer cells by start and stop."
+            )
+        named = self.axis.level_labels(level, starts, stops)
+        answers = self.many(starts, stops, sure) if len(starts) else []
+        places = zip(named, starts.tolist(), stops.tolist(), answers, strict=True)
+        told = [
+            {"label": label, "start": first, "stop": last, **_without(answer, "range")}
+            for label, first, last, answer in places
+        ]
+        return {"level": level, "nodes": told}
+
     def cdf(self, start: int, stop: int, points: int, level: float) -> dict[str, Any]:
         """The share of the total below each of so many edges, with a band."""
         check_level(level)
+        points = affordable(self.release.errors, points)
         at = bar_edges(self.axis.size, points, start, stop)
         share = self.release.cdf()[at]
         own = self.release.unbiased
@@ -184,6 +217,29 @@ class Answering:
             "low": low.tolist(),
             "high": high.tolist(),
         }
+
+
+def affordable(errors: Any, points: int) -> int:
+    """So many points, or fewer where the error of each takes long to work out."""
+    return min(points, max(_FEWEST, _MOST_VARIANCES // errors.variance_work))
+
+
+def check_affordable(errors: Any, number: int) -> None:
+    """Refuses more ranges or boxes than can be answered in a moment."""
+    most = max(_FEWEST, _MOST_VARIANCES // errors.variance_work)
+    if number > most:
+        raise InputError(
+            f"Of so large a grid {most:,} ranges are answered at once, got {number:,}."
+        )
+
+
+def _without(answer: dict[str, Any], field: str) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name != field}
+
+
+def _few(errors: RangeErrors) -> int:
+    """How many laws stand for all: two where each takes a while."""
+    return 2 if errors.work > _MOST_SHARES else 8
 
 
 def _told(estimate: Estimate, ends: list[Any], level: float) -> dict[str, Any]:

@@ -24,6 +24,9 @@ _MOST_AT_ONCE = 256
 _MOMENT = 0.003  # seconds
 
 
+_Of = tuple[str, Version, str | None]  # a release, a version, a column of a grid
+
+
 class SingleRange(BaseModel):
     """One range [low, high), as the query of its address names it."""
 
@@ -31,6 +34,9 @@ class SingleRange(BaseModel):
 
     low: Annotated[str, Field(max_length=500, description="The low end, in axis units.")] = ""
     high: Annotated[str, Field(max_length=500, description="The high end, not included.")] = ""
+    column: Annotated[
+        str | None, Field(max_length=200, description="Of a grid: the column of the margin.")
+    ] = None
     level: Annotated[float, Field(gt=0, lt=1, description="Of the interval.")] = 0.95
     version: Annotated[Version, Field(description="Unbiased, or non-negative whole numbers.")] = (
         "unbiased"
@@ -41,7 +47,7 @@ class SingleRange(BaseModel):
         """The range that a query names.
 
         >>> SingleRange.of(b"low=0&high=20")
-        SingleRange(low='0', high='20', level=0.95, version='unbiased')
+        SingleRange(low='0', high='20', column=None, level=0.95, version='unbiased')
         """
         given = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
         return SingleRange.model_validate(dict(given))
@@ -105,21 +111,21 @@ class SingleRanges:
     def _together(self, some: list[Waiting]) -> list[bytes | Exception]:
         """The answers to what is asked, each an error of its own if it makes no sense."""
         found: list[bytes | Exception] = [b""] * len(some)
-        alike: dict[tuple[str, Version, float], list[tuple[int, Any, Any]]] = {}
-        opened: dict[tuple[str, Version], Answering] = {}
+        alike: dict[tuple[_Of, float], list[tuple[int, Any, Any]]] = {}
+        opened: dict[_Of, Answering] = {}
         for place, asked in enumerate(some):
             try:
                 wanted = asked.range
-                at = (asked.release, wanted.version)
+                at = (asked.release, wanted.version, wanted.column)
                 if at not in opened:
-                    opened[at] = self.releases.open(asked.release).answering(wanted.version)
+                    opened[at] = self.releases.open(asked.release).answering(*at[1:])
                 axis = opened[at].axis
                 ends = (axis.parse(wanted.low), axis.parse(wanted.high))
-                alike.setdefault((*at, wanted.level), []).append((place, *ends))
+                alike.setdefault((at, wanted.level), []).append((place, *ends))
             except Exception as error:
                 found[place] = error
-        for (release, version, level), ranges in alike.items():
-            _answer(opened[release, version], level, ranges, found)
+        for (at, level), ranges in alike.items():
+            _answer(opened[at], level, ranges, found)
         return found
 
 

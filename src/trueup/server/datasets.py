@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
+from trueup.about import About
 from trueup.ask import Question
+from trueup.axis import Axis
 from trueup.config import Config, Dataset
 from trueup.errors import FileError, SourceError, shown
 from trueup.facts import counted_rows
 from trueup.owner import Ledger, Owner
 from trueup.owner.columns import Kind
+from trueup.owner.where import comparisons
 from trueup.server.auth import Holder, open_ledger
+from trueup.server.regions import Regions, open_regions
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 
@@ -26,6 +30,7 @@ class Table:
 
     dataset: Dataset
     owner: Owner
+    regions: Mapping[str, Regions] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -74,20 +79,43 @@ class Table:
             "limit": str(limit),
             "spent": str(spent),
             "remaining": str(limit - spent),
-            "columns": [
-                {
-                    "column": column,
-                    "axis": axis.to_json(),
-                    "cells": axis.size,
-                    "describes": axis.describe(),
-                }
-                for column, axis in said.axes.items()
-            ],
+            "columns": [self.axis(axis, column) for column, axis in said.axes.items()],
             "graph": None
             if said.edges is None
             else {"edges": list(said.edges), "kind": said.graph, "nodes": said.nodes},
-            "filters": sorted(said.columns),
+            "filters": [self._filter(column, kind) for column, kind in said.columns.items()],
             "releases": releases,
+        }
+
+    def axis(self, axis: Axis, column: str | None = None) -> dict[str, Any]:
+        """An axis, or a part of a declared one, with what the owner says of it."""
+        column = axis.name if column is None else column
+        about = self.dataset.about.get(column, About())
+        return {
+            "column": column,
+            "title": about.title or column,
+            "description": about.description,
+            "units": about.units,
+            "axis": axis.to_json(),
+            "cells": axis.size,
+            "describes": axis.describe(),
+            "labelled": axis.traits.labelled,
+            "nested": axis.traits.nested,
+            "scale": axis.traits.scale,
+            "levels": {level: len(starts) for level, starts in axis.every_level().items()},
+            "regions": column in self.regions,
+        }
+
+    def _filter(self, column: str, kind: str) -> dict[str, Any]:
+        """A column that filters may use: its type, its comparisons, its labels if declared."""
+        axis = self.dataset.axes.get(column)
+        declared = None if axis is None or not axis.traits.labelled else list(axis.labels)
+        return {
+            "column": column,
+            "title": self.dataset.about.get(column, About()).title or column,
+            "type": kind,
+            "comparisons": list(comparisons(cast("Kind", kind))),
+            "labels": declared,
         }
 
     def _protects(self) -> str:
@@ -128,4 +156,4 @@ def _open(dataset: Dataset) -> Table:
             owner.columns.counted(axis, "value")
     except SourceError as wrong:  # here rather than for the first analyst who asks
         raise FileError(f"Dataset '{dataset.name}': {wrong}") from None
-    return Table(dataset, owner)
+    return Table(dataset, owner, open_regions(dataset))

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from trueup.ask import Question, SortedCounts
+from trueup.ask import Question, SortedCounts, question_from_json
 from trueup.axis import Axis
 from trueup.config import Dataset
 from trueup.errors import InputError
 from trueup.noise import Noise
-from trueup.plan.offers import Offer, offers, question, sorted_error, ways
+from trueup.plan.offers import Offer, grid_offers, offers, question, sorted_error, ways
 from trueup.workload import Workload, as_workload, default_workload
 
 _STRATEGIES = {"unit": "flat", "young": "sorted"}
 """What analysts call a question where that is not its recorded kind."""
+_CHOICES = 60  # numbers of cells that are offered
+
+
+@dataclass(frozen=True)
+class AskedPart:
+    """A column that is asked about; `ends` and `cells` choose a part of its axis."""
+
+    column: str | None
+    ends: tuple[Any, Any] | None = None
+    cells: int | None = None
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What an analyst asks of a dataset; `ends` and `cells` choose a part of the axis."""
+    """What an analyst asks of a dataset: one column, or several for a grid, at a price."""
 
-    column: str | None
-    ends: tuple[Any, Any] | None
-    cells: int | None
+    parts: tuple[AskedPart, ...]
     epsilon: Fraction
     strategy: str
     where: str | None
@@ -37,7 +46,7 @@ class Asking:
     """A question that may be asked, and the other ways there were to ask it."""
 
     question: Question
-    axis: Axis | None
+    axes: tuple[Axis, ...]  # none of sorted counts
     offers: tuple[Offer, ...]
     chosen: str
     mean: float
@@ -51,7 +60,7 @@ class Asking:
     @property
     def sentence(self) -> str:
         """What to expect, in words."""
-        what = "a count before inference" if self.axis is None else "a typical range"
+        what = ("a count before inference", "a typical range", "a typical box")[len(self.axes)]
         return f"±{_rounded(self.typical)} on {what} at 95 %"
 
 
@@ -59,81 +68,104 @@ def asking(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
     """The question that is asked of a dataset, with the expected errors of all ways to ask it."""
     if dataset.edges is not None or asked.strategy == "sorted":
         return _sorted(dataset, asked, most_cells)
-    axis, workload = _over(dataset, asked, most_cells)
-    found = _offers(dataset, axis, asked.epsilon, workload)
+    axes, workloads = _over(dataset, asked, most_cells)
+    found = _offers(dataset, axes, asked.epsilon, workloads)
     wanted = found[0].way if asked.strategy == "best" else asked.strategy
     for offer in found:
         if offer.way == wanted:
-            return Asking(offer.question, axis, found, wanted, offer.mean, offer.typical)
-    raise _unknown(axis, wanted, [offer.way for offer in found])
+            return Asking(offer.question, axes, found, wanted, offer.mean, offer.typical)
+    raise _unknown(axes, wanted, [offer.way for offer in found])
 
 
 def question_asked(dataset: Dataset, asked: Asked, most_cells: int) -> Question:
     """The same question, its errors worked out only where the best way must be found."""
     if dataset.edges is not None or asked.strategy in ("best", "sorted"):
         return asking(dataset, asked, most_cells).question
-    axis, workload = _over(dataset, asked, most_cells)
-    for way in ways(axis):
+    axes, workloads = _over(dataset, asked, most_cells)
+    for way in ways(*axes):
         if way == asked.strategy:
-            return question((axis,), way, (workload,))
-    raise _unknown(axis, asked.strategy, ways(axis))
+            return question(axes, way, workloads)
+    raise _unknown(axes, asked.strategy, ways(*axes))
 
 
-def _over(dataset: Dataset, asked: Asked, most_cells: int) -> tuple[Axis, Workload]:
-    axis = dataset.axis(asked.column).part(asked.ends, asked.cells)
-    if axis.size > most_cells:
+def _over(
+    dataset: Dataset, asked: Asked, most_cells: int
+) -> tuple[tuple[Axis, ...], tuple[Workload, ...]]:
+    axes = tuple(dataset.axis(part.column).part(part.ends, part.cells) for part in asked.parts)
+    names = [axis.name for axis in axes]
+    if len(set(names)) < len(names):
+        raise InputError(f"A grid is over different columns, got {names[0]!r} twice.")
+    cells = math.prod(axis.size for axis in axes)
+    if cells > most_cells:
         raise InputError(
-            f"{axis.size:,} cells are more than the {most_cells:,} that this server answers. "
+            f"{cells:,} cells are more than the {most_cells:,} that this server answers. "
             f"Choose a narrower range or fewer cells."
         )
-    workload = default_workload(axis) if asked.workload is None else as_workload(asked.workload)
-    workload.check(axis)
-    return axis, workload
+    given = None if asked.workload is None else as_workload(asked.workload)
+    workloads = tuple(default_workload(axis) if given is None else given for axis in axes)
+    for axis, workload in zip(axes, workloads, strict=True):
+        workload.check(axis)
+    return axes, workloads
 
 
-def _unknown(axis: Axis, wanted: str, known: Sequence[str]) -> InputError:
-    listed = ", ".join(known)
+def _unknown(axes: Sequence[Axis], wanted: str, known: Sequence[str]) -> InputError:
+    named = " × ".join(f"'{axis.name}'" for axis in axes)
+    also = ", sorted" if len(axes) == 1 else ""
     return InputError(
-        f"'{axis.name}' cannot be asked by {wanted!r} at this price. "
-        f"Strategies: best, {listed}, sorted."
+        f"{named} cannot be asked by {wanted!r} at this price. "
+        f"Strategies: best, {', '.join(known)}{also}."
     )
 
 
 def _offers(
-    dataset: Dataset, axis: Axis, epsilon: Fraction, workload: Workload
+    dataset: Dataset, axes: tuple[Axis, ...], epsilon: Fraction, workloads: tuple[Workload, ...]
 ) -> tuple[Offer, ...]:
-    return offers(
-        axis,
-        epsilon,
-        workload,
-        neighbours=dataset.neighbours,
-        rows_per_unit=dataset.rows_per_unit,
-    )
+    protected: Any = {"neighbours": dataset.neighbours, "rows_per_unit": dataset.rows_per_unit}
+    if len(axes) > 1:
+        return grid_offers(axes, epsilon, workloads, **protected)
+    return offers(axes[0], epsilon, workloads[0], **protected)
+
+
+def cell_choices(axis: Axis, ends: tuple[Any, Any] | None) -> list[int]:
+    """The numbers of cells in which a part of an axis can be asked, most first; some of them.
+
+    >>> cell_choices(Axis.integers("age", 0, 99), None)
+    [100, 50, 25, 20, 10, 5, 4, 2, 1]
+    """
+    part = axis.part(ends, None)
+    if part.traits.kind in ("integers", "regular"):
+        few = [cells for cells in range(1, math.isqrt(part.size) + 1) if part.size % cells == 0]
+        return sorted({*few, *(part.size // cells for cells in few)}, reverse=True)[:_CHOICES]
+    levels = {len(starts) for starts in part.levels().values()}
+    return sorted({part.size, *levels}, reverse=True)
 
 
 def _sorted(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
     """The counts in rising order: a graph's degrees, or the sizes of a column's groups."""
-    if asked.ends is not None or asked.cells is not None:
+    if len(asked.parts) > 1:
+        raise InputError("Sorted counts are about the groups of one column: name one.")
+    (part,) = asked.parts
+    if part.ends is not None or part.cells is not None:
         raise InputError("Sorted counts are about all groups: leave range and cells out.")
     if asked.workload is not None:
         raise InputError("Sorted counts answer no ranges: leave workload out.")
     if dataset.edges is not None:
         if asked.strategy not in ("best", "sorted"):
             raise InputError("A graph answers its sorted degrees only: strategy 'sorted'.")
-        if asked.column is not None:
+        if part.column is not None:
             raise InputError("A graph's groups are its nodes: leave column out.")
         ends = 2 if dataset.graph == "undirected" else 1
         assert dataset.nodes is not None
         counts = SortedCounts(dataset.nodes, ends=ends)
     else:
-        axis = dataset.axis(asked.column)
+        axis = dataset.axis(part.column)
         counts = SortedCounts(axis.size, by=axis.name)
     if counts.size > most_cells:
         raise InputError(f"{counts.size:,} groups are more than this server answers.")
     noise = Noise(counts, asked.epsilon, dataset.neighbours, dataset.rows_per_unit)
     noise.check_drawable()
     mean, typical = sorted_error(noise)
-    return Asking(counts, None, (), "sorted", mean, typical)
+    return Asking(counts, (), (), "sorted", mean, typical)
 
 
 def _rounded(error: float) -> str:
@@ -143,6 +175,9 @@ def _rounded(error: float) -> str:
 def strategy_of(question: Question) -> str:
     """The word by which analysts know the way that a question was asked."""
     spec = question.to_json()
+    if "factors" in spec:  # a product: by the word that all its factors have, or by its kind
+        words = {strategy_of(question_from_json(each)) for each in spec["factors"]}
+        return words.pop() if len(words) == 1 else question.kind
     radices = spec.get("radices") if question.space.one_axis else None
     if radices and spec.get("shares") and all(radix == 2 for radix in radices):
         return "binary"

@@ -25,6 +25,7 @@ from trueup.owner.account import Charge
 from trueup.plan.offers import NAMES
 from trueup.release import Published, Release, SortedRelease
 from trueup.server.answers import Answering, Version
+from trueup.server.boxes import AnsweringBoxes
 from trueup.server.datasets import Table
 from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Jobs, Status
@@ -45,7 +46,8 @@ class Opened:
 
     id: str
     stored: bytes
-    _asked: dict[Version, Answering] = field(default_factory=dict, repr=False)
+    _asked: dict[tuple[Version, str | None], Answering] = field(default_factory=dict, repr=False)
+    _boxed: dict[Version, AnsweringBoxes] = field(default_factory=dict, repr=False)
 
     @cached_property
     def measurement(self) -> Measurement:
@@ -64,29 +66,47 @@ class Opened:
         """The unbiased release, or the one of non-negative whole numbers."""
         return self._whole if version == "whole" else self._unbiased
 
-    def answering(self, version: Version) -> Answering:
-        """The version for questions about ranges, refused if it has none."""
+    def answering(self, version: Version, column: str | None = None) -> Answering:
+        """The version for questions about ranges, refused if it has none.
+
+        Of a release over several columns, the margin of one of them.
+        """
         release = self.version(version)
-        if not isinstance(release, Release) or len(release.axes) > 1:
+        if not isinstance(release, Release):
+            raise InputError("This release has no ranges: its counts are sorted or named.")
+        if column is not None and column not in [axis.name for axis in release.axes]:
+            raise InputError(f"This release has no column {column[:60]!r}.")
+        if len(release.axes) > 1 and column is None:
             raise InputError(
-                "This release has no ranges: its counts are sorted, named, or over several columns."
+                "This release is over several columns: name a column for its margin, or ask for "
+                "boxes."
             )
-        return self._asked.setdefault(version, Answering(release, version))
+        if (version, column) not in self._asked:
+            margin = release if len(release.axes) == 1 else release.margin(str(column))
+            self._asked[version, column] = Answering(margin, version)
+        return self._asked[version, column]
+
+    def boxes(self, version: Version) -> AnsweringBoxes:
+        """The version for questions about boxes, refused if it is not over several columns."""
+        release = self.version(version)
+        if not isinstance(release, Release) or len(release.axes) < 2:
+            raise InputError("This release is not over several columns: it has no boxes.")
+        return self._boxed.setdefault(version, AnsweringBoxes(release, version))
 
     @cached_property
     def raw_cells(self) -> npt.NDArray[Any] | None:
         """The noisy count of every cell itself, None where cells were not asked."""
         return model_of(self.measurement.noise).raw(self.measurement.noisy)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self, table: Table) -> dict[str, Any]:
         """What is said of it beside the list."""
         release, facts = self._unbiased, self.measurement.facts
-        axis = None
-        if isinstance(release, Release) and len(release.axes) == 1:
-            axis = release.axis
+        axes = release.axes if isinstance(release, Release) else ()
+        axis = axes[0] if len(axes) == 1 else None
         return {
             "axis": None if axis is None else axis.to_json(),
             "describes": None if axis is None else axis.describe(),
+            "columns": [table.axis(each) for each in axes],
             "caption": caption(facts),
             "versions": ["unbiased", "whole"],
             "fractions": _fractions(release),
@@ -164,6 +184,7 @@ class Releases:
             "id": release_id(table, charge),
             "dataset": table.name,
             "column": column,
+            "columns": [axis.name for axis in space.axes],
             "strategy": strategy,
             "name": next((name for way, name in NAMES.items() if way == strategy), strategy),
             "epsilon": str(charge.epsilon),

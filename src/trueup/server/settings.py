@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
+from trueup.about import refuse_unknown
 from trueup.config import Config
-from trueup.errors import FileError
+from trueup.errors import FileError, InputError
 
 
 def _no_truth(value: object) -> object:
@@ -61,6 +62,10 @@ def read_settings(config: Config, **given: object) -> Settings:
     if not isinstance(said, Mapping):
         raise FileError(f"{config.path}: server must be a table, [server].")
     values: dict[str, Any] = {"tokens": "trueup.tokens", **said}
+    try:
+        refuse_unknown(said, sorted(Settings.model_fields), f"{config.path}, [server]: ")
+    except InputError as wrong:
+        raise FileError(str(wrong)) from None
     values |= EnvSettingsSource(Settings)()
     values |= {name: value for name, value in given.items() if value is not None}
     try:
@@ -68,9 +73,6 @@ def read_settings(config: Config, **given: object) -> Settings:
     except ValidationError as wrong:
         first = wrong.errors()[0]
         name = str(first["loc"][0])
-        known = f" Known: {', '.join(sorted(Settings.model_fields))}."
-        if name not in Settings.model_fields:
-            raise FileError(f"{config.path}, [server]: {name} is not known.{known}") from None
         raise FileError(
             f"{config.path}, [server]: {name} cannot be {values[name]!r}: {first['msg']}."
         ) from None

@@ -24,7 +24,7 @@ def test_datasets_say_what_may_be_asked(server: Any) -> None:
     assert tu.Axis.from_json(trips["columns"][0]["axis"]) == tu.Axis.regular("fare", 0, 128, 256)
     assert trips["columns"][0]["describes"] == "numbers from 0 to 128 in 256 cells"
     assert trips["protects"] == "one row"
-    assert trips["filters"] == ["age", "borough"]
+    assert [each["column"] for each in trips["filters"]] == ["borough", "age"]
     assert trips["yours"] is None
     assert friends["graph"] == {"edges": ["src", "dst"], "kind": "undirected", "nodes": 300}
     assert server().get("/api/v1/datasets/trips").json()["yours"] is not None
@@ -160,3 +160,86 @@ def test_history_is_an_analyst_s_own_and_the_owner_s_whole(server: Any, fares: s
     assert fares in {charge["release"] for charge in own}
     assert other in {charge["release"] for charge in every}
     assert len(every) > len(own)
+
+
+def test_a_dataset_says_what_its_columns_and_filters_are(server: Any) -> None:
+    trips = server("rea").get("/api/v1/datasets/trips").json()
+    fare, age, borough, day = trips["columns"]
+    assert (fare["title"], fare["units"], fare["description"]) == (
+        "Fare",
+        "dollars",
+        "What was paid.",
+    )
+    assert (age["title"], age["units"], age["regions"]) == ("age", None, False)
+    assert (borough["labelled"], borough["regions"]) == (True, True)
+    assert day["levels"]["month"] == 12
+    by_column = {each["column"]: each for each in trips["filters"]}
+    assert by_column["borough"]["labels"] == ["Queens", "Bronx", "Kings"]
+    assert by_column["borough"]["comparisons"] == ["=", "!=", "in"]
+    assert by_column["age"]["type"] == "integer"
+    assert "between" in by_column["age"]["comparisons"]
+    for each in trips["filters"]:  # and each comparison is one that a quote takes
+        for sign in each["comparisons"]:
+            value = "'Queens'" if each["type"] == "text" else "3"
+            right = {"in": f"({value})", "between": f"{value} and {value}"}.get(sign, value)
+            body = {"column": "fare", "epsilon": 1, "where": f"{each['column']} {sign} {right}"}
+            said = server("ana").post("/api/v1/datasets/trips/quote", json=body)
+            assert said.status_code == 200, said.text
+
+
+def test_a_grid_is_quoted_and_measured_as_the_library_would(server: Any) -> None:
+    columns = [{"column": "age", "range": [0, 80], "cells": 40}, {"column": "borough"}]
+    body = {"columns": columns, "epsilon": "1/2"}
+    quoted = server("ana").post("/api/v1/datasets/trips/quote", json=body).json()
+    assert quoted["cells"] == 120
+    assert quoted["axis"] is None
+    assert [axis["name"] for axis in quoted["axes"]] == ["age", "borough"]
+    assert quoted["cell_choices"][0][:3] == [80, 40, 20]
+    assert "a typical box" in quoted["sentence"]
+    age = tu.Axis.integers("age", 0, 99).part((0, 80), 40)
+    borough = tu.Axis.categories("borough", ["Queens", "Bronx", "Kings"])
+    found = tu.plan([age, borough], Fraction(1, 2), nonnegative=True)
+    means = {row["strategy"]: row["mean_error"] for row in quoted["strategies"]}
+    for word, name in (("flat", "cells alone"), ("tree", "best trees"), ("binary", "binary trees")):
+        assert means[word] == pytest.approx(found[name].mean)
+    release = server.measured("a-grid-of-two", column=None, columns=columns, epsilon="1/2")
+    stored = server("rea").get(f"/api/v1/releases/{release}/measurement").content
+    measured = tu.Measurement.from_bytes(stored)
+    assert measured.question == found.best
+    line = server("rea").get(f"/api/v1/releases/{release}").json()
+    assert (line["kind"], line["cells"], line["columns"][1]["regions"]) == ("grid", 120, True)
+    assert server.measured("a-grid-of-two", column=None, columns=columns, epsilon="1/2") == release
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"columns": [{"column": "age"}]},
+        {"columns": [{"column": "age"}, {"column": "age"}]},
+        {"columns": [{"column": "age"}, {"column": "fare"}], "column": "age"},
+        {"columns": [{"column": "age"}, {"column": "none"}]},
+        {"columns": [{"column": "age"}, {"column": "fare"}], "strategy": "sorted"},
+        {"columns": [{"column": "age"}, {"column": "fare"}], "strategy": "spiral"},
+        {"columns": [{"column": "age", "cells": 7}, {"column": "fare"}]},
+    ],
+    ids=str,
+)
+def test_a_grid_that_makes_no_sense_is_refused(server: Any, wrong: dict[str, Any]) -> None:
+    said = server("ana").post("/api/v1/datasets/trips/quote", json={"epsilon": 1, **wrong})
+    assert said.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("column", "ends"), [("age", None), ("age", [0, 60]), ("fare", [0, 32]), ("day", None)]
+)
+def test_every_number_of_cells_that_is_offered_can_be_asked(
+    server: Any, column: str, ends: Any
+) -> None:
+    body = {"column": column, "epsilon": 1, "range": ends}
+    first = server("ana").post("/api/v1/datasets/trips/quote", json=body).json()
+    (choices,) = first["cell_choices"]
+    assert choices[0] == first["cells"]
+    assert len(choices) > 2
+    for cells in choices:
+        said = server("ana").post("/api/v1/datasets/trips/quote", json={**body, "cells": cells})
+        assert said.json()["cells"] == cells, said.text

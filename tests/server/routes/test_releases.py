@@ -168,3 +168,22 @@ def test_labels_have_ranges_and_views(server: Any) -> None:
     assert abs(said["count"] - 1000) < 200
     view = server().get(f"/api/v1/releases/{name}/view").json()
     assert view["edges"] == ["Queens", "Bronx", "Kings", None]
+
+
+def test_nodes_of_a_level_are_those_of_the_library(server: Any) -> None:
+    name = server.measured("days-in-levels", column="day", strategy="tree", epsilon=1)
+    stored = server("rea").get(f"/api/v1/releases/{name}/measurement").content
+    release = tu.infer(tu.Measurement.from_bytes(stored))
+    months = server("rea").get(f"/api/v1/releases/{name}/nodes?level=month").json()["nodes"]
+    assert [node["label"] for node in months] == [f"2013-{month:02d}" for month in range(1, 13)]
+    for node in months:
+        own = release.node(node["label"])
+        assert node["count"] == own.value
+        assert (node["low"], node["high"]) == pytest.approx(own.interval())
+    march = months[2]
+    part = {"level": "day", "start": march["start"], "stop": march["stop"]}
+    days = server("rea").get(f"/api/v1/releases/{name}/nodes", params=part).json()["nodes"]
+    assert len(days) == 31
+    assert sum(day["count"] for day in days) == pytest.approx(march["count"])
+    for wrong in ("level=hour", "level=", "level=month&start=-1"):
+        assert server("rea").get(f"/api/v1/releases/{name}/nodes?{wrong}").status_code == 400

@@ -7,8 +7,9 @@ import time
 from fractions import Fraction
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path
+from fastapi import APIRouter, Depends, Header, Path, Query
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import Response
 
 from trueup.errors import BudgetError
@@ -18,7 +19,7 @@ from trueup.server.auth import Holder
 from trueup.server.datasets import Table
 from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Job
-from trueup.server.questions import Asking, asking, question_asked
+from trueup.server.questions import Asking, asking, cell_choices, question_asked
 from trueup.server.releases import release_id
 from trueup.server.routes.bodies import Ask, Failed
 from trueup.server.service import Service, analyst, holder, service
@@ -96,8 +97,13 @@ def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
             "remaining": str(left),
             "allowed": why_not is None,
             "why_not": why_not,
-            "axis": None if found.axis is None else found.axis.to_json(),
+            "axis": found.axes[0].to_json() if len(found.axes) == 1 else None,
+            "axes": [axis.to_json() for axis in found.axes],
             "cells": found.cells,
+            "cell_choices": [
+                cell_choices(table.dataset.axis(part.column), part.ends)
+                for part, _ in zip(asked.parts, found.axes, strict=False)
+            ],
             "strategy": found.chosen,
             "strategies": _strategies(found),
             "sentence": found.sentence,
@@ -106,7 +112,7 @@ def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
 
 
 def _strategies(found: Asking) -> list[dict[str, Any]]:
-    if found.axis is None:
+    if not found.axes:
         return [
             {
                 "strategy": "sorted",
@@ -252,6 +258,37 @@ def history(parts: Parts, who: Analyst, dataset: Name) -> Response:
             {"entry": charge.entry, **line, "spent": str(charge.spent), "release": release}
         )
     return reply({"dataset": table.name, "limit": str(table.ledger.limit), "charges": lines})
+
+
+@router.get("/datasets/{dataset}/regions", responses=NOT_FOUND)
+def regions(
+    parts: Parts,
+    who: Anyone,
+    request: Request,
+    dataset: Name,
+    column: Annotated[str, Query(max_length=200)],
+) -> Response:
+    """The outlines of a column's labels, as GeoJSON; `label` names the cell of each."""
+    return outlines(parts.table(dataset), column, request)
+
+
+def outlines(table: Table, column: str, request: Request) -> Response:
+    """The regions of a column, compressed where that is understood, kept by the browser."""
+    if column not in table.regions:
+        raise NotFoundError("This column has no regions.")
+    found = table.regions[column]
+    headers = {
+        "ETag": f'"{found.tag}"',
+        "Cache-Control": "private, no-cache",
+        "Vary": "Accept-Encoding",
+    }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    data = found.compressed if packed else found.plain
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(data, headers=headers, media_type="application/geo+json")
 
 
 def reply(value: object, status: int = 200) -> Response:

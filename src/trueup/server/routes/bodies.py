@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, Stric
 from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import InputError
-from trueup.server.questions import Asked
+from trueup.server.questions import Asked, AskedPart
 
 End = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=500)] | None
 Range = Annotated[list[End], Field(min_length=2, max_length=2)]
@@ -24,13 +25,30 @@ class Sent(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
+class ColumnAsked(Sent):
+    """One of the columns of a grid, or a part of its axis."""
+
+    column: Annotated[StrictStr, Field(max_length=200)]
+    range: Range | None = Field(None, description="Two edges of the declared axis.")
+    cells: Annotated[StrictInt, Field(ge=1, le=1 << 40)] | None = None
+
+    def part(self) -> AskedPart:
+        """The same in the words of the library."""
+        return AskedPart(
+            self.column, None if self.range is None else (self.range[0], self.range[1]), self.cells
+        )
+
+
 class Ask(Sent):
-    """What is asked of a dataset: a column, or a part of its axis, at a price."""
+    """What is asked of a dataset: a column or two, or parts of their axes, at a price."""
 
     epsilon: Epsilon = Field(description='The price, exact: "1/10", "0.1" or 0.1.')
     column: Annotated[StrictStr, Field(max_length=200)] | None = None
     range: Range | None = Field(None, description="Two edges of the declared axis.")
     cells: Annotated[StrictInt, Field(ge=1, le=1 << 40)] | None = None
+    columns: Annotated[list[ColumnAsked], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="Two columns, in place of one: a grid of their cells."
+    )
     strategy: Annotated[StrictStr, Field(max_length=40)] = Field(
         "best", description="best, sorted, or a way that a quote names: flat, tree, binary, hats."
     )
@@ -39,11 +57,14 @@ class Ask(Sent):
 
     def asked(self) -> Asked:
         """The same in the words of the library."""
+        if self.columns is not None and (self.column, self.range, self.cells) != (None,) * 3:
+            raise InputError("Give column, range and cells, or columns, not both.")
         ends = None if self.range is None else (self.range[0], self.range[1])
+        parts: tuple[AskedPart, ...] = (AskedPart(self.column, ends, self.cells),)
+        if self.columns is not None:
+            parts = tuple(each.part() for each in self.columns)
         return Asked(
-            self.column,
-            ends,
-            self.cells,
+            parts,
             positive(self.epsilon),
             self.strategy,
             self.where or None,
@@ -51,10 +72,14 @@ class Ask(Sent):
         )
 
 
+Column = Annotated[StrictStr, Field(max_length=200)]
+
+
 class Ranges(Sent):
     """Ranges [low, high) in the units of the axis; null is the end of the axis."""
 
     ranges: Annotated[list[Range], Field(min_length=1)]
+    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
     level: Level | None = Field(0.95, description="Of the intervals; null for counts alone.")
     version: Versions = "unbiased"
 
@@ -67,6 +92,9 @@ class Zoom(Sent):
     start: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
     stop: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
     points: Annotated[int, Field(ge=1, le=2_000)] = 600
+    column: Annotated[str, Field(max_length=200)] | None = Field(
+        None, description="Of a grid: the column of the margin."
+    )
     version: Versions = "unbiased"
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
 
@@ -89,11 +117,56 @@ class View(Zoom):
     raw: bool = False
 
 
+class Nodes(Sent):
+    """The nodes of a level, inside the cells from start to stop."""
+
+    level: Annotated[str, Field(max_length=200, description="A level that the axis names.")]
+    start: Annotated[int, Field(ge=0, le=1 << 40)] = 0
+    stop: Annotated[int, Field(ge=0, le=1 << 40)] = 1 << 40
+    column: Annotated[str, Field(max_length=200)] | None = None
+    sure: Annotated[float, Field(gt=0, lt=1, description="The level of the intervals.")] = 0.95
+    version: Versions = "unbiased"
+
+
+class ManyBoxes(Sent):
+    """Boxes of a grid: for each column [low, high) in its units, or null for all of it."""
+
+    boxes: Annotated[
+        list[Annotated[list[Range | None], Field(min_length=2, max_length=8)]],
+        Field(min_length=1),
+    ]
+    level: Level | None = Field(0.95, description="Of the intervals; null for counts alone.")
+    version: Versions = "unbiased"
+
+
+class Heatmap(Sent):
+    """A part of a grid, by cells of its first two columns; all of it unless you say."""
+
+    first_start: Annotated[int, Field(ge=0, le=1 << 40)] = 0
+    first_stop: Annotated[int, Field(ge=0, le=1 << 40)] = 1 << 40
+    second_start: Annotated[int, Field(ge=0, le=1 << 40)] = 0
+    second_stop: Annotated[int, Field(ge=0, le=1 << 40)] = 1 << 40
+    points: Annotated[int, Field(ge=1, le=128, description="Boxes on a side, at most.")] = 64
+    version: Versions = "unbiased"
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+
+    def spans(self, axes: Sequence[Axis]) -> tuple[tuple[int, int], ...]:
+        """The cells that are shown."""
+        given = ((self.first_start, self.first_stop), (self.second_start, self.second_stop))
+        found = []
+        for axis, (start, stop) in zip(axes[:2], given, strict=True):
+            if start >= min(stop, axis.size):
+                raise InputError(f"{start} … {stop} has no cell of '{axis.name}'.")
+            found.append((start, min(stop, axis.size)))
+        return tuple(found)
+
+
 class Difference(Sent):
     """Two ranges: the count of the first less that of the second."""
 
     first: Range
     second: Range
+    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
     level: Level = 0.95
     version: Versions = "unbiased"
 
@@ -105,6 +178,7 @@ class Quantiles(Sent):
         list[Annotated[StrictFloat | StrictInt, Field(ge=0, le=1)]],
         Field(min_length=1, max_length=20),
     ]
+    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
     level: Level = 0.95
     version: Versions = "unbiased"
 

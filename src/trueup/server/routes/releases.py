@@ -5,16 +5,26 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
+from starlette.requests import Request
 from starlette.responses import Response
 
 from trueup.errors import InputError
-from trueup.release import NamedRelease, SortedRelease
+from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.server import answers
 from trueup.server.answers import Answering, Version
 from trueup.server.auth import Holder
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
-from trueup.server.routes.asking import NOT_FOUND, Anyone, Identifier, Parts, reply
-from trueup.server.routes.bodies import Difference, Quantiles, Ranges, View, Zoom
+from trueup.server.routes.asking import NOT_FOUND, Anyone, Identifier, Parts, outlines, reply
+from trueup.server.routes.bodies import (
+    Difference,
+    Heatmap,
+    ManyBoxes,
+    Nodes,
+    Quantiles,
+    Ranges,
+    View,
+    Zoom,
+)
 from trueup.server.service import anybody
 
 router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(anybody)])
@@ -39,10 +49,11 @@ def releases(parts: Parts, who: Anyone) -> Response:
 def release(parts: Parts, who: Anybody, release: Identifier) -> Response:
     """One release: what it is about, whom it protects."""
     opened = parts.releases.open(release)
-    entry = parts.releases.entry(*parts.releases.find(release))
+    table, charge = parts.releases.find(release)
+    entry = parts.releases.entry(table, charge)
     if who.role == "public":  # the world need not know who asked
         entry["by"] = None
-    return reply({**entry, "link": parts.links.all().get(release), **opened.describe()})
+    return reply({**entry, "link": parts.links.all().get(release), **opened.describe(table)})
 
 
 @router.get("/releases/{release}/measurement", responses=NOT_FOUND)
@@ -79,7 +90,7 @@ def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
     most = parts.settings.most_ranges
     if len(body.ranges) > most:
         raise InputError(f"At most {most:,} ranges at once, got {len(body.ranges):,}.")
-    asked = parts.releases.open(release).answering(body.version)
+    asked = parts.releases.open(release).answering(body.version, body.column)
     starts, stops = answers.spans(asked.axis, body.ranges)
     return reply({"answers": asked.many(starts, stops, body.level)})
 
@@ -87,7 +98,7 @@ def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
 @router.post("/releases/{release}/difference", responses=NOT_FOUND)
 def difference(parts: Parts, release: Identifier, body: Difference) -> Response:
     """The count of one range less that of another, with the error of the difference."""
-    asked = parts.releases.open(release).answering(body.version)
+    asked = parts.releases.open(release).answering(body.version, body.column)
     first, second = _span(asked, *body.first), _span(asked, *body.second)
     return reply(asked.difference(first, second, body.level))
 
@@ -95,7 +106,7 @@ def difference(parts: Parts, release: Identifier, body: Difference) -> Response:
 @router.post("/releases/{release}/quantiles", responses=NOT_FOUND)
 def quantiles(parts: Parts, release: Identifier, body: Quantiles) -> Response:
     """The values below which shares of the total lie."""
-    asked = parts.releases.open(release).answering(body.version)
+    asked = parts.releases.open(release).answering(body.version, body.column)
     return reply({"answers": asked.quantiles(body.quantiles, body.level)})
 
 
@@ -115,7 +126,9 @@ def view(parts: Parts, release: Identifier, shown: Annotated[View, Query()]) -> 
         return reply(told)
     if isinstance(found, NamedRelease):
         return reply({"kind": "queries", "answers": answers.queries_view(found, shown.level)})
-    asked = opened.answering(shown.version)
+    if isinstance(found, Release) and len(found.axes) > 1 and shown.raw:
+        raise InputError("The noisy answers of a grid are in its measurement, not in a view.")
+    asked = opened.answering(shown.version, shown.column)
     told = {
         "kind": "histogram",
         **asked.view(*shown.cells(asked.axis), shown.points, shown.level),
@@ -135,5 +148,44 @@ def _raw(opened: Opened, edges: list[int]) -> list[Any] | None:
 @router.get("/releases/{release}/cdf", responses=NOT_FOUND)
 def cdf(parts: Parts, release: Identifier, shown: Annotated[Zoom, Query()]) -> Response:
     """The share of the total below each edge, with a band."""
-    asked = parts.releases.open(release).answering(shown.version)
+    asked = parts.releases.open(release).answering(shown.version, shown.column)
     return reply(asked.cdf(*shown.cells(asked.axis), shown.points, shown.level))
+
+
+@router.get("/releases/{release}/nodes", responses=NOT_FOUND)
+def nodes(parts: Parts, release: Identifier, asked: Annotated[Nodes, Query()]) -> Response:
+    """The labels, periods or prefixes of one level of the axis, to go down level by level."""
+    found = parts.releases.open(release).answering(asked.version, asked.column)
+    most = parts.settings.most_points
+    return reply(found.nodes(asked.level, asked.start, asked.stop, most, asked.sure))
+
+
+@router.post("/releases/{release}/boxes", responses=NOT_FOUND)
+def boxes(parts: Parts, release: Identifier, body: ManyBoxes) -> Response:
+    """The counts of boxes of a grid, each with an interval of its own."""
+    most = parts.settings.most_ranges
+    if len(body.boxes) > most:
+        raise InputError(f"At most {most:,} boxes at once, got {len(body.boxes):,}.")
+    asked = parts.releases.open(release).boxes(body.version)
+    found = [asked.box(each) for each in body.boxes]
+    return reply({"answers": asked.many(found, body.level)})
+
+
+@router.get("/releases/{release}/heatmap", responses=NOT_FOUND)
+def heatmap(parts: Parts, release: Identifier, shown: Annotated[Heatmap, Query()]) -> Response:
+    """A picture's worth of a grid: boxes, the margins of what is shown, and its sum."""
+    asked = parts.releases.open(release).boxes(shown.version)
+    return reply(asked.heatmap(shown.spans(asked.axes), shown.points, shown.level))
+
+
+@router.get("/releases/{release}/regions", responses=NOT_FOUND)
+def regions(
+    parts: Parts,
+    request: Request,
+    release: Identifier,
+    column: Annotated[str, Query(max_length=200)],
+) -> Response:
+    """The outlines of a column's labels, as GeoJSON; `label` names the cell of each."""
+    parts.releases.open(release)
+    table, _ = parts.releases.find(release)
+    return outlines(table, column, request)

@@ -54,7 +54,7 @@ function columnFields(dataset, query, changed) {
     changed();
   });
   const filters = dataset.filters?.length
-    ? el("details", { open: Boolean(where.value) }, el("summary", {}, "Only some of the rows"), field("Where", where, `A condition on ${dataset.filters.join(", ")}.`))
+    ? el("details", { open: Boolean(where.value) }, el("summary", {}, "Only some of the rows"), field("Where", where, `A condition on ${dataset.filters.map((each) => each.column).join(", ")}.`))
     : null;
 
   return {

@@ -1,0 +1,133 @@
+"""Boxes of a grid over the wire, held against the library and against plain sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trueup as tu
+
+GRID = [{"column": "age", "cells": 50}, {"column": "borough"}]
+
+
+@pytest.fixture(scope="module", params=["hats", "shown"])
+def grid(request: Any, server: Any) -> tuple[str, tu.Release]:
+    """A release of ages by borough, and the same inferred here."""
+    name = server.measured(
+        f"grid-{request.param}", columns=GRID, column=None, strategy=request.param, epsilon=1
+    )
+    stored = server("rea").get(f"/api/v1/releases/{name}/measurement").content
+    found = tu.infer(tu.Measurement.from_bytes(stored))
+    assert isinstance(found, tu.Release)
+    return name, found
+
+
+def test_boxes_have_the_library_s_counts_and_intervals(
+    server: Any, grid: tuple[str, tu.Release]
+) -> None:
+    name, release = grid
+    boxes: list[Any] = [[[20, 40], ["Queens", "Kings"]], [None, None], [[0, 2], None]]
+    body = {"boxes": boxes, "level": 0.9}
+    said = server("rea").post(f"/api/v1/releases/{name}/boxes", json=body).json()["answers"]
+    for told, box in zip(said, boxes, strict=True):
+        own = release.range(*box)
+        assert told["count"] == own.value
+        assert (told["low"], told["high"]) == own.interval(0.9)
+        assert told["standard_error"] == own.std_error
+    whole = server("rea").post(
+        f"/api/v1/releases/{name}/boxes", json={**body, "version": "whole", "level": None}
+    )
+    assert all(type(told["count"]) is int for told in whole.json()["answers"])
+    assert all(told["low"] is None for told in whole.json()["answers"])
+
+
+@pytest.mark.parametrize("version", ["unbiased", "whole"])
+def test_a_map_is_made_of_boxes_that_add_up(
+    server: Any, grid: tuple[str, tu.Release], version: str
+) -> None:
+    name, _ = grid
+    shown = {"first_start": 4, "first_stop": 37, "points": 20, "version": version}
+    found = server("rea").get(f"/api/v1/releases/{name}/heatmap", params=shown).json()
+    counts = np.array(found["counts"])
+    assert counts.shape == (len(found["cells"][0]) - 1, len(found["cells"][1]) - 1)
+    assert counts.shape[0] <= 20
+    assert found["columns"] == ["age", "borough"]
+    rows, columns = (np.array(each["counts"]) for each in found["margins"])
+    assert (counts.sum(axis=1) == rows).all()
+    assert (counts.sum(axis=0) == columns).all()
+    assert counts.sum() == found["total"]["count"]
+    boxes = [
+        [found["edges"][0][i : i + 2], [found["edges"][1][j], found["edges"][1][j + 1]]]
+        for i in range(counts.shape[0])
+        for j in range(counts.shape[1])
+    ]
+    body = {"boxes": boxes, "version": version}
+    each = server("rea").post(f"/api/v1/releases/{name}/boxes", json=body).json()["answers"]
+    assert [one["count"] for one in each] == counts.ravel().tolist()
+    spread = np.ravel(found["standard_errors"])
+    assert np.allclose([one["standard_error"] for one in each], spread, rtol=1e-9)
+    low, high = np.ravel(found["low"]), np.ravel(found["high"])
+    assert ((low <= counts.ravel()) & (counts.ravel() <= high)).all()
+    near = np.array([one["high"] - one["low"] for one in each])
+    assert (np.abs(high - low - near) <= 0.25 * near + 2).all()
+
+
+def test_a_margin_is_asked_as_a_release_over_one_column(
+    server: Any, grid: tuple[str, tu.Release]
+) -> None:
+    name, release = grid
+    ages = release.margin("age")
+    one = server("rea").get(
+        f"/api/v1/releases/{name}/range", params={"low": 20, "high": 40, "column": "age"}
+    )
+    assert one.json()["count"] == ages.range(20, 40).value
+    assert (one.json()["low"], one.json()["high"]) == ages.range(20, 40).interval()
+    view = server("rea").get(f"/api/v1/releases/{name}/view", params={"column": "age"}).json()
+    assert view["counts"] == ages.counts().tolist()
+    body = {"quantiles": [0.5], "column": "age"}
+    middle = server("rea").post(f"/api/v1/releases/{name}/quantiles", json=body).json()["answers"]
+    assert middle[0]["value"] == ages.quantile(0.5)
+    for wrong in ({}, {"column": "fare"}):
+        said = server("rea").get(f"/api/v1/releases/{name}/view", params=wrong)
+        assert said.status_code == 400
+
+
+def test_what_is_no_box_is_refused(server: Any, fares: str, grid: tuple[str, tu.Release]) -> None:
+    name, _ = grid
+    for boxes in ([[None]], [[[1, 3], None]], [[None] * 3], [[[0, "x"], None]], []):
+        said = server("rea").post(f"/api/v1/releases/{name}/boxes", json={"boxes": boxes})
+        assert said.status_code == 400, boxes
+    one_axis = server("rea").post(f"/api/v1/releases/{fares}/boxes", json={"boxes": [[None] * 2]})
+    assert one_axis.status_code == 400
+    assert server("rea").get(f"/api/v1/releases/{fares}/heatmap").status_code == 400
+    for part in ({"first_start": 5, "first_stop": 5}, {"second_start": 3}, {"points": 129}):
+        said = server("rea").get(f"/api/v1/releases/{name}/heatmap", params=part)
+        assert said.status_code == 400, part
+
+
+def test_a_large_map_takes_a_bounded_time() -> None:
+    import time
+
+    from trueup.plan.offers import question
+    from trueup.server.answers import Answering
+    from trueup.server.boxes import AnsweringBoxes
+    from trueup.workload import Workload
+
+    axes = tu.Axis.integers("x", 0, (1 << 18) - 1), tu.Axis.integers("y", 0, 3)
+    asked = question(axes, "hats", (Workload.all_ranges(),) * 2)
+    found = tu.infer(tu.measure(np.zeros((1 << 18, 4), np.int64), asked, 1))
+    assert isinstance(found, tu.Release)
+    begun = time.process_time()
+    boxes = AnsweringBoxes(found, "unbiased")
+    picture = boxes.heatmap(((0, 1 << 18), (0, 4)), 128, 0.95)
+    assert len(picture["cells"][0]) <= 65
+    with pytest.raises(tu.InputError, match="at once"):
+        boxes.many([((0, 1), (0, 1))] * 100, 0.95)
+    margin = Answering(found.margin("x"), "unbiased")
+    assert len(margin.view(0, 1 << 18, 2_000, 0.95)["counts"]) <= 64
+    assert margin.quantiles([0.5] * 20, 0.999999999)[0]["low"] is None
+    with pytest.raises(tu.InputError, match="at once"):
+        margin.many(np.arange(100), np.arange(100) + 5, 0.95)
+    assert time.process_time() - begun < 15
