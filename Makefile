@@ -35,9 +35,12 @@ docs: .venv/test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-# Kills, power cuts, failing disks, races and tampering; 20,000 kills, or KILLS=… of them.
+# Kills, power cuts, failing disks, races and tampering; 20,000 kills, or KILLS=… of them. Then the
+# same in PostgreSQL, with PG_KILLS=… of clients and CRASHES=… of the server.
 torture: .venv/test system
 	$(BIN)/python tests/owner/torture.py --kills $(or $(KILLS),20000)
+	$(BIN)/python tests/owner/torture.py --store postgresql --kills $(or $(PG_KILLS),2000) \
+		--crashes $(or $(CRASHES),200) --dumps 100
 
 # Requests made from the server's OpenAPI document: 100,000, or CASES=… of them. None may be a 5xx.
 fuzz: .venv/test

@@ -157,8 +157,8 @@ nodes = 30
         "name": "trips",
         "source": str(tmp_path / "trips.duckdb"),
         "table": "made",
-        "ledger": tmp_path / "one.ledger",
-        "anchor": tmp_path / "far/anchor",
+        "ledger": str(tmp_path / "one.ledger"),
+        "anchor": str(tmp_path / "far/anchor"),
         "limit": Fraction(1, 3),
         "unit": "user",
         "rows_per_unit": 4,
@@ -171,6 +171,21 @@ nodes = 30
         "edges": None,
         "graph": "undirected",
         "nodes": None,
+        "folder": tmp_path,
     }
     assert (friends.edges, friends.graph, friends.nodes) == (("src", "dst"), "directed", 30)
     assert (trips.protects, friends.protects) == ("user", "edge")
+
+
+def test_an_address_is_no_path_and_its_password_is_not_shown(tmp_path: Path) -> None:
+    file = tmp_path / "trueup.toml"
+    address = "postgresql://ana:hunter2@db.example/ledgers"
+    file.write_text(
+        f'[datasets.trips]\nsource = "{address}"\ntable = "trips"\nlimit = 1\n'
+        f'ledger = "{address}#trips"\nanchor = "{address}#anchor"\n'
+    )
+    found = read_config(file)
+    dataset = found.datasets["trips"]
+    assert (dataset.ledger, dataset.anchor) == (f"{address}#trips", f"{address}#anchor")
+    assert dataset.runs == tmp_path / "trips.runs"
+    assert "hunter2" not in repr(found) + repr(dataset) + str(dataset)

@@ -31,10 +31,10 @@ class Dataset:
     """A table as its owner declares it: where it is, what may be counted, who is protected."""
 
     name: str
-    source: str
-    ledger: Path
+    source: str = field(repr=False)  # like those of ledger and anchor, it may hold a password
+    ledger: str = field(repr=False)
     limit: Fraction
-    anchor: Path | None = None
+    anchor: str | None = field(default=None, repr=False)
     table: str | None = None
     unit: str | None = None
     rows_per_unit: int = 1
@@ -47,12 +47,20 @@ class Dataset:
     edges: tuple[str, str] | None = None
     graph: str = "undirected"
     nodes: int | None = None
+    folder: Path = Path()  # of the file that declares it
 
     def __post_init__(self) -> None:
         if (self.edges is None) != (self.nodes is None):
             raise InputError("edges goes with nodes, the public number of nodes of the graph.")
         if self.edges is not None and (self.axes or self.unit):
             raise InputError("A table of edges has no axes and no unit: it protects an edge.")
+
+    @property
+    def runs(self) -> Path:
+        """The folder that says which measurements this machine is making."""
+        if "://" in self.ledger:
+            return self.folder / f"{self.name}.runs"
+        return Path(f"{self.ledger}.runs")
 
     @property
     def protects(self) -> str:
@@ -115,8 +123,8 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             name=name,
             source=_beside(file, str(spec["source"])),
             table=spec.get("table"),
-            ledger=file.parent / str(spec["ledger"]),
-            anchor=file.parent / str(spec["anchor"]) if "anchor" in spec else None,
+            ledger=_beside(file, str(spec["ledger"])),
+            anchor=_beside(file, str(spec["anchor"])) if "anchor" in spec else None,
             limit=positive(spec["limit"], "limit"),
             unit=spec.get("unit"),
             rows_per_unit=rows_for(
@@ -131,6 +139,7 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             edges=_edges(spec.get("edges")),
             graph=text(spec.get("graph"), "graph") or "undirected",
             nodes=None if "nodes" not in spec else whole_number(spec["nodes"], "nodes"),
+            folder=file.parent,
         )
     except (InputError, FileError) as wrong:
         raise FileError(f"{where}: {wrong}") from None

@@ -94,7 +94,8 @@ def test_every_threshold_of_the_code_is_listed() -> None:
     state |= {"intervaltree/worst_range.py:_FULL", "owner/plain.py:UNKNOWN_TIME"}
     state |= {
         "axis/dates.py:UNKNOWN_TIME",
-        "owner/database.py:APPLICATION",
+        "owner/stores/sqlite.py:APPLICATION",
+        "owner/stores/postgres_server.py:_IDLE",
         "owner/account.py:_READ",
     }
     state |= {"server/store.py:_APPLICATION", "_kernels/noise/laplace_tables.py:OPEN"}

@@ -127,6 +127,8 @@ THRESHOLDS: dict[str, str] = {
     "owner/where.py:_MOST_TESTS": REFUSED,
     "owner/where.py:_LONGEST": REFUSED,
     # the account and the server
+    "owner/stores/postgres_server.py:_OLDEST": REFUSED,
+    "owner/stores/postgres_server.py:_WITH_TRANSACTION_TIMEOUT": GRAMMAR,
     "owner/account.py:_MOST_BITS": REFUSED,
     "owner/account.py:_LONGEST_KEY": REFUSED,
     "epsilon.py:_DIGITS": REFUSED,

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import datetime as dt
-import glob
 import json
 import os
-import pwd
 import shutil
-import subprocess
-import tempfile
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +16,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-collect_ignore = ["cluster.py", "disk.py", "tampering.py", "torture.py"]
+sys.path.insert(0, str(Path(__file__).parent))
+from homes import Home, PostgresHome, SqliteHome
+from postgres_server import Postgres
+
+collect_ignore = ["cluster.py", "disk.py", "homes.py", "tampering.py", "torture.py", "wire.py"]
+collect_ignore += ["postgres_server.py"]
 collect_ignore += [path.name for path in Path(__file__).parent.glob("neighbour_*.py")]
 
 IN_CI = "CI" in os.environ
@@ -187,7 +188,7 @@ def postgres() -> Iterator[Callable[[], str]]:
 
     def address() -> str:
         if not started:
-            started.append(Postgres.made())
+            started.append(_started())
         return started[0].address
 
     yield address
@@ -195,67 +196,45 @@ def postgres() -> Iterator[Callable[[], str]]:
         one.remove()
 
 
+@pytest.fixture(scope="session")
+def durable() -> Iterator[Callable[[int], Postgres]]:
+    """PostgreSQL servers that sync what they write, as ledgers need: the first, the second."""
+    started: dict[int, Postgres] = {}
+
+    def server(number: int) -> Postgres:
+        if number not in started:
+            started[number] = _started(durable=True)
+        return started[number]
+
+    yield server
+    for one in started.values():
+        one.remove()
+
+
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
     """A PostgreSQL server of the test's own, to be stopped and started."""
-    made = Postgres.made()
+    made = _started()
     yield made
     made.remove()
 
 
-@dataclass
-class Postgres:
-    """A PostgreSQL server in a folder, run by an ordinary user."""
-
-    folder: Path
-    as_user: list[str]
-
-    @property
-    def address(self) -> str:
-        return f"postgresql://trueup@/postgres?host={self.folder}"
-
-    @staticmethod
-    def made() -> Postgres:
-        initdb = _postgres("initdb")
-        folder = Path(tempfile.mkdtemp(prefix="trueup-pg"))
-        as_user: list[str] = []
-        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-            user = pwd.getpwnam("nobody")
-            os.chown(folder, user.pw_uid, user.pw_gid)
-            places = os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
-            as_user = [str(shutil.which("runuser", path=places)), "-u", "nobody", "--"]
-        made = Postgres(folder, as_user)
-        settings = ["-U", "trueup", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"]
-        made._run(initdb, *settings)
-        made.start()
-        return made
-
-    def _run(self, program: str, *arguments: str) -> None:
-        command = [*self.as_user, program, "-D", str(self.folder / "data"), *arguments]
-        subprocess.run(command, check=True, capture_output=True, cwd="/")
-
-    def start(self) -> None:
-        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off"
-        options += " -c timezone=America/New_York"  # which must not matter
-        log = str(self.folder / "log")
-        self._run(_postgres("pg_ctl"), "-w", "-o", options, "-l", log, "start")
-
-    def stop(self, mode: str = "fast") -> None:
-        self._run(_postgres("pg_ctl"), "-m", mode, "stop")
-
-    def remove(self) -> None:
-        with contextlib.suppress(subprocess.CalledProcessError):
-            self.stop()  # unless it is stopped
-        shutil.rmtree(self.folder)
-
-
-def _postgres(program: str) -> str:
-    found = shutil.which(program) or next(
-        iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{program}"), reverse=True)), None
-    )
-    if found is None:
+def _started(durable: bool = False) -> Postgres:
+    try:
+        return Postgres.made(durable)
+    except FileNotFoundError:
         missing("PostgreSQL, which is not installed")
-    return str(found)
+        raise
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def home(
+    request: pytest.FixtureRequest, tmp_path: Path, durable: Callable[[int], Postgres]
+) -> Home:
+    """A home for a ledger that does not exist yet: one test, every store."""
+    if request.param == "sqlite":
+        return SqliteHome.made(tmp_path)
+    return PostgresHome.made(durable(0), tmp_path)
 
 
 @pytest.fixture(scope="session")

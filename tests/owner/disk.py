@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +69,8 @@ def traced(action: Callable[[], None], log: str, calls: str, *inject: str) -> in
             os.read(ready, 1)
             action()
             code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     os.close(ready)

@@ -6,82 +6,66 @@ import contextlib
 import json
 import os
 import random
-import shutil
 import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
+
+from homes import Home, PostgresHome, SqliteHome
 
 from trueup.owner.account import Account, Entry, canonical, link
 from trueup.owner.ledger import Ledger
 
-WORDS = {
-    "older copy": "is an older copy",
-    "log removed": "is an older copy",
-    "last entries deleted": "is an older copy",
-    "fork": "is a fork",
-    "chain forged": "is a fork",
-    "entry edited": "edited",
-    "hash edited": "edited",
-    "entry deleted": "edited",
-    "entries swapped": "edited",
-    "entry doubled": "edited",
-    "entry of nonsense added": "edited",
-    "file truncated": "ledger",
-    "block overwritten": "ledger",
-    "guards dropped": "not a ledger made by trueup",
-    "anchor removed": "no anchor",
-    "anchor damaged": "is damaged",
-    "anchor of another": "belongs to another ledger",
-    "ledger removed": "There is no ledger",
-}
 CHARGES = 12
 
 
-def prepare(folder: Path, chance: random.Random) -> Path:
-    """A ledger of some charges, with a copy from after each of them, a fork, and a stranger."""
-    now = folder / "now"
-    now.mkdir(parents=True)
-    ledger = Ledger(now / "ledger", limit=10)
+@dataclass(frozen=True)
+class Source:
+    """A ledger of some charges: backups of all its past, of a fork, and the anchors beside them."""
+
+    now: bytes
+    anchor: bytes
+    entries: list[Entry]
+    after: list[bytes]  # after each charge but the last
+    fork: bytes
+    stranger: bytes  # the anchor of another ledger
+    log: tuple[bytes, bytes]  # a file whose last entries are in its log, and its anchor
+
+
+def prepare(home: Home, chance: random.Random) -> Source:
+    """Make the ledger, and leave it as it is now."""
+    ledger = home.ledger(10)
+    after, forked, log = [], b"", (b"", b"")
     for number in range(CHARGES):
         if number == CHARGES // 2:
-            shutil.copytree(now, folder / "fork")
-        # Held open by a reader, the log is not folded into the database, and is copied as well.
-        with contextlib.closing(sqlite3.connect(now / "ledger")) as reader:
-            reader.execute("SELECT count(*) FROM entries").fetchone()
-            cost = Fraction(1, chance.randint(5, 50))
+            forked, forked_anchor = home.snapshot(), home.anchor.read_bytes()
+        cost = Fraction(1, chance.randint(5, 50))
+        with _log_kept(home):
             ledger.spend({"question": number}, cost, draw=lambda: os.urandom(8), key=str(number))
-            (folder / "log").mkdir(exist_ok=True)
-            for file in ("ledger", "ledger-wal", "ledger.anchor"):
-                shutil.copy(now / file, folder / "log" / file)
-        shutil.copytree(now, folder / "after" / str(number))
-    branch = Ledger(folder / "fork" / "ledger")
+            log = (home.snapshot(), home.anchor.read_bytes())
+        after.append(home.snapshot())
+    now, anchor, entries = home.snapshot(), home.anchor.read_bytes(), home.entries()
+    home.put(forked)
+    home.anchor.write_bytes(forked_anchor)
+    branch = home.ledger()
     for number in range(CHARGES):
         branch.spend({"question": -number}, Fraction(1, 20), draw=lambda: b"fork")
-    (folder / "stranger").mkdir()
-    Ledger(folder / "stranger" / "ledger", limit=10)
-    return folder
+    fork = home.snapshot()
+    stranger = home.anchor.with_name("stranger")
+    Ledger(stranger, limit=10, anchor=stranger.with_name("stranger.anchor"))
+    other = stranger.with_name("stranger.anchor").read_bytes()
+    return Source(now, anchor, entries, after[:-1], fork, other, log)
 
 
-def rows(path: Path) -> list[Entry]:
-    """The entries of a ledger, read without its checks."""
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        return [Entry(*row) for row in database.execute("SELECT * FROM entries ORDER BY number")]
-
-
-def rewrite(path: Path, entries: list[Entry]) -> None:
-    """Put other entries in a ledger, its guards set aside for the moment."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
-        guards = database.execute(
-            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid"
-        ).fetchall()
-        for name, _ in guards:
-            database.execute(f"DROP TRIGGER {name}")
-        database.execute("DELETE FROM entries")
-        for entry in entries:
-            row = (entry.number, entry.body, entry.hash)
-            database.execute("INSERT INTO entries VALUES (?, ?, ?)", row)
-        for _, sql in guards:
-            database.execute(sql)
+@contextlib.contextmanager
+def _log_kept(home: Home) -> Iterator[None]:
+    """Held open by a reader, a file's log is not folded into it."""
+    if not isinstance(home, SqliteHome):
+        yield
+        return
+    with contextlib.closing(sqlite3.connect(home.path)) as reader:
+        reader.execute("SELECT count(*) FROM entries").fetchone()
+        yield
 
 
 def changed(text: str, chance: random.Random) -> str:
@@ -106,77 +90,131 @@ def forged(entries: list[Entry], chance: random.Random) -> list[Entry]:
     return made
 
 
-def tamper(source: Path, copy: Path, number: int, chance: random.Random) -> str:
-    """Make a tampered copy, and say what was done to it. The kinds take turns."""
-    kind = list(WORDS)[number % len(WORDS)]
-    shutil.copytree(source / "now", copy)
-    path = copy / "ledger"
-    entries = rows(path)
-    victim = chance.randrange(1, len(entries))
-    other = chance.choice([place for place in range(1, len(entries)) if place != victim])
-    entry = entries[victim]
-    if kind == "older copy":
-        old = source / "after" / str(chance.randrange(CHARGES - 1))
-        shutil.copy(old / "ledger", path)
-    elif kind == "log removed":
-        for file in ("ledger", "ledger.anchor"):
-            shutil.copy(source / "log" / file, copy / file)
-    elif kind == "last entries deleted":
-        rewrite(path, entries[:victim])
-    elif kind == "fork":
-        shutil.copy(source / "fork" / "ledger", path)
-    elif kind == "chain forged":
-        rewrite(path, forged(entries, chance))
-    elif kind == "entry edited":
-        entries[victim] = Entry(victim, changed(entry.body, chance), entry.hash)
-        rewrite(path, entries)
-    elif kind == "hash edited":
-        entries[victim] = Entry(victim, entry.body, changed(entry.hash, chance))
-        rewrite(path, entries)
-    elif kind == "entry deleted":
-        del entries[min(victim, len(entries) - 2)]
-        rewrite(path, entries)
-    elif kind == "entries swapped":
-        entries[victim] = Entry(victim, entries[other].body, entries[other].hash)
-        entries[other] = Entry(other, entry.body, entry.hash)
-        rewrite(path, entries)
-    elif kind == "entry doubled":
-        body = canonical(json.loads(entry.body) | {"entry": len(entries)})
-        rewrite(path, [*entries, Entry(len(entries), body, link(entries[-1].hash, body))])
-    elif kind == "entry of nonsense added":
-        body = canonical({"entry": len(entries), "kind": "refund", "epsilon": "-1"})
-        rewrite(path, [*entries, Entry(len(entries), body, link(entries[-1].hash, body))])
-    elif kind == "file truncated":
-        os.truncate(path, chance.randrange(path.stat().st_size))
-    elif kind == "block overwritten":
-        overwrite(path, entries, chance)
-    elif kind == "guards dropped":
-        with contextlib.closing(sqlite3.connect(path)) as database:
-            database.execute(f"DROP TRIGGER {chance.choice(['never_changed', 'never_dropped'])}")
-    elif kind == "anchor removed":
-        (copy / "ledger.anchor").unlink()
-    elif kind == "anchor damaged":
-        anchor = copy / "ledger.anchor"
-        data = bytearray(anchor.read_bytes().rstrip())
-        data[chance.randrange(len(data))] ^= 1 << chance.randrange(7)
-        anchor.write_bytes(data)
-    elif kind == "anchor of another":
-        shutil.copy(source / "stranger" / "ledger.anchor", copy / "ledger.anchor")
-    elif kind == "ledger removed":
-        path.unlink()
-    return kind
+def _added(entries: list[Entry], fact: dict[str, object]) -> list[Entry]:
+    body = canonical(fact | {"entry": len(entries)})
+    return [*entries, Entry(len(entries), body, link(entries[-1].hash, body))]
 
 
-def overwrite(path: Path, entries: list[Entry], chance: random.Random) -> None:
+def _cut_off(home: Home, source: Source, chance: random.Random) -> None:
+    home.rewrite(source.entries[: chance.randrange(1, len(source.entries))])
+
+
+def _forge(home: Home, source: Source, chance: random.Random) -> None:
+    home.rewrite(forged(source.entries, chance))
+
+
+def _edit_body(home: Home, source: Source, chance: random.Random) -> None:
+    entries = list(source.entries)
+    victim = chance.choice(entries[1:])
+    entries[victim.number] = Entry(victim.number, changed(victim.body, chance), victim.hash)
+    home.rewrite(entries)
+
+
+def _edit_hash(home: Home, source: Source, chance: random.Random) -> None:
+    entries = list(source.entries)
+    victim = chance.choice(entries[1:])
+    entries[victim.number] = Entry(victim.number, victim.body, changed(victim.hash, chance))
+    home.rewrite(entries)
+
+
+def _delete(home: Home, source: Source, chance: random.Random) -> None:
+    entries = list(source.entries)
+    del entries[chance.randrange(1, len(entries) - 1)]
+    home.rewrite(entries)
+
+
+def _swap(home: Home, source: Source, chance: random.Random) -> None:
+    entries = list(source.entries)
+    one, two = chance.sample(entries[1:], 2)
+    entries[one.number] = Entry(one.number, two.body, two.hash)
+    entries[two.number] = Entry(two.number, one.body, one.hash)
+    home.rewrite(entries)
+
+
+def _double(home: Home, source: Source, chance: random.Random) -> None:
+    home.rewrite(_added(source.entries, json.loads(chance.choice(source.entries[1:]).body)))
+
+
+def _refund(home: Home, source: Source, chance: random.Random) -> None:
+    home.rewrite(_added(source.entries, {"kind": "refund", "epsilon": "-1"}))
+
+
+def _damage_anchor(home: Home, source: Source, chance: random.Random) -> None:
+    data = bytearray(source.anchor.rstrip())
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(7)
+    home.anchor.write_bytes(data)
+
+
+def _remove_log(home: SqliteHome, source: Source, chance: random.Random) -> None:
+    home.put(source.log[0])
+    home.anchor.write_bytes(source.log[1])
+
+
+def _overwrite(home: SqliteHome, source: Source, chance: random.Random) -> None:
     """Random bytes over a random place, chosen again until what SQLite reads is not the same."""
-    good = path.read_bytes()
     while True:
-        data = bytearray(good)
+        data = bytearray(source.now)
         start = chance.randrange(len(data))
         data[start : start + 64] = chance.randbytes(len(data[start : start + 64]))
-        path.write_bytes(data)
+        home.path.write_bytes(data)
         try:
-            if rows(path) != entries:
+            if home.entries() != source.entries:
                 return
         except (sqlite3.Error, UnicodeDecodeError, TypeError):
             return
+
+
+Way = Callable[[object, Source, random.Random], None]
+EVERYWHERE: dict[str, tuple[str, Way]] = {
+    "older copy": ("is an older copy", lambda h, s, c: h.put(c.choice(s.after))),
+    "last entries deleted": ("is an older copy", _cut_off),
+    "fork": ("is a fork", lambda h, s, c: h.put(s.fork)),
+    "chain forged": ("is a fork", _forge),
+    "entry edited": ("edited", _edit_body),
+    "hash edited": ("edited", _edit_hash),
+    "entry deleted": ("edited", _delete),
+    "entries swapped": ("edited", _swap),
+    "entry doubled": ("edited", _double),
+    "entry of nonsense added": ("edited", _refund),
+    "guards dropped": ("not a ledger made by trueup", lambda h, s, c: h.drop_guard()),
+    "anchor removed": ("no anchor", lambda h, s, c: h.anchor.unlink()),
+    "anchor damaged": ("is damaged", _damage_anchor),
+    "anchor of another": (
+        "belongs to another ledger",
+        lambda h, s, c: h.anchor.write_bytes(s.stranger),
+    ),
+    "ledger removed": ("There is no ledger", lambda h, s, c: h.remove()),
+}
+WAYS: dict[type, dict[str, tuple[str, Way]]] = {
+    SqliteHome: EVERYWHERE
+    | {
+        "log removed": ("is an older copy", _remove_log),
+        "file truncated": (
+            "ledger",
+            lambda h, s, c: os.truncate(h.path, c.randrange(len(s.now))),
+        ),
+        "block overwritten": ("ledger", _overwrite),
+    },
+    PostgresHome: EVERYWHERE
+    | {
+        "guards switched off": (
+            "not a ledger made by trueup",
+            lambda h, s, c: h.execute("ALTER TABLE entries DISABLE TRIGGER ALL"),
+        ),
+        "answers dropped": (
+            "damaged or not ours",
+            lambda h, s, c: h.execute("DROP TABLE answers"),
+        ),
+    },
+}
+
+
+def tamper(home: Home, source: Source, number: int, chance: random.Random) -> tuple[str, str]:
+    """Tamper with the ledger as it was; what was done, and the words of its refusal."""
+    ways = WAYS[type(home)]
+    kind = list(ways)[number % len(ways)]
+    home.put(source.now)
+    home.anchor.write_bytes(source.anchor)
+    words, way = ways[kind]
+    way(home, source, chance)
+    return kind, words

@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.errors import LedgerError
-from trueup.owner import account, anchor
+from trueup.owner import account
 from trueup.owner.account import Account
-from trueup.owner.anchor import Anchor
+from trueup.owner.anchor import Anchor, FileAnchor
 
 HEAD = Anchor("a" * 32, 3, "b" * 64)
 
 
 def test_what_is_written_is_read_and_nothing_is_none(tmp_path: Path) -> None:
     path = tmp_path / "anchor"
-    assert anchor.read(path) is None
-    HEAD.write(path)
-    assert anchor.read(path) == HEAD
-    Anchor("a" * 32, 4, "c" * 64).write(path)
-    assert anchor.read(path) == Anchor("a" * 32, 4, "c" * 64)
+    assert FileAnchor(path).read() is None
+    FileAnchor(path).write(HEAD)
+    assert FileAnchor(path).read() == HEAD
+    FileAnchor(path).write(Anchor("a" * 32, 4, "c" * 64))
+    assert FileAnchor(path).read() == Anchor("a" * 32, 4, "c" * 64)
 
 
 @given(place=st.integers(min_value=0), bit=st.integers(min_value=0, max_value=7))
@@ -32,15 +32,15 @@ def test_an_anchor_with_one_bit_flipped_is_refused_or_says_the_same(
     tmp_path_factory: pytest.TempPathFactory, place: int, bit: int
 ) -> None:
     path = tmp_path_factory.mktemp("anchor") / "anchor"
-    HEAD.write(path)
+    FileAnchor(path).write(HEAD)
     text = bytearray(path.read_bytes())
     text[place % len(text)] ^= 1 << bit
     path.write_bytes(bytes(text))
     if place % len(text) == len(text) - 1 and bytes(text[-1:]).isspace():
-        assert anchor.read(path) == HEAD  # another space for the newline at its end
+        assert FileAnchor(path).read() == HEAD  # another space for the newline at its end
         return
     with pytest.raises(LedgerError, match="is damaged"):
-        anchor.read(path)
+        FileAnchor(path).read()
 
 
 @pytest.mark.parametrize("said", ["", "{}", "[]", "null", "3", '{"sum": 1}', "[" * 100_000])
@@ -48,23 +48,23 @@ def test_what_is_no_anchor_is_refused(tmp_path: Path, said: str) -> None:
     path = tmp_path / "anchor"
     path.write_text(said)
     with pytest.raises(LedgerError, match="is damaged"):
-        anchor.read(path)
+        FileAnchor(path).read()
 
 
 def test_an_anchor_with_another_entry_and_its_old_sum_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "anchor"
-    HEAD.write(path)
+    FileAnchor(path).write(HEAD)
     said = json.loads(path.read_text())
     path.write_text(json.dumps({**said, "entry": 2}))
     with pytest.raises(LedgerError, match="is damaged"):
-        anchor.read(path)
+        FileAnchor(path).read()
 
 
 def test_a_ledger_must_contain_the_anchored_entry() -> None:
     now = Account()
     now.follow(account.opening("a" * 32, Fraction(1), "2026-01-01T00:00:00+00:00", None))
     now.follow(now.allowance("ann", Fraction(1), "2026-01-01T00:00:00+00:00"))
-    here, there = Path("ledger"), Path("anchor")
+    here, there = "ledger", "anchor"
     for entry in (0, 1):
         Anchor("a" * 32, entry, now.hashes[entry]).check(now, here, there)
     with pytest.raises(LedgerError, match="another ledger"):

@@ -4,97 +4,54 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
-import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
+from homes import ASKED, Home, fresh, never
 
 from trueup.errors import BudgetError, InputError, LedgerError
-from trueup.owner.account import Account, Entry
+from trueup.owner.account import Account
 from trueup.owner.ledger import Ledger
 
-ASKED = {"question": {"kind": "unit-counts"}, "neighbours": "add-remove", "unit": "row"}
 
-
-def never() -> bytes:
-    """A draw that must not happen."""
-    raise AssertionError("noise was drawn")
-
-
-def fresh() -> bytes:
-    """Noise: different each time."""
-    return os.urandom(16)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "trips.ledger"
-
-
-def copied(path: Path, to: Path) -> Path:
-    """A copy of a ledger's database, with its log if it has one, and nothing else."""
-    to.mkdir()
-    for name in (path.name, path.name + "-wal"):
-        if (path.parent / name).exists():
-            shutil.copy(path.parent / name, to / name)
-    return to / path.name
-
-
-def edit(path: Path, *statements: str) -> None:
-    """Run SQL on a ledger behind its back, its guards set aside for the moment."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        guards = database.execute(
-            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid"
-        ).fetchall()
-        for name, _ in guards:
-            database.execute(f"DROP TRIGGER {name}")
-        for statement in statements:
-            database.execute(statement)
-        for _, sql in guards:
-            database.execute(sql)
-
-
-def test_a_charge_is_exact_and_outlives_its_ledger_object(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_a_charge_is_exact_and_outlives_its_ledger_object(home: Home) -> None:
+    ledger = home.ledger(1)
     assert ledger.remaining == 1
     for _ in range(3):
         ledger.spend(ASKED, 0.1, draw=fresh)
-    again = Ledger(path, limit="1.0")
+    again = home.ledger("1.0")
     assert again.spent == ledger.spent == Fraction(3, 10)
     assert again.remaining == Fraction(7, 10)
     assert again.limit == 1
     assert "3/10 of 1 spent" in repr(again)
 
 
-def test_an_existing_ledger_needs_no_limit_and_a_missing_one_does(path: Path) -> None:
+def test_an_existing_ledger_needs_no_limit_and_a_missing_one_does(home: Home) -> None:
     with pytest.raises(LedgerError, match="Give its limit to make one"):
-        Ledger(path)
-    assert not list(path.parent.iterdir())
-    Ledger(path, limit=2)
-    assert Ledger(path).limit == 2
+        home.ledger()
+    assert home.is_empty()
+    home.ledger(2)
+    assert home.ledger().limit == 2
     for wrong in (None, 5, b"ledger"):
-        with pytest.raises(InputError, match="The path of a ledger is text or a Path, got"):
+        with pytest.raises(InputError, match=r"The path of a ledger is text or a Path, .* got"):
             Ledger(wrong, limit=1)  # type: ignore[arg-type]
 
 
-def test_the_same_key_returns_the_same_bytes_and_charges_once(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_the_same_key_returns_the_same_bytes_and_charges_once(home: Home) -> None:
+    ledger = home.ledger(1)
     first = ledger.spend(ASKED, 0.1, draw=fresh, key="k")
     assert ledger.spend(ASKED, "1/10", draw=never, key="k") == first
-    assert Ledger(path).spend(ASKED, "1/10", draw=never, key="k") == first
+    assert home.ledger().spend(ASKED, "1/10", draw=never, key="k") == first
     assert ledger.spent == Fraction(1, 10)
     assert ledger.spend(ASKED, 0.1, draw=fresh) != ledger.spend(ASKED, 0.1, draw=fresh)
     assert ledger.spent == Fraction(3, 10)
 
 
-def test_a_key_reused_for_another_request_is_refused_and_costs_nothing(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_a_key_reused_for_another_request_is_refused_and_costs_nothing(home: Home) -> None:
+    ledger = home.ledger(1)
     ledger.spend(ASKED, 0.1, draw=fresh, key="k")
     for request, epsilon, by in [(ASKED | {"unit": "person"}, 0.1, None), (ASKED, 0.2, None)]:
         with pytest.raises(InputError, match="different request"):
@@ -104,8 +61,8 @@ def test_a_key_reused_for_another_request_is_refused_and_costs_nothing(path: Pat
     assert ledger.spent == Fraction(1, 10)
 
 
-def test_a_refused_charge_draws_nothing(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_a_refused_charge_draws_nothing(home: Home) -> None:
+    ledger = home.ledger(1)
     with pytest.raises(BudgetError, match="This costs 2; 1 of 1 is left"):
         ledger.spend(ASKED, 2, draw=never)
     for wrong in (0, -1, float("nan"), float("inf"), True, "much", Fraction(10**5000)):
@@ -118,24 +75,24 @@ def test_a_refused_charge_draws_nothing(path: Path) -> None:
     assert ledger.history() == ()
 
 
-def test_the_charge_is_on_disk_and_anchored_before_the_noise_is_drawn(
-    path: Path, tmp_path: Path
-) -> None:
-    ledger = Ledger(path, limit=1)
+def test_the_charge_is_on_disk_and_anchored_before_the_noise_is_drawn(home: Home) -> None:
+    ledger = home.ledger(1)
+
+    twins: list[Ledger] = []
 
     def look() -> bytes:
-        twin = copied(path, tmp_path / "twin")
-        assert Ledger(twin, anchor=ledger.anchor).spent == Fraction(1, 10)
+        twins.append(home.copied("twin").ledger(anchor=home.anchor))
+        assert twins[0].spent == Fraction(1, 10)
         return b"noise"
 
     ledger.spend(ASKED, 0.1, draw=look)
-    assert (tmp_path / "twin").exists()
+    assert twins
 
 
 def test_a_charge_without_an_answer_is_completed_with_fresh_noise_and_no_second_charge(
-    path: Path,
+    home: Home,
 ) -> None:
-    ledger = Ledger(path, limit=1)
+    ledger = home.ledger(1)
 
     def dies() -> bytes:
         raise KeyboardInterrupt
@@ -149,21 +106,21 @@ def test_a_charge_without_an_answer_is_completed_with_fresh_noise_and_no_second_
     assert ledger.spent == Fraction(1, 10)
 
 
-def test_two_that_complete_one_charge_hand_out_the_same_bytes(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_two_that_complete_one_charge_hand_out_the_same_bytes(home: Home) -> None:
+    ledger = home.ledger(1)
     inner: list[bytes] = []
 
     def overtaken() -> bytes:
-        inner.append(Ledger(path).spend(ASKED, 0.1, draw=lambda: b"first", key="k"))
+        inner.append(home.ledger().spend(ASKED, 0.1, draw=lambda: b"first", key="k"))
         return b"second"
 
     assert ledger.spend(ASKED, 0.1, draw=overtaken, key="k") == b"first" == inner[0]
     assert ledger.spent == Fraction(1, 10)
-    assert len(list(ledger.answers.iterdir())) == 1  # the answer that lost is not kept
+    assert len(home.answers()) == 1  # the answer that lost is not kept
 
 
-def test_the_history_tells_what_was_asked_and_never_when_it_was_answered(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_the_history_tells_what_was_asked_and_never_when_it_was_answered(home: Home) -> None:
+    ledger = home.ledger(1)
     ledger.spend(ASKED, "1/3", draw=lambda: b"answer", key="k", by="ana")
     (charge,) = ledger.history()
     assert (charge.key, charge.epsilon, charge.by) == ("k", Fraction(1, 3), "ana")
@@ -183,13 +140,11 @@ def test_the_history_tells_what_was_asked_and_never_when_it_was_answered(path: P
     assert row["request"] == (
         '{"neighbours":"add-remove","question":{"kind":"unit-counts"},"unit":"row"}'
     )
-    with closing(sqlite3.connect(path)) as database:
-        (answer,) = database.execute("SELECT body FROM entries WHERE number = 2").fetchone()
-    assert "time" not in answer
+    assert "time" not in home.entries()[2].body
 
 
-def test_threads_share_a_ledger_and_never_pass_its_limit(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_threads_share_a_ledger_and_never_pass_its_limit(home: Home) -> None:
+    ledger = home.ledger(1)
 
     def ask(_: int) -> bool:
         try:
@@ -204,8 +159,8 @@ def test_threads_share_a_ledger_and_never_pass_its_limit(path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # here a fork is the point
-def test_a_forked_process_goes_on_with_its_parents_ledger(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_a_forked_process_goes_on_with_its_parents_ledger(home: Home) -> None:
+    ledger = home.ledger(1)
     ledger.spend(ASKED, 0.1, draw=fresh)
     with ledger._lock:  # as if another thread were in the middle of a step
         child = os.fork()
@@ -219,100 +174,75 @@ def test_a_forked_process_goes_on_with_its_parents_ledger(path: Path) -> None:
     assert ledger.spent == Fraction(2, 10)
 
 
-def test_only_the_owner_may_read_what_the_ledger_writes(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
-    ledger.spend(ASKED, 0.1, draw=fresh)
-    for file in path.parent.rglob("*"):
-        assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0, file
-
-
-def test_the_database_writes_ahead_and_syncs_in_full(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
-    with ledger._connected() as database:
-        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert database.execute("PRAGMA synchronous").fetchone() == (2,)
-        ledger_file = path.read_bytes()
-    assert ledger_file[18:20] == b"\2\2"  # the file format's own mark of a write-ahead log
-
-
-def test_the_database_itself_refuses_updates_and_deletes(path: Path) -> None:
-    Ledger(path, limit=1).spend(ASKED, 0.1, draw=fresh)
-    with closing(sqlite3.connect(path)) as database:
-        for statement in ("UPDATE entries SET body = ''", "DELETE FROM entries"):
-            with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-                database.execute(statement)
+def test_the_database_itself_refuses_updates_and_deletes(home: Home) -> None:
+    home.ledger(1).spend(ASKED, 0.1, draw=fresh)
+    for statement in ("UPDATE entries SET body = ''", "DELETE FROM entries"):
+        with pytest.raises(home.refusal, match="append-only"):
+            home.execute(statement)
 
 
 # Ledgers that are refused, each in its own words.
 
 
-def test_another_limit_is_refused(path: Path) -> None:
-    Ledger(path, limit=1)
+def test_another_limit_is_refused(home: Home) -> None:
+    home.ledger(1)
     with pytest.raises(LedgerError, match="made with limit 1; it was opened with limit 2"):
-        Ledger(path, limit=2)
+        home.ledger(2)
 
 
-def test_an_older_copy_is_refused(path: Path, tmp_path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_an_older_copy_is_refused(home: Home) -> None:
+    ledger = home.ledger(1)
     ledger.spend(ASKED, 0.1, draw=fresh)
-    old = copied(path, tmp_path / "old")
+    old = home.copied("old")
     ledger.spend(ASKED, 0.1, draw=fresh)
     with pytest.raises(LedgerError, match="an older copy"):
-        Ledger(old, anchor=ledger.anchor)
-    shutil.copy(old, path)
+        old.ledger(anchor=home.anchor)
+    home.restore(old)
     with pytest.raises(LedgerError, match="an older copy"):
         ledger.spend(ASKED, 0.1, draw=never)  # a running process notices, too
 
 
-def test_a_copy_from_before_the_answer_cannot_draw_it_again(path: Path, tmp_path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_a_copy_from_before_the_answer_cannot_draw_it_again(home: Home) -> None:
+    ledger = home.ledger(1)
+
+    copies: list[Home] = []
 
     def copy() -> bytes:
-        copied(path, tmp_path / "charged")
+        copies.append(home.copied("charged"))
         return b"answer"
 
     ledger.spend(ASKED, 0.1, draw=copy, key="k")
     with pytest.raises(LedgerError, match="an older copy"):
-        Ledger(tmp_path / "charged" / path.name, anchor=ledger.anchor)
+        copies[0].ledger(anchor=home.anchor)
 
 
-def test_a_truncated_file_is_refused(path: Path) -> None:
-    Ledger(path, limit=1).spend(ASKED, 0.1, draw=fresh)
-    os.truncate(path, path.stat().st_size - 4096)
-    with pytest.raises(LedgerError, match="truncated, damaged or not a ledger"):
-        Ledger(path)
-
-
-def test_a_fork_is_refused(path: Path, tmp_path: Path) -> None:
-    ledger = Ledger(path, limit=1)
-    twin = copied(path, tmp_path / "twin")
-    shutil.copy(ledger.anchor, tmp_path / "twin.anchor")
+def test_a_fork_is_refused(home: Home) -> None:
+    ledger = home.ledger(1)
+    twin = home.copied("twin")
+    shutil.copy(home.anchor, twin.anchor)
     for _ in range(2):
         ledger.spend(ASKED, 0.1, draw=fresh)
-        Ledger(twin, anchor=tmp_path / "twin.anchor").spend(ASKED, 0.1, draw=fresh)
+        twin.ledger().spend(ASKED, 0.1, draw=fresh)
     with pytest.raises(LedgerError, match="a fork of the true ledger"):
-        Ledger(twin, anchor=ledger.anchor)
+        twin.ledger(anchor=home.anchor)
 
 
-def test_an_edited_entry_is_refused(path: Path) -> None:
-    Ledger(path, limit=1).spend(ASKED, "1/10", draw=fresh)
-    edit(path, "UPDATE entries SET body = replace(body, '1/10', '1/99') WHERE number = 1")
+def test_an_edited_entry_is_refused(home: Home) -> None:
+    home.ledger(1).spend(ASKED, "1/10", draw=fresh)
+    home.edit("UPDATE entries SET body = replace(body, '1/10', '1/99') WHERE number = 1")
     with pytest.raises(LedgerError, match="Entry 1 of the ledger has been edited"):
-        Ledger(path)
+        home.ledger()
 
 
-def test_a_chain_forged_from_a_changed_entry_is_refused_by_the_anchor(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_a_chain_forged_from_a_changed_entry_is_refused_by_the_anchor(home: Home) -> None:
+    ledger = home.ledger(1)
     ledger.spend(ASKED, "1/10", draw=fresh, key="k")
-    with closing(sqlite3.connect(path)) as database:
-        rows = [Entry(*row) for row in database.execute("SELECT * FROM entries")]
     forged = Account()
-    forged.follow(rows[0])
+    forged.follow(home.entries()[0])
     cheap = forged.charge("k", ledger.history()[0].request, Fraction(1, 99), None, "")
     forged.follow(cheap)
     answer = forged.answer("k", ledger.history()[0].answer or "")
-    edit(
-        path,
+    home.edit(
         *(
             f"UPDATE entries SET body = '{entry.body}', hash = '{entry.hash}' "
             f"WHERE number = {entry.number}"
@@ -320,102 +250,83 @@ def test_a_chain_forged_from_a_changed_entry_is_refused_by_the_anchor(path: Path
         ),
     )
     with pytest.raises(LedgerError, match="a fork of the true ledger"):
-        Ledger(path)
+        home.ledger()
 
 
-def test_guards_taken_away_are_missed(path: Path) -> None:
-    Ledger(path, limit=1)
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("DROP TRIGGER never_dropped")
+def test_guards_taken_away_are_missed(home: Home) -> None:
+    home.ledger(1)
+    home.drop_guard()
     with pytest.raises(LedgerError, match="not a ledger made by trueup"):
-        Ledger(path)
+        home.ledger()
 
 
-def test_a_file_that_is_not_a_ledger_is_refused_and_left_alone(path: Path) -> None:
-    path.write_bytes(b"my holiday photos")
-    with pytest.raises(LedgerError, match="not a ledger"):
-        Ledger(path, limit=1)
-    assert path.read_bytes() == b"my holiday photos"
-    path.unlink()
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE entries (number, body, hash)")
-    with pytest.raises(LedgerError, match="not a ledger made by trueup"):
-        Ledger(path, limit=1)
-
-
-def test_a_lost_ledger_is_not_begun_again(path: Path) -> None:
-    Ledger(path, limit=1)
-    path.unlink()
+def test_a_lost_ledger_is_not_begun_again(home: Home) -> None:
+    home.ledger(1).spend(ASKED, 0.1, draw=fresh)
+    home.remove()
     with pytest.raises(LedgerError, match="the ledger is lost"):
-        Ledger(path, limit=1)
+        home.ledger(1)
 
 
-def test_a_lost_damaged_or_foreign_anchor_is_refused(path: Path, tmp_path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_a_lost_damaged_or_foreign_anchor_is_refused(home: Home) -> None:
+    ledger = home.ledger(1)
     ledger.spend(ASKED, 0.1, draw=fresh)
-    good = ledger.anchor.read_bytes()
-    ledger.anchor.unlink()
+    good = home.anchor.read_bytes()
+    home.anchor.unlink()
     with pytest.raises(LedgerError, match="no anchor"):
-        Ledger(path)
+        home.ledger()
     for bad in (b"", good[:-9], good.replace(b'"entry":2', b'"entry":1'), b"\xff", b"[]", b"7"):
-        ledger.anchor.write_bytes(bad)
+        home.anchor.write_bytes(bad)
         with pytest.raises(LedgerError, match="is damaged"):
-            Ledger(path)
-    other = Ledger(tmp_path / "other", limit=1)
-    ledger.anchor.write_bytes(other.anchor.read_bytes())
+            home.ledger()
+    elsewhere = home.anchor.with_name("other")
+    Ledger(elsewhere, limit=1, anchor=home.anchor.with_name("other.anchor"))
+    home.anchor.write_bytes(home.anchor.with_name("other.anchor").read_bytes())
     with pytest.raises(LedgerError, match="belongs to another ledger"):
-        Ledger(path)
-    ledger.anchor.write_bytes(good)
-    assert Ledger(path).spent == Fraction(1, 10)
+        home.ledger()
+    home.anchor.write_bytes(good)
+    assert home.ledger().spent == Fraction(1, 10)
 
 
-def test_a_ledger_that_extends_its_anchor_is_accepted(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
-    early = ledger.anchor.read_bytes()
+def test_a_ledger_that_extends_its_anchor_is_accepted(home: Home) -> None:
+    ledger = home.ledger(1)
+    early = home.anchor.read_bytes()
     ledger.spend(ASKED, 0.1, draw=fresh, key="k")
-    ledger.anchor.write_bytes(early)  # as if the process had died before its anchor was written
-    again = Ledger(path)
+    home.anchor.write_bytes(early)  # as if the process had died before its anchor was written
+    again = home.ledger()
     assert again.spent == Fraction(1, 10)
     again.spend(ASKED, 0.1, draw=never, key="k")
-    assert again.anchor.read_bytes() != early  # anchored before it was handed out again
+    assert home.anchor.read_bytes() != early  # anchored before it was handed out again
 
 
-def test_the_anchor_may_live_elsewhere(path: Path, tmp_path: Path) -> None:
-    (tmp_path / "usb").mkdir()
-    elsewhere = tmp_path / "usb" / "trips.anchor"
-    Ledger(path, limit=1, anchor=elsewhere).spend(ASKED, 0.1, draw=fresh)
-    assert Ledger(path, anchor=elsewhere).spent == Fraction(1, 10)
+def test_the_anchor_may_live_elsewhere(home: Home) -> None:
+    elsewhere = home.anchor.parent / "usb" / "trips.anchor"
+    elsewhere.parent.mkdir()
+    home.ledger(1, anchor=elsewhere).spend(ASKED, 0.1, draw=fresh)
+    assert home.ledger(anchor=elsewhere).spent == Fraction(1, 10)
     with pytest.raises(LedgerError, match="no anchor"):
-        Ledger(path)
+        home.ledger()
 
 
-def test_a_lost_or_damaged_answer_is_never_drawn_again(path: Path) -> None:
-    ledger = Ledger(path, limit=1)
+def test_a_lost_or_damaged_answer_is_never_drawn_again(home: Home) -> None:
+    ledger = home.ledger(1)
     ledger.spend(ASKED, 0.1, draw=lambda: b"answer", key="k")
-    (file,) = ledger.answers.iterdir()
-    file.write_bytes(b"edited")
+    home.overwrite_answer(b"edited")
     with pytest.raises(LedgerError, match=r"is damaged.*never drawn again"):
         ledger.spend(ASKED, 0.1, draw=never, key="k")
     with pytest.raises(LedgerError, match="is damaged"):
         ledger.verify()
-    file.unlink()
+    home.overwrite_answer(None)
     with pytest.raises(LedgerError, match=r"is missing.*never drawn again"):
         ledger.spend(ASKED, 0.1, draw=never, key="k")
     assert ledger.spent == Fraction(1, 10)
 
 
-def test_a_folder_that_is_not_there_is_an_error_in_our_words(tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match="No such file or directory"):
-        Ledger(tmp_path / "nowhere" / "trips.ledger", limit=1)
-
-
-def test_an_allowance_outlives_the_process_and_is_verified(tmp_path: Path) -> None:
-    path = tmp_path / "x.ledger"
-    ledger = Ledger(path, limit=2)
+def test_an_allowance_outlives_the_process_and_is_verified(home: Home) -> None:
+    ledger = home.ledger(2)
     ledger.allow("ana", "1/2")
     ledger.allow("ana", "1/2")  # said already: no entry
     ledger.spend({"q": 1}, "1/3", draw=lambda: b"a", key="one", by="ana")
-    again = Ledger(path)
+    again = home.ledger()
     assert again.allowed("ana") == (Fraction(1, 2), Fraction(1, 3))
     assert again.allowed("bo") == (None, Fraction(0))
     with pytest.raises(BudgetError, match="1/6 of your own 1/2 is left"):
@@ -430,8 +341,8 @@ def test_an_allowance_outlives_the_process_and_is_verified(tmp_path: Path) -> No
             ledger.allow("ana", wrong)
 
 
-def test_a_stored_answer_is_found_by_its_key(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "x.ledger", limit=1)
+def test_a_stored_answer_is_found_by_its_key(home: Home) -> None:
+    ledger = home.ledger(1)
     before = time.time()
     ledger.spend({"q": 1}, "1/3", draw=lambda: b"answer", key="one")
     charge = ledger.find("one")
@@ -443,42 +354,27 @@ def test_a_stored_answer_is_found_by_its_key(tmp_path: Path) -> None:
         ledger.stored(replace(charge, answer=None))
 
 
-def test_a_running_process_notices_a_fork_before_it_charges(path: Path, tmp_path: Path) -> None:
+def test_a_running_process_notices_a_fork_before_it_charges(home: Home) -> None:
     """Put in the place of the ledger it has read: another history of the same length."""
-    ledger = Ledger(path, limit=1)
+    ledger = home.ledger(1)
     ledger.spend(ASKED, 0.1, draw=fresh, key="first")
-    fork = copied(path, tmp_path / "fork")
-    shutil.copy(ledger.anchor, tmp_path / "fork" / ledger.anchor.name)
+    fork = home.copied("fork")
+    shutil.copy(home.anchor, fork.anchor)
     ledger.spend(ASKED, 0.1, draw=fresh, key="here")
-    Ledger(fork).spend(ASKED, 0.1, draw=fresh, key="there")
-    assert len(Ledger(fork).history()) == len(ledger.history())
-    path.write_bytes(fork.read_bytes())
+    fork.ledger().spend(ASKED, 0.1, draw=fresh, key="there")
+    assert len(fork.ledger().history()) == len(ledger.history())
+    home.restore(fork)
     with pytest.raises(LedgerError, match="fork of the true ledger"):
         ledger.spend(ASKED, 0.1, draw=never, key="next")
-    with closing(sqlite3.connect(path)) as database:
-        keys = [row[0] for row in database.execute("SELECT body FROM entries")]
-    assert not any('"next"' in body for body in keys)
+    assert not any('"next"' in entry.body for entry in home.entries())
 
 
-def test_verify_reads_every_entry_again(path: Path) -> None:
+def test_verify_reads_every_entry_again(home: Home) -> None:
     """An early entry is edited under a process that has read it; the last one stays."""
-    ledger = Ledger(path, limit=1)
+    ledger = home.ledger(1)
     for key in ("one", "two", "three"):
         ledger.spend(ASKED, 0.1, draw=fresh, key=key)
     assert ledger.verify() > 6
-    edit(path, """UPDATE entries SET body = replace(body, '"one"', '"own"') WHERE number = 1""")
+    home.edit("""UPDATE entries SET body = replace(body, '"one"', '"own"') WHERE number = 1""")
     with pytest.raises(LedgerError, match="Entry 1 of the ledger has been edited"):
-        ledger.verify()
-
-
-def test_pages_that_do_not_hold_together_are_refused_on_opening(path: Path) -> None:
-    """Every entry can be read, and yet the file is damaged: its list of free pages is too long."""
-    ledger = Ledger(path, limit=1)
-    ledger.spend(ASKED, 0.1, draw=fresh)
-    content = bytearray(path.read_bytes())
-    content[36:40] = (1).to_bytes(4, "big")
-    path.write_bytes(content)
-    with pytest.raises(LedgerError, match="truncated, damaged or not a ledger"):
-        Ledger(path)
-    with pytest.raises(LedgerError, match="truncated, damaged or not a ledger"):
         ledger.verify()

@@ -1,8 +1,10 @@
 """Torture the ledger: kills, power cuts, failing disks, races and tampered copies.
 
     python tests/owner/torture.py --kills 200
+    python tests/owner/torture.py --store postgresql --kills 200 --crashes 50
 
-Each part prints one line of figures, or stops at the first broken promise.
+Each part prints one line of figures, or stops at the first broken promise. PostgreSQL's own disk
+is its own affair; instead its processes are killed, one or all of them, while clients spend.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ import re
 import shutil
 import signal
 import socket
-import sqlite3
 import sys
 import tempfile
 import time
@@ -29,6 +30,8 @@ from pathlib import Path
 
 import disk
 import tampering
+from homes import Home, PostgresHome, SqliteHome
+from postgres_server import Postgres
 
 from trueup.errors import BudgetError, LedgerError
 from trueup.owner.ledger import Ledger
@@ -37,21 +40,30 @@ COST = Fraction(1, 1000)
 ASKED = {"question": "how many?", "unit": "row"}
 
 
+SERVERS: list[Postgres] = []  # one, where the ledgers live in PostgreSQL
+
+
+def made_home(folder: Path) -> Home:
+    """A home for a ledger that is not there yet."""
+    return PostgresHome.made(SERVERS[0], folder) if SERVERS else SqliteHome.made(folder)
+
+
 class World:
-    """A folder with a ledger, and the record of every answer that ever left it."""
+    """A ledger, and the record of every answer that ever left it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "disk"
-        self.path = self.folder / "ledger"
-        self.anchor = self.folder / "elsewhere" / "anchor"
-        self.anchor.parent.mkdir(parents=True)
+        self.folder.mkdir()
+        self.home = made_home(self.folder)
+        self.home.anchor = self.folder / "elsewhere" / "anchor"
+        self.home.anchor.parent.mkdir()
         self.inbox, self.outbox = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.inbox.setblocking(False)
         self.released: dict[str, set[bytes]] = {}
 
     def ledger(self) -> Ledger:
         """The ledger, opened afresh."""
-        return Ledger(self.path, limit=1000, anchor=self.anchor)
+        return self.home.ledger(1000)
 
     def ask(self, key: str) -> None:
         """Spend, and hand the answer out: from here on it cannot be taken back."""
@@ -77,26 +89,22 @@ class World:
         assert all(count == 1 for count in after.values()), "a key was charged twice"
         assert set(after) == set(before) | set(keys), "a retry was charged again"
         assert self.ledger().spent == COST * len(after), "the sum is wrong"
+        recorded: dict[str, list[str]] = {}
+        for fact in self.facts("answer"):
+            recorded.setdefault(fact["key"], []).append(fact["sha256"])
         for key, answers in self.released.items():
             assert len(answers) == 1, f"{key} has two answers"
             (answer,) = answers
-            recorded = self.facts("answer", key)
-            assert recorded == [hashlib.sha256(answer).hexdigest()], f"{key} is unrecorded"
+            assert recorded[key] == [hashlib.sha256(answer).hexdigest()], f"{key} is unrecorded"
 
-    def facts(self, kind: str, key: str | None = None) -> list[str]:
+    def facts(self, kind: str) -> list[dict[str, str]]:
         """What the database says, read without our code."""
-        if not self.path.exists():
-            return []
-        with contextlib.closing(sqlite3.connect(self.path)) as database:
-            bodies = [json.loads(body) for (body,) in database.execute("SELECT body FROM entries")]
-        name = {"answer": "sha256", "charge": "key"}[kind]
-        return [
-            body[name] for body in bodies if body["kind"] == kind and key in (None, body["key"])
-        ]
+        bodies = [json.loads(entry.body) for entry in self.home.entries()]
+        return [body for body in bodies if body["kind"] == kind]
 
     def charged(self) -> Counter[str]:
         """How often each key was charged."""
-        return Counter(self.facts("charge"))
+        return Counter(fact["key"] for fact in self.facts("charge"))
 
 
 # A first spend, which makes the ledger as well, and a later one.
@@ -252,15 +260,111 @@ def failing_disk(most: int, chance: random.Random) -> tuple[int, int, int]:
     return tried, refused, released
 
 
+def crashes(most: int, clients: int, chance: random.Random) -> tuple[int, int, int]:
+    """Kill PostgreSQL under clients that spend: all its processes, or one that serves a client."""
+    (server,) = SERVERS
+    refused = spends = 0
+    with world() as here:
+        here.ask("warm")
+        for turn in range(most):
+            keys = [f"{turn}-{step}" for step in range(4)]
+
+            tally_out, tally_in = os.pipe()
+
+            def work(keys: list[str] = keys, here: World = here, tally_in: int = tally_in) -> None:
+                """Each client has one ledger, as a server of ours has, and asks until answered."""
+                held: list[Ledger] = []
+
+                def spent(key: str) -> bytes:
+                    held.extend([here.ledger()] if not held else [])
+                    return held[0].spend(ASKED, COST, draw=_noise, key=key)
+
+                for key in keys:
+                    for _ in range(60):
+                        try:
+                            here.outbox.send(key.encode() + b"=" + spent(key))
+                        except LedgerError:
+                            os.write(tally_in, b"r")
+                            time.sleep(0.1)
+                        else:
+                            break
+                    else:
+                        raise AssertionError("it was never answered")
+
+            children = [fork(work) for _ in range(clients)]
+            time.sleep(chance.uniform(0, 0.15))
+            if chance.random() < 0.5:
+                server.kill()
+                server.start()
+            else:
+                serving = _serving(server)
+                if serving:
+                    server.kill_a_backend(chance.choice(serving))
+            for child in children:
+                assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a client failed"
+            os.close(tally_in)
+            with open(tally_out, "rb") as tally:
+                refused += len(tally.read())
+            spends += len(keys)
+            here.check(*keys)
+        charged = here.charged()
+        assert len(charged) == spends + 1, "a key was lost"
+    return most, spends, refused
+
+
+def _noise() -> bytes:
+    return os.urandom(16)
+
+
+def _serving(server: Postgres) -> list[int]:
+    """The processes that serve clients of ours."""
+    found = []
+    for process in server.processes()[1:]:
+        with contextlib.suppress(OSError):
+            if b"[local]" in Path(f"/proc/{process}/cmdline").read_bytes():
+                found.append(process)
+    return found
+
+
+def old_dumps(most: int, chance: random.Random) -> int:
+    """Restore dumps of every age under a running process and for a new one: all are refused."""
+    refusals = 0
+    with world() as here:
+        ledger = here.ledger()
+        dumps: list[bytes] = []
+        while refusals < most:
+            dumps = dumps[-5:]
+            for _ in range(3):
+                dumps.append(here.home.snapshot())
+                ledger.spend(ASKED, COST, draw=_noise)
+            last = here.home.snapshot()
+            for dump in chance.sample(dumps, min(3, most - refusals)):
+                here.home.put(dump)
+                for attempt in (here.ledger, lambda: ledger.spend(ASKED, COST, draw=_never)):
+                    refusal = "none: it was accepted"
+                    try:
+                        attempt()
+                    except LedgerError as error:
+                        refusal = str(error)
+                    assert "is an older copy" in refusal, refusal
+                refusals += 1
+            here.home.put(last)
+    return refusals
+
+
+def _never() -> bytes:
+    raise AssertionError("noise was drawn")
+
+
 def race(processes: int, asks: int) -> tuple[int, int]:
     """Many processes ask at once for a hundred times what there is."""
     with tempfile.TemporaryDirectory(prefix="torture") as folder:
-        path = Path(folder) / "ledger"
+        home = made_home(Path(folder))
         passing = processes * asks // 100
         tally_out, tally_in = os.pipe()
 
         def work() -> None:
-            ledger = Ledger(path, limit=1)  # all of them race to make it, too
+            ledger = home.ledger(1)  # all of them race to make it, too
             for _ in range(asks):
                 with contextlib.suppress(BudgetError):
                     ledger.spend(ASKED, Fraction(1, passing), draw=lambda: b"x")
@@ -272,7 +376,7 @@ def race(processes: int, asks: int) -> tuple[int, int]:
         os.close(tally_in)
         with open(tally_out, "rb") as tally:
             counted = Counter(tally.read())
-        ledger = Ledger(path, limit=1)
+        ledger = home.ledger(1)
         ledger.verify()
         assert counted[ord("d")] == processes, "a process died"
         assert counted[ord("x")] == passing == len(ledger.history())
@@ -284,55 +388,77 @@ def tampered(copies: int, chance: random.Random) -> Counter[str]:
     """Open ledgers that were tampered with; every one must be refused."""
     words: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="torture") as folder:
-        source = tampering.prepare(Path(folder) / "source", chance)
+        home = made_home(Path(folder))
+        source = tampering.prepare(home, chance)
         for number in range(copies):
-            copy = Path(folder) / "copy"
-            kind = tampering.tamper(source, copy, number, chance)
+            kind, expected = tampering.tamper(home, source, number, chance)
             refusal = "none: it was accepted"
             try:
-                Ledger(copy / "ledger")
+                home.ledger().verify()
             except LedgerError as error:
                 refusal = str(error)
-            assert tampering.WORDS[kind] in refusal, f"{kind}: {refusal}"
+            assert expected in refusal, f"{kind}: {refusal}"
             words[kind] += 1
-            shutil.rmtree(copy)
     return words
 
 
-def main() -> None:
-    """Run every part and print what was seen."""
+def parsed() -> argparse.Namespace:
+    """What the command says."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--kills", type=int, default=200, help="about half at random instants")
-    parser.add_argument("--cuts", type=int, default=10**6, help="of the power, at most")
-    parser.add_argument("--failures", type=int, default=10**6, help="of the disk, at most")
+    parser.add_argument("--cuts", type=int, default=10**6, help="of the power, at most; SQLite")
+    parser.add_argument("--failures", type=int, default=10**6, help="of the disk, at most; SQLite")
+    parser.add_argument("--crashes", type=int, default=50, help="of the server; PostgreSQL")
+    parser.add_argument("--dumps", type=int, default=50, help="restored; PostgreSQL")
     parser.add_argument("--processes", type=int, default=64)
     parser.add_argument("--asks", type=int, default=25, help="by each process of the race")
     parser.add_argument("--tampered", type=int, default=500)
     parser.add_argument("--seed", type=int, default=None)
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     parser.add_argument("--folder", default=memory, help="where the ledgers live: memory is fast")
-    given = parser.parse_args()
-    if shutil.which("strace") is None:
-        sys.exit("The torture needs strace: install Debian's package of that name.")
-    seed = given.seed if given.seed is not None else random.SystemRandom().randrange(10**9)
-    tempfile.tempdir = given.folder
-    print(f"seed {seed}", flush=True)
-    chance = random.Random(seed)
+    return parser.parse_args()
 
+
+def torture(given: argparse.Namespace, chance: random.Random) -> None:
+    """Run every part and print what was seen."""
     calls, places = killed_at_system_calls(given.kills // 2, chance)
     print(f"{calls} kills at system calls, of {places} that two spends make: all well", flush=True)
     instants = killed_at_random(given.kills - calls, chance)
     print(f"{instants} kills at random instants: all well", flush=True)
     print(f"{calls + instants} kills: 0 unrecorded releases, 0 double charges", flush=True)
-    print(f"{power_cuts(given.cuts, chance)} power cuts: all well", flush=True)
-    tried, refused, released = failing_disk(given.failures, chance)
-    print(f"{tried} failed calls: {refused} refused, {released} durable all the same", flush=True)
+    if SERVERS:
+        died, spends, told = crashes(given.crashes, 4, chance)
+        print(f"{died} crashes of the server: {spends} requests charged once each", flush=True)
+        print(f"  {told} spends were refused meanwhile, and asked again", flush=True)
+        print(f"{old_dumps(given.dumps, chance)} old dumps restored: all refused", flush=True)
+    else:
+        print(f"{power_cuts(given.cuts, chance)} power cuts: all well", flush=True)
+        tried, refused, kept = failing_disk(given.failures, chance)
+        print(f"{tried} failed calls: {refused} refused, {kept} durable all the same", flush=True)
     asked, passed = race(given.processes, given.asks)
     print(f"{given.processes} processes asked {asked} times: {passed} passed, spent == limit")
     refusals = tampered(given.tampered, chance)
     print(f"{sum(refusals.values())} tampered copies: {sum(refusals.values())} refusals")
     for kind, count in sorted(refusals.items()):
         print(f"  {count} {kind}")
+
+
+def main() -> None:
+    """Torture a ledger in the store that is named."""
+    given = parsed()
+    if shutil.which("strace") is None:
+        sys.exit("The torture needs strace: install Debian's package of that name.")
+    seed = given.seed if given.seed is not None else random.SystemRandom().randrange(10**9)
+    tempfile.tempdir = given.folder
+    print(f"seed {seed}", flush=True)
+    if given.store == "postgresql":
+        SERVERS.append(Postgres.made(durable=True))
+    try:
+        torture(given, random.Random(seed))
+    finally:
+        for server in SERVERS:
+            server.remove()
 
 
 if __name__ == "__main__":

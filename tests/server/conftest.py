@@ -215,6 +215,12 @@ def config_of() -> Callable[..., Path]:
     return write_config
 
 
+@pytest.fixture
+def running_at() -> Callable[[Path], Any]:
+    """A server of a configuration that is there."""
+    return running
+
+
 @pytest.fixture(scope="session")
 def serving_in() -> Callable[..., Any]:
     """Servers in folders of a test's own choice, with rows of its own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime as dt
 import os
 import signal
 import socket
@@ -21,8 +22,10 @@ import httpx
 import pytest
 
 import trueup as tu
+from trueup.config import read_config
 from trueup.server import jobs
 from trueup.server.auth import Tokens, create, open_ledger
+from trueup.server.datasets import open_tables
 from trueup.server.deadlines import leaves_at
 
 SOURCE = str(Path(tu.__file__).parents[1])
@@ -391,3 +394,20 @@ def tu_config(path: Path) -> Any:
     from trueup.config import read_config
 
     return read_config(path).datasets
+
+
+def test_what_another_machine_measured_is_told_at_its_deadline(
+    config_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Its run has no file here; the clock must not tell when its count was ready."""
+    table = open_tables(read_config(config_of(tmp_path)))["trips"]
+    request = {"question": {}, "unit": "row", "neighbours": "add-remove"}
+    made = jobs.Jobs(8.0, 1)
+    for by, key in (("ana", "ana/1"), (None, "mine")):
+        table.ledger.spend(request, "1/10", draw=lambda: b"x", key=key, by=by)
+        charge = table.ledger.find(key)
+        assert charge is not None
+        told = made.status(table, charge)
+        began = dt.datetime.fromisoformat(charge.time).timestamp()
+        ready = table.ledger.answered_at(charge)
+        assert told == jobs.Status("done", began + 8.0 if by else ready)

@@ -15,16 +15,20 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Where = Annotated[Path, typer.Argument(help="The ledger's file.", show_default=False)]
+Where = Annotated[
+    str, typer.Argument(help="The ledger's file, or postgresql://…#NAME.", show_default=False)
+]
 Anchor = Annotated[
-    Path | None, typer.Option("--anchor", help="The anchor's file, if it is not beside the ledger.")
+    str | None,
+    typer.Option("--anchor", help="The anchor's file or address, if not beside the ledger."),
 ]
 
 
-def _open(path: Path, anchor: Path | None) -> object:
+def _open(path: str, anchor: str | None) -> object:
     from trueup.owner import Ledger
+    from trueup.owner.stores import is_address
 
-    if not path.exists():
+    if not is_address(path) and not Path(path).exists():
         raise LedgerError(f"There is no ledger {path}. Make one with trueup ledger limit.")
     return Ledger(path, anchor=anchor)
 

@@ -38,15 +38,19 @@ class TableOptions:
     """The options about the table, whom it protects, and its account."""
 
     ledger: Annotated[
-        Path | None,
-        typer.Option("--ledger", envvar="TRUEUP_LEDGER", help="The ledger to charge."),
+        str | None,
+        typer.Option(
+            "--ledger",
+            envvar="TRUEUP_LEDGER",
+            help="The ledger to charge: a file, or postgresql://…#NAME.",
+        ),
     ] = None
     limit: Annotated[
         str | None, typer.Option("--limit", help="The limit, if the ledger is new.")
     ] = None
     anchor: Annotated[
-        Path | None,
-        typer.Option("--anchor", help="The anchor's file, if it is not beside the ledger."),
+        str | None,
+        typer.Option("--anchor", help="The anchor's file or address, if not beside the ledger."),
     ] = None
     table: Annotated[
         str | None, typer.Option("--table", help="The table, in a database file or server.")
@@ -200,7 +204,7 @@ def measure_command(
     before = owner.ledger.remaining
     expected = expected_errors(question, cost, neighbours, owner.rows_per_unit)
     if not as_json:
-        say(f"cost      epsilon {cost}; {before} is left in {owner.ledger.path}")
+        say(f"cost      epsilon {cost}; {before} is left in {owner.ledger.name}")
         _say_protects(owner, neighbours)
         for what, error in expected:
             say(f"expect    ±{number(error)} on {what}, 95 times in 100")

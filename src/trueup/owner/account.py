@@ -33,6 +33,10 @@ class Entry:
     body: str
     hash: str
 
+    def fact(self, name: str) -> str:
+        """One of the facts of the line, as text."""
+        return str(json.loads(self.body)[name])
+
 
 @dataclass(frozen=True)
 class Protects:

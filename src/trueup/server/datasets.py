@@ -45,7 +45,7 @@ class Table:
     @property
     def runs(self) -> Path:
         """The folder that says which measurements are being made."""
-        return self.ledger.path.with_name(self.ledger.path.name + ".runs")
+        return self.dataset.runs
 
     def left_for(self, holder: Holder) -> Fraction:
         """What this person may still spend here."""

@@ -17,6 +17,7 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -137,8 +138,10 @@ class Jobs:
         began = _began(file)
         if charge.answer is not None:
             ready = table.ledger.answered_at(charge)
-            if began is None:  # made by the owner herself, or restored from a copy
+            if began is None and charge.by is None:  # made by the owner herself
                 return Status("done", ready)
+            if began is None:  # another machine on the same ledger made it for an analyst
+                began = datetime.fromisoformat(charge.time).timestamp()
             return Status("done", leaves_at(began, ready, self.first_deadline))
         failed = _failure(file)
         if failed is not None and began is not None and not _held(file):

@@ -33,7 +33,7 @@ _PINNED = {
     "transaction_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
 }
-_CONNECTING = {
+CONNECTING = {
     "client_encoding": "UTF8",
     "application_name": "trueup",
     "connect_timeout": "10",
@@ -153,7 +153,7 @@ def _connected(address: str) -> Any:
     """A connection of our own. The address may say otherwise in what it says of connecting."""
     import psycopg
 
-    settings: dict[str, Any] = {**_CONNECTING, **psycopg.conninfo.conninfo_to_dict(address)}
+    settings: dict[str, Any] = {**CONNECTING, **psycopg.conninfo.conninfo_to_dict(address)}
     connection = psycopg.connect(**settings | {"client_encoding": "UTF8"})
     connection.read_only = True
     connection.execute("SET LOCAL statement_timeout = 0")  # before anything that takes time
