@@ -242,7 +242,7 @@ class Client:
         if key is not None:
             headers["Idempotency-Key"] = key
         paid = "" if key is None else f" It may be charged: ask again under the key {key!r}."
-        problem = {"code": "", "message": f"{self!r} cannot be reached.{paid}"}
+        problem = {"code": "", "detail": f"{self!r} cannot be reached.{paid}"}
         for attempt in range(_TRIES):
             if attempt:
                 time.sleep(0.1 * 2**attempt)
@@ -329,12 +329,12 @@ def _quoted(part: str) -> str:
 
 def _problem(answer: bytes, status: int) -> dict[str, Any]:
     try:
-        problem = json.loads(answer)["error"]
-        return {"code": str(problem["code"]), "message": str(problem["message"])}
+        problem = json.loads(answer)
+        return {"code": str(problem["code"]), "detail": str(problem["detail"])}
     except (ValueError, KeyError, TypeError):
-        return {"code": "", "message": f"The server answered with status {status}."}
+        return {"code": "", "detail": f"The server answered with status {status}."}
 
 
 def _error(problem: dict[str, Any]) -> Exception:
     """The error that the library itself would have raised."""
-    return _ERRORS.get(problem["code"], ServerError)(problem["message"])
+    return _ERRORS.get(problem["code"], ServerError)(problem["detail"])

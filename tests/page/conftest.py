@@ -114,7 +114,7 @@ class Site:
         """The words that the API refuses a call with."""
         with pytest.raises(urllib.error.HTTPError) as wrong:
             self.bytes(path, body, who)
-        return str(json.loads(wrong.value.read())["error"]["message"])
+        return str(json.loads(wrong.value.read())["detail"])
 
     def measure(self, dataset: str, **body: object) -> str:
         """The release of a measurement made without the page."""

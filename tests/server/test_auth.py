@@ -205,7 +205,7 @@ def test_a_new_token_of_a_name_spends_from_the_same_limit(serving: Any) -> None:
         headers={"Idempotency-Key": "once-more"},
     )
     assert said.status_code == 409
-    assert re.search("0 of your own 1/4 is left", said.json()["error"]["message"])
+    assert re.search("0 of your own 1/4 is left", said.json()["detail"])
 
 
 def test_what_is_secret_is_compared_in_one_time_whatever_it_is() -> None:

@@ -109,8 +109,8 @@ def test_a_key_is_for_one_request(server: Any) -> None:
             headers={"Idempotency-Key": "taken-already"},
         )
         assert said.status_code == 409
-        assert said.json()["error"]["code"] == "key_conflict"
-        assert "different request" in said.json()["error"]["message"]
+        assert said.json()["code"] == "key_conflict"
+        assert "different request" in said.json()["detail"]
     assert server.spent("trips") == before
 
 
@@ -225,12 +225,12 @@ def test_a_run_that_fails_after_its_charge_says_so_and_is_completed(
         while said.status_code == 202:  # the machine was busy, and a deadline was missed
             said = server().post("/api/v1/datasets/trips/measure", **sent)
         assert said.status_code == 503
-        assert said.json()["error"]["code"] == "source"
+        assert said.json()["code"] == "source"
         assert "path" not in said.text
     (charge,) = open_ledger(server.config.datasets["trips"]).history()
     job = server().get(f"/api/v1/jobs/trips.{charge.entry}").json()
     assert job["state"] == "failed"
-    assert "no further cost" in job["error"]["message"]
+    assert "no further cost" in job["error"]["detail"]
     broken[0] = False
     server.measured("fails-at-first", epsilon="1/10")
     assert server.spent("trips") == Fraction(1, 10)
@@ -296,7 +296,7 @@ def test_a_key_is_of_one_request_also_while_that_is_at_work(
         ):
             said = sent(**change)
             assert said.status_code == 409
-            assert "used for a different request" in said.json()["error"]["message"]
+            assert "used for a different request" in said.json()["detail"]
     finally:
         drawn.set()
     assert server.spent("trips") == Fraction(1, 10)
@@ -377,7 +377,7 @@ def test_two_hundred_clients_race_and_spend_exactly_the_limit(
         given = [answer.json()["release"] for _, answer in said if answer.status_code == 200]
         refused = [answer for _, answer in said if answer.status_code != 200]
         assert {answer.status_code for answer in refused} == {409}
-        assert {answer.json()["error"]["code"] for answer in refused} == {"budget"}
+        assert {answer.json()["code"] for answer in refused} == {"budget"}
         head = {"Authorization": f"Bearer {secrets['bo']}"}
         listed = httpx.get(f"{url}/api/v1/releases", headers=head, timeout=60).json()["releases"]
     ledger = open_ledger(datasets["trips"])

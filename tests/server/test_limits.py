@@ -124,7 +124,7 @@ def test_too_many_requests_at_once_are_told_so(serving: Any) -> None:
         time.sleep(0.2)
         said = server().get("/api/v1/me")
         assert said.status_code == 429
-        assert said.json()["error"]["code"] == "busy"
+        assert said.json()["code"] == "busy"
         assert said.headers["Retry-After"] == "1"
     time.sleep(0.3)
     assert alive(server)
@@ -173,7 +173,7 @@ def test_answers_are_asked_for_within_bounds(server: Any, path: str, body: Any) 
         headers={"Content-Type": "application/json"},
     )
     assert said.status_code == 400
-    assert said.json()["error"]["code"] == "bad_request"
+    assert said.json()["code"] == "bad_request"
     assert len(said.content) < 1000
 
 
@@ -185,7 +185,7 @@ def test_a_body_that_cannot_be_read_is_told_so(server: Any, body: bytes) -> None
         "/api/v1/datasets/trips/quote", content=body, headers={"Content-Type": "application/json"}
     )
     assert said.status_code == 400
-    assert said.json()["error"]["code"] == "bad_request"
+    assert said.json()["code"] == "bad_request"
 
 
 def test_every_answer_carries_the_guards_of_a_browser(server: Any) -> None:
@@ -208,7 +208,7 @@ def test_what_goes_wrong_inside_is_told_in_one_shape_and_no_more(
     monkeypatch.setattr("trueup.server.releases.Releases.open", broken)
     said = [server().get(f"/api/v1/releases{path}") for path in ("", "/trips.1", "/trips.1/range")]
     assert [answer.status_code for answer in said] == [500, 500, 500]
-    assert {answer.json()["error"]["code"] for answer in said} == {"internal"}
+    assert {answer.json()["code"] for answer in said} == {"internal"}
     assert "secret" not in "".join(answer.text for answer in said) + caplog.text
     assert "ZeroDivisionError test_limits.py" in caplog.text
     assert alive(server)
@@ -222,7 +222,7 @@ def test_a_parameter_given_twice_is_refused(server: Any, fares: str) -> None:
     ):
         said = server().get(f"/api/v1/releases/{fares}/{path}")
         assert said.status_code == 400
-        assert "given twice" in said.json()["error"]["message"]
+        assert "given twice" in said.json()["detail"]
     assert server().get(f"/api/v1/releases/{fares}/range?low=0&high=10").status_code == 200
 
 
@@ -230,7 +230,7 @@ def test_a_picture_of_no_cells_is_refused(server: Any, fares: str) -> None:
     for start, stop in ((10, 5), (5, 5)):
         said = server().get(f"/api/v1/releases/{fares}/view?start={start}&stop={stop}")
         assert said.status_code == 400
-        assert f"start {start} must lie before stop {stop}" in said.json()["error"]["message"]
+        assert f"start {start} must lie before stop {stop}" in said.json()["detail"]
 
 
 def test_ranges_may_be_asked_without_intervals(server: Any, fares: str) -> None:

@@ -94,19 +94,37 @@ async def _unreadable(_: Request, error: Exception) -> Response:
     """A body or a parameter that does not fit: the first thing that is wrong with it."""
     assert isinstance(error, RequestValidationError)
     first: dict[str, Any] = dict(error.errors()[0])
-    place = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
-    return errors.response(InputError(f"{place[:100]}: {first['msg']}."))
+    names = _named(first, error.body)
+    place = ".".join(names) or str(first["loc"][0])
+    said = f"{place[:100]}: {first['msg']}."
+    return errors.response(errors.FieldError(said, errors.pointer(names)))
+
+
+def _named(wrong: dict[str, Any], body: Any) -> list[str]:
+    """The field that is wrong, without the types that were tried for it."""
+    where, *names = wrong["loc"]
+    if where != "body":
+        return [str(name)[:100] for name in names[:1]]
+    found, at = [], body
+    for name in names:
+        try:
+            at = at[name]
+        except (TypeError, KeyError, IndexError):
+            if wrong["type"] == "missing":
+                found.append(str(name))
+            break
+        found.append(str(name)[:100])
+    return found
 
 
 async def _routing(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
         return errors.response(errors.NotFoundError("There is nothing at this address."))
-    said = errors.response(InputError(str(error.detail)))
     if error.status_code == 405:
-        said.status_code = 405
-        said.headers.update(error.headers or {})
-    return said
+        body = errors.body("no_such_method", "Ask by another method: see the header Allow.", 405)
+        return errors.problem(body, 405, dict(error.headers or {}))
+    return errors.response(InputError(str(error.detail)))
 
 
 async def _internal(_: Request, error: Exception) -> Response:

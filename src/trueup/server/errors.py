@@ -1,8 +1,10 @@
-"""One shape for every error, in words that depend on the request and the ledger alone."""
+"""One shape for every error, RFC 9457, in words that the request and the ledger alone decide."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from starlette.responses import Response
@@ -26,6 +28,42 @@ _REFUSED = (
 )
 
 
+class FieldError(InputError):
+    """Something wrong in one field of a request, which `pointer` names as RFC 6901 has it."""
+
+    def __init__(self, message: str, pointer: str) -> None:
+        super().__init__(message)
+        self.pointer = pointer
+
+
+@contextlib.contextmanager
+def field(*names: object) -> Iterator[None]:
+    """Whatever is refused in here is refused because of this field.
+
+    >>> with field("ranges", 3):
+    ...     raise InputError("No cell ends there.")
+    Traceback (most recent call last):
+    trueup.server.errors.FieldError: No cell ends there.
+    """
+    try:
+        yield
+    except FieldError:
+        raise
+    except (InputError, SourceError) as wrong:
+        if isinstance(wrong, KeyConflictError):
+            raise
+        raise FieldError(str(wrong), pointer(names)) from None
+
+
+def pointer(names: Iterable[object]) -> str:
+    """A JSON pointer.
+
+    >>> pointer(["ranges", 3, "a/b"])
+    '/ranges/3/a~1b'
+    """
+    return "".join(f"/{str(name).replace('~', '~0').replace('/', '~1')}" for name in names)
+
+
 class NotFoundError(TrueupError):
     """Something that is not here, or not for this token to see."""
 
@@ -41,6 +79,24 @@ class BusyError(TrueupError):
 class SlowError(TrueupError):
     """A client that took too long to send its request."""
 
+
+MEDIA = "application/problem+json"
+TITLES = {
+    "bad_request": "The request cannot be answered as it is",
+    "not_allowed": "Your token does not allow this",
+    "not_found": "There is nothing here",
+    "key_conflict": "The key was used for another request",
+    "budget": "The budget does not allow this",
+    "too_large": "The request is too large",
+    "busy": "The server is busy",
+    "slow": "The request came too slowly",
+    "no_such_method": "This address does not take this method",
+    "source": "The table could not be read",
+    "ledger": "The ledger cannot be used",
+    "noise": "Noise could not be drawn",
+    "internal": "Something went wrong on the server",
+}
+"""What each code means, in a few words."""
 
 _KINDS: tuple[tuple[type[Exception], int, str], ...] = (
     (NotAllowedError, 401, "not_allowed"),
@@ -63,8 +119,10 @@ def facts(error: Exception) -> tuple[int, dict[str, Any]]:
     """The status and the body that an error is told with."""
     for kind, status, code in _KINDS:
         if isinstance(error, kind):
-            return status, body(code, words(error, code))
-    return 500, body("internal", "Something went wrong on the server. Its owner can see where.")
+            return status, body(code, words(error, code), status, getattr(error, "pointer", None))
+    return 500, body(
+        "internal", "Something went wrong on the server. Its owner can see where.", 500
+    )
 
 
 def words(error: Exception, code: str) -> str:
@@ -80,20 +138,33 @@ def words(error: Exception, code: str) -> str:
     return str(error)
 
 
-def body(code: str, message: str) -> dict[str, Any]:
-    """The one shape of an error."""
-    return {"error": {"code": code, "message": message}}
+def body(code: str, detail: str, status: int, at: str | None = None) -> dict[str, Any]:
+    """The one shape of an error: RFC 9457, with a code for programs and a pointer to the field."""
+    return {
+        "type": f"urn:trueup:error:{code}",
+        "title": TITLES[code],
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "pointer": at,
+    }
 
 
 def response(error: Exception) -> Response:
     """An error as an answer."""
     status, said = facts(error)
-    headers = {"Cache-Control": "no-store"}
+    headers = {}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if status in (429, 503):
         headers["Retry-After"] = "1"
-    return Response(encode(said), status, headers, "application/json")
+    return problem(said, status, headers)
+
+
+def problem(said: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> Response:
+    """A body of ours as an answer."""
+    no_store = {"Cache-Control": "no-store"}
+    return Response(encode(said), status, {**no_store, **(headers or {})}, MEDIA)
 
 
 def encode(value: object) -> bytes:

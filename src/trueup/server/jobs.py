@@ -206,7 +206,7 @@ def _taken(handle: int) -> bool:
 def _fail(handle: int, error: BaseException) -> None:
     """Writes down why a run failed after it was charged, keeping the time at which it began."""
     if isinstance(error, SourceError):
-        said = errors.body("source", UNREAD)
+        said = errors.body("source", UNREAD, 503)
     else:
         said = errors.facts(error if isinstance(error, Exception) else RuntimeError())[1]
     began = os.fstat(handle).st_mtime

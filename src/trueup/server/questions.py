@@ -14,6 +14,7 @@ from trueup.config import Dataset
 from trueup.errors import InputError
 from trueup.noise import Noise
 from trueup.plan.offers import Offer, grid_offers, offers, question, sorted_error, ways
+from trueup.server import errors
 from trueup.workload import Workload, as_workload, default_workload
 
 _STRATEGIES = {"unit": "flat", "young": "sorted"}
@@ -91,10 +92,11 @@ def question_asked(dataset: Dataset, asked: Asked, most_cells: int) -> Question:
 def _over(
     dataset: Dataset, asked: Asked, most_cells: int
 ) -> tuple[tuple[Axis, ...], tuple[Workload, ...]]:
-    axes = tuple(dataset.axis(part.column).part(part.ends, part.cells) for part in asked.parts)
+    axes = tuple(_axis(dataset, part, place) for part, place in _placed(asked))
     names = [axis.name for axis in axes]
     if len(set(names)) < len(names):
-        raise InputError(f"A grid is over different columns, got {names[0]!r} twice.")
+        said = f"A grid is over different columns, got {names[0]!r} twice."
+        raise errors.FieldError(said, "/columns")
     cells = math.prod(axis.size for axis in axes)
     if cells > most_cells:
         raise InputError(
@@ -103,18 +105,37 @@ def _over(
         )
     given = None if asked.workload is None else as_workload(asked.workload)
     workloads = tuple(default_workload(axis) if given is None else given for axis in axes)
-    for axis, workload in zip(axes, workloads, strict=True):
-        workload.check(axis)
+    with errors.field("workload"):
+        for axis, workload in zip(axes, workloads, strict=True):
+            workload.check(axis)
     return axes, workloads
+
+
+def _placed(asked: Asked) -> list[tuple[AskedPart, tuple[object, ...]]]:
+    """The columns that are asked about, and where in the request each stands."""
+    if len(asked.parts) == 1:
+        return [(asked.parts[0], ())]
+    return [(part, ("columns", number)) for number, part in enumerate(asked.parts)]
+
+
+def _axis(dataset: Dataset, part: AskedPart, place: tuple[object, ...]) -> Axis:
+    """The part of an axis that is asked about."""
+    with errors.field(*place, "column"):
+        axis = dataset.axis(part.column)
+    with errors.field(*place, "range"):
+        axis.part(part.ends, None)
+    with errors.field(*place, "cells"):
+        return axis.part(part.ends, part.cells)
 
 
 def _unknown(axes: Sequence[Axis], wanted: str, known: Sequence[str]) -> InputError:
     named = " × ".join(f"'{axis.name}'" for axis in axes)
     also = ", sorted" if len(axes) == 1 else ""
-    return InputError(
+    said = (
         f"{named} cannot be asked by {wanted!r} at this price. "
         f"Strategies: best, {', '.join(known)}{also}."
     )
+    return errors.FieldError(said, "/strategy")
 
 
 def _offers(

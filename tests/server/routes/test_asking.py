@@ -97,8 +97,8 @@ def test_a_wrong_question_is_told_what_is_wrong(server: Any, asked: Any, says: s
     body = {"epsilon": 1, **asked}
     said = server().post("/api/v1/datasets/trips/quote", json=body)
     assert said.status_code == 400
-    assert said.json()["error"]["code"] == "bad_request"
-    assert says in said.json()["error"]["message"]
+    assert said.json()["code"] == "bad_request"
+    assert says in said.json()["detail"]
 
 
 @pytest.mark.parametrize("where", ["tip > 3", "fare > 3", "drop table", "borough = 3"])

@@ -56,8 +56,8 @@ def test_a_wrong_query_is_told_what_is_wrong(
 ) -> None:
     said = server("rea").get(f"/api/v1/releases/{fares}/range?{query}")
     assert said.status_code == 400
-    assert said.json()["error"]["code"] == "bad_request"
-    assert says in said.json()["error"]["message"]
+    assert said.json()["code"] == "bad_request"
+    assert says in said.json()["detail"]
     assert len(said.content) < 500
 
 

@@ -12,7 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from trueup.errors import BudgetError
+from trueup.ask import Question
+from trueup.errors import BudgetError, InputError, KeyConflictError, SourceError
 from trueup.owner.account import Charge
 from trueup.server import errors
 from trueup.server.auth import Holder
@@ -84,7 +85,7 @@ def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
     table = parts.table(dataset)
     asked = body.asked()
     found = asking(table.dataset, asked, parts.settings.most_cells)
-    table.check(found.question, asked.epsilon, asked.where)
+    _check(table, found.question, asked.epsilon, asked.where)
     left = table.left_for(who)
     why_not = None
     if not table.allows(who):
@@ -109,6 +110,16 @@ def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
             "sentence": found.sentence,
         }
     )
+
+
+def _check(table: Table, question: Question, epsilon: Fraction, where: str | None) -> None:
+    """Refuses what a measurement would refuse; because of its filter, if only with it."""
+    try:
+        table.check(question, epsilon, where)
+    except (InputError, SourceError):
+        table.check(question, epsilon, None)
+        with errors.field("where"):
+            table.check(question, epsilon, where)
 
 
 def _strategies(found: Asking) -> list[dict[str, Any]]:
@@ -158,7 +169,13 @@ async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask
         run.add_done_callback(_looked_at)
         await asyncio.wait([run], timeout=max(limit - time.time(), _LOOK))
         if run.done():
-            run.result()  # raises what was refused before it was charged
+            try:
+                run.result()  # raises what was refused before it was charged
+            except (InputError, SourceError) as wrong:
+                if not isinstance(wrong, KeyConflictError):  # says which field it was
+                    given = (table, wanted.question, wanted.epsilon, wanted.where)
+                    await run_in_threadpool(_check, *given)
+                raise
         charge = await run_in_threadpool(table.ledger.find, wanted.key)
         if charge is None:
             await asyncio.sleep(_LOOK)
@@ -196,7 +213,7 @@ async def _at_its_deadline(parts: Service, table: Table, charge: Charge, limit: 
     status = await run_in_threadpool(parts.releases.status, table, charge)
     name = release_id(table, charge)
     if status.state == "failed" and status.failure is not None:
-        return reply(status.failure, 503)
+        return errors.problem(status.failure, 503)
     if status.state == "running":
         return reply({"job": name, "url": f"/api/v1/jobs/{name}"}, 202)
     return reply(
@@ -238,7 +255,7 @@ def job(parts: Parts, who: Analyst, job: Identifier) -> Response:
             "of": 2,
             "words": words[status.state],
             "release": job if status.state == "done" else None,
-            "error": None if status.failure is None else status.failure["error"],
+            "error": status.failure,
         }
     )
 

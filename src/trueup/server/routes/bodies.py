@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, Stric
 
 from trueup.axis import Axis
 from trueup.epsilon import positive
-from trueup.errors import InputError
+from trueup.server.errors import FieldError, field
 from trueup.server.questions import Asked, AskedPart
 
 End = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=500)] | None
@@ -58,14 +58,16 @@ class Ask(Sent):
     def asked(self) -> Asked:
         """The same in the words of the library."""
         if self.columns is not None and (self.column, self.range, self.cells) != (None,) * 3:
-            raise InputError("Give column, range and cells, or columns, not both.")
+            raise FieldError("Give column, range and cells, or columns, not both.", "/columns")
         ends = None if self.range is None else (self.range[0], self.range[1])
         parts: tuple[AskedPart, ...] = (AskedPart(self.column, ends, self.cells),)
         if self.columns is not None:
             parts = tuple(each.part() for each in self.columns)
+        with field("epsilon"):
+            price = positive(self.epsilon)
         return Asked(
             parts,
-            positive(self.epsilon),
+            price,
             self.strategy,
             self.where or None,
             self.workload,
@@ -103,9 +105,9 @@ class Zoom(Sent):
         if self.start is None and self.stop is None:
             return axis.around(self.low, self.high)
         if self.low is not None or self.high is not None:
-            raise InputError("Give low and high, or start and stop, not both.")
+            raise FieldError("Give low and high, or start and stop, not both.", "/start")
         if self.start is not None and self.stop is not None and self.start >= self.stop:
-            raise InputError(f"start {self.start} must lie before stop {self.stop}.")
+            raise FieldError(f"start {self.start} must lie before stop {self.stop}.", "/start")
         start = 0 if self.start is None else min(self.start, axis.size - 1)
         stop = axis.size if self.stop is None else min(self.stop, axis.size)
         return start, max(stop, start + 1)
@@ -154,9 +156,10 @@ class Heatmap(Sent):
         """The cells that are shown."""
         given = ((self.first_start, self.first_stop), (self.second_start, self.second_stop))
         found = []
-        for axis, (start, stop) in zip(axes[:2], given, strict=True):
+        names = ("first_start", "second_start")
+        for name, axis, (start, stop) in zip(names, axes[:2], given, strict=True):
             if start >= min(stop, axis.size):
-                raise InputError(f"{start} … {stop} has no cell of '{axis.name}'.")
+                raise FieldError(f"{start} … {stop} has no cell of '{axis.name}'.", f"/{name}")
             found.append((start, min(stop, axis.size)))
         return tuple(found)
 

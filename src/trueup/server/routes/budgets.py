@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from trueup.epsilon import positive
 from trueup.errors import InputError
+from trueup.server import errors
 from trueup.server.auth import Holder
 from trueup.server.budget_requests import BudgetRequest
 from trueup.server.datasets import Table
@@ -55,8 +56,11 @@ def ask_for_more(parts: Parts, who: Analyst, dataset: Name, body: MoreBudget) ->
         raise InputError("The owner has no allowance: the ledger's limit is hers.")
     table = parts.table(dataset)
     limit, _ = table.ledger.allowed(who.name)
-    wanted = (limit or Fraction(0)) + positive(body.more, "more")
-    return reply(_told(parts, parts.requests.ask(table.name, who.name, wanted, body.reason)))
+    with errors.field("more"):
+        wanted = (limit or Fraction(0)) + positive(body.more, "more")
+    with errors.field("reason"):
+        asked = parts.requests.ask(table.name, who.name, wanted, body.reason)
+    return reply(_told(parts, asked))
 
 
 @router.get("/requests")
@@ -83,7 +87,8 @@ def decide(parts: Parts, who: Owner, number: Number, body: Decision) -> Response
         return reply(
             _told(parts, parts.requests.decide(number, "declined", asked.wanted, body.note))
         )
-    most = positive(asked.wanted if body.limit is None else body.limit, "limit")
+    with errors.field("limit"):
+        most = positive(asked.wanted if body.limit is None else body.limit, "limit")
     parts.table(asked.dataset).ledger.allow(asked.name, most)
     return reply(_told(parts, parts.requests.decide(number, "granted", str(most), body.note)))
 
@@ -112,7 +117,9 @@ def allow(parts: Parts, who: Owner, dataset: Name, name: Person, body: Allowance
     if not any(_is_analyst(one, name) for one in parts.tokens.list()):
         raise InputError("An allowance is for an analyst: there is no token of this name.")
     none = body.limit in (0, "0")
-    table.ledger.allow(name, 0 if none else positive(body.limit, "limit"))
+    with errors.field("limit"):
+        most = Fraction(0) if none else positive(body.limit, "limit")
+    table.ledger.allow(name, most)
     return reply(_allowed(table, name))
 
 

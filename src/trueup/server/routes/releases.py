@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from trueup.errors import InputError
 from trueup.release import NamedRelease, Release, SortedRelease
-from trueup.server import answers
+from trueup.server import answers, errors
 from trueup.server.answers import Answering, Version
 from trueup.server.auth import Holder
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
@@ -89,9 +89,16 @@ def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
     """The counts of many ranges, each with an interval of its own."""
     most = parts.settings.most_ranges
     if len(body.ranges) > most:
-        raise InputError(f"At most {most:,} ranges at once, got {len(body.ranges):,}.")
+        said = f"At most {most:,} ranges at once, got {len(body.ranges):,}."
+        raise errors.FieldError(said, "/ranges")
     asked = parts.releases.open(release).answering(body.version, body.column)
-    starts, stops = answers.spans(asked.axis, body.ranges)
+    try:
+        starts, stops = answers.spans(asked.axis, body.ranges)
+    except InputError:  # which of them it is
+        for place, each in enumerate(body.ranges):
+            with errors.field("ranges", place):
+                _span(asked, *each)
+        raise
     return reply({"answers": asked.many(starts, stops, body.level)})
 
 
@@ -99,7 +106,10 @@ def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
 def difference(parts: Parts, release: Identifier, body: Difference) -> Response:
     """The count of one range less that of another, with the error of the difference."""
     asked = parts.releases.open(release).answering(body.version, body.column)
-    first, second = _span(asked, *body.first), _span(asked, *body.second)
+    with errors.field("first"):
+        first = _span(asked, *body.first)
+    with errors.field("second"):
+        second = _span(asked, *body.second)
     return reply(asked.difference(first, second, body.level))
 
 
@@ -165,9 +175,13 @@ def boxes(parts: Parts, release: Identifier, body: ManyBoxes) -> Response:
     """The counts of boxes of a grid, each with an interval of its own."""
     most = parts.settings.most_ranges
     if len(body.boxes) > most:
-        raise InputError(f"At most {most:,} boxes at once, got {len(body.boxes):,}.")
+        said = f"At most {most:,} boxes at once, got {len(body.boxes):,}."
+        raise errors.FieldError(said, "/boxes")
     asked = parts.releases.open(release).boxes(body.version)
-    found = [asked.box(each) for each in body.boxes]
+    found = []
+    for place, each in enumerate(body.boxes):
+        with errors.field("boxes", place):
+            found.append(asked.box(each))
     return reply({"answers": asked.many(found, body.level)})
 
 

@@ -3,9 +3,9 @@
 
 /** The server understood and said no; `message` is in its own words. */
 export class Refused extends Error {
-  constructor(status, code, message) {
+  constructor(status, code, message, pointer = null) {
     super(message);
-    Object.assign(this, { status, code });
+    Object.assign(this, { status, code, pointer }); // pointer: the field that is wrong, "/epsilon"
   }
 }
 
@@ -36,12 +36,12 @@ async function send(method, path, { body, key, signal } = {}) {
 async function refusal(response) {
   let error = {};
   try {
-    error = (await response.json()).error ?? {};
+    error = (await response.json()) ?? {};
   } catch {
     // A proxy's page, or half an answer: the status is all there is.
   }
-  const words = error.message ?? `The server answered ${response.status} and gave no reason. Try again; tell the owner if it stays so.`;
-  return new Refused(response.status, error.code ?? (response.status >= 500 ? "unanswered" : "internal"), words);
+  const words = error.detail ?? `The server answered ${response.status} and gave no reason. Try again; tell the owner if it stays so.`;
+  return new Refused(response.status, error.code ?? (response.status >= 500 ? "unanswered" : "internal"), words, error.pointer ?? null);
 }
 
 async function read(response) {

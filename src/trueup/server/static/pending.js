@@ -71,7 +71,7 @@ async function once(request, told, signal) {
       throw wrong;
     }
     if (job.state === "done") return job.release;
-    if (job.state === "failed") throw new Refused(409, job.error?.code ?? "internal", job.error?.message ?? String(job.error));
+    if (job.state === "failed") throw new Refused(409, job.error?.code ?? "internal", job.error?.detail ?? String(job.error));
     told(job);
     await wait(400, signal);
   }
