@@ -1,6 +1,7 @@
 """The audit at full length: 10^9 samples at each of 200 scales, 1,000 clean runs, and time.
 
 Run: python bench/audit_full.py [--draws 1e9] [--scales 200] [--clean 1000]
+Gaussian noise alone, at 23 variances: python bench/audit_full.py --gaussian [--draws 1e9]
 In minutes: --draws 1e6 --scales 40 --clean 100 --batches 4000 --requests 50
 Prints a line a scale, and fails if any p-value is below 10^-9 over the number of scales, if an
 honest mechanism raises an alarm, or if time tells of noise or of neighbours.
@@ -23,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 import audit_time
-from trueup._kernels.noise import laplace
+from trueup._kernels.noise import gauss, laplace
 from trueup.audit import (
     Claim,
     Effort,
@@ -31,6 +32,7 @@ from trueup.audit import (
     Target,
     audit_in_bulk,
     examine,
+    gaussian_fit,
     neighbours_of_counts,
     noise_fit,
 )
@@ -63,6 +65,31 @@ def fit(scale: Fraction, draws: int) -> float:
     seconds = time.perf_counter() - begin
     print(f"scale {scale!s:>22}   p = {p:.3g}   {seconds:.0f} s", flush=True)
     return p
+
+
+LISTED = """
+    1/1000000 1/12 1/2 1 10/3 9 100/7 100 5000 16383 16384 16385 65535 65537 99991/7 1e6 123456789
+    1e10 1e12 1e14 1e17 99999999977/13 1e24
+"""
+VARIANCES = LISTED.split()
+
+
+def gaussian(draws: int, threads: int) -> bool:
+    """Whether Gaussian samples fit their law at variances on all sides of the sampler's paths."""
+
+    def fitted(variance: str) -> float:
+        begin = time.perf_counter()
+        p = gaussian_fit(lambda size: gauss.draw(size, variance), variance, draws)
+        print(
+            f"variance {variance:>18}   p = {p:.3g}   {time.perf_counter() - begin:.0f} s",
+            flush=True,
+        )
+        return p
+
+    with ThreadPoolExecutor(threads) as pool:
+        values = list(pool.map(fitted, VARIANCES))
+    print(f"{len(values)} variances, {draws:.0e} samples each: least p = {min(values):.3g}")
+    return min(values) > 1e-9 / len(values)
 
 
 def noisy_count(scale: Fraction, count: int, size: int) -> npt.NDArray[np.int64]:
@@ -99,7 +126,12 @@ def main() -> int:
     arguments.add_argument("--clean", type=int, default=1000, help="honest mechanisms examined")
     arguments.add_argument("--batches", type=int, default=20_000, help="timed draws")
     arguments.add_argument("--requests", type=int, default=200, help="timed requests a dataset")
+    arguments.add_argument("--gaussian", action="store_true", help="Gaussian noise alone")
     given = arguments.parse_args()
+    if given.gaussian:
+        good = gaussian(int(given.draws), given.threads)
+        print("PASS" if good else "FAIL")
+        return 0 if good else 1
     tried = scales(given.scales)
     with ThreadPoolExecutor(given.threads) as pool:
         values = list(pool.map(lambda scale: fit(scale, int(given.draws)), tried))

@@ -1,5 +1,7 @@
 """Samples a second on one core: our exact noise, numpy's floating-point one, OpenDP's exact one.
 
+Laplace noise first, then Gaussian.
+
 Run: python bench/noise.py
 """
 
@@ -12,10 +14,11 @@ from functools import partial
 
 import numpy as np
 
-from trueup._kernels.noise import laplace
+from trueup._kernels.noise import gauss, laplace
 from trueup._kernels.noise.laplace_tables import tables
 
 SCALES = (1, 10, 100, 1_000, 1_000_000)
+DEVIATIONS = (1, 100, 100_000, 10_000_000)
 SIZE = 1 << 21
 
 
@@ -49,6 +52,38 @@ def table_time(scale: int) -> float:
     return time.process_time() - begin
 
 
+def opendp_gaussian(deviation: int, size: int) -> Callable[[], object]:
+    """OpenDP's discrete Gaussian on a vector of integers."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
+    mechanism = dp.m.make_gaussian(*space, scale=float(deviation))
+    zeros = [0] * size
+    return lambda: mechanism(zeros)
+
+
+def gaussian_rates() -> bool:
+    """Gaussian noise: 60 M/s or 0.6 of numpy's normal up to σ = 10^5, and 300 times OpenDP."""
+    values, generator, passed = np.zeros(SIZE, np.int64), np.random.default_rng(), True
+    heads = f"{'numpy':>10} {'OpenDP':>10} {'x numpy':>8} {'x OpenDP':>9}"
+    print(f"\n{'sigma':>9} {'trueup':>10} {heads}")
+    for deviation in DEVIATIONS:
+        ours = rate(partial(gauss.add_gaussian_noise, values, deviation**2), SIZE, 20)
+        numpys = rate(partial(generator.normal, 0.0, deviation, SIZE), SIZE, 10)
+        theirs = rate(opendp_gaussian(deviation, 5_000), 5_000, 3)
+        held = ours >= 60e6 or ours >= 0.6 * numpys or deviation > 10**5
+        good = held and ours >= 300 * theirs
+        passed = passed and good
+        print(
+            f"{deviation:>9} {ours / 1e6:>7.0f} M/s {numpys / 1e6:>6.1f} M/s"
+            f" {theirs / 1e6:>6.3f} M/s {ours / numpys:>8.1f} {ours / theirs:>9.0f}"
+            f" {'' if good else 'FAIL'}"
+        )
+    print("PASS" if passed else "FAIL", "target: 60 M/s or 0.6x numpy, and 300x OpenDP")
+    return passed
+
+
 def main() -> None:
     values = np.zeros(SIZE, np.int64)
     generator = np.random.default_rng()
@@ -72,6 +107,7 @@ def main() -> None:
             f" {'' if good else 'FAIL'}"
         )
     print("PASS" if passed else "FAIL", "target: 150 M/s or 3x numpy, and 1,000x OpenDP")
+    gaussian_rates()
 
 
 if __name__ == "__main__":

@@ -70,6 +70,19 @@ def test_show_draws_every_kind_of_file(run: Run, ages: dict[str, Path], kind: st
     assert len(run("show", ages[kind], "--bars", "10", "--json").json["rows"]) == 10
 
 
+def test_show_draws_uneven_bins_by_density(run: Run, tmp_path: Path) -> None:
+    """A bin ten times as wide with ten times the count has a bar of the same length."""
+    axis = tu.Axis.edges("income", [0, 10, 20, 120])
+    asked = tu.Measurement(tu.CellCounts(axis), [500, 500, 5000], epsilon=1)
+    tu.infer(asked).save(tmp_path / "uneven.parquet")
+    ran = run("show", "uneven.parquet")
+    assert ran.code == 0
+    drawn = [line.count("█") for line in ran.out.splitlines() if "±" in line and "█" in line]
+    assert len(drawn) == 3
+    assert drawn[0] == drawn[1] == drawn[2]
+    assert "a bar's length is the count per 10 of income" in ran.out
+
+
 def test_plot_writes_a_page(run: Run, ages: dict[str, Path], tmp_path: Path) -> None:
     assert run("plot", ages["r"], "-o", "x.html", "--json").json == {"saved": "x.html"}
     assert "plotly" in (tmp_path / "x.html").read_text()

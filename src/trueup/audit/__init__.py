@@ -8,7 +8,7 @@ from __future__ import annotations
 from trueup.audit.bound import Audit, audit, audit_in_bulk
 from trueup.audit.claim import Claim
 from trueup.audit.examination import Effort, Examination, Finding, examine
-from trueup.audit.fit import noise_fit
+from trueup.audit.fit import gaussian_fit, noise_fit
 from trueup.audit.forced import forced
 from trueup.audit.frozen import Replay, replay
 from trueup.audit.report import page, write_page
@@ -28,6 +28,7 @@ __all__ = [
     "audit_in_bulk",
     "examine",
     "forced",
+    "gaussian_fit",
     "neighbours_of_counts",
     "neighbours_of_records",
     "noise_fit",

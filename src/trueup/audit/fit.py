@@ -1,8 +1,9 @@
-"""Whether a sampler's noise follows the exact discrete Laplace law."""
+"""Whether a sampler's noise follows the exact discrete Laplace or Gaussian law."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,32 @@ def noise_fit(
     """
     from trueup._kernels.noise.tally import SampleTally
 
-    tally = SampleTally(positive(scale, "scale"))
+    return _fit(sampler, SampleTally(positive(scale, "scale")), draws)
+
+
+def gaussian_fit(
+    sampler: Callable[[int], NDArray[np.int64]], variance: object, draws: int = 10_000_000
+) -> float:
+    """As `noise_fit`, for discrete Gaussian noise: P(x) in proportion to exp(−x²/(2·variance)).
+
+    >>> from trueup._kernels.noise import gauss
+    >>> gaussian_fit(lambda size: gauss.draw(size, 9), 9, draws=100_000) > 1e-9
+    True
+    >>> gaussian_fit(lambda size: gauss.draw(size, "8.5"), 9, draws=100_000) < 1e-9
+    True
+    """
+    from trueup._kernels.noise.gauss_tally import GaussTally
+
+    return _fit(sampler, GaussTally(positive(variance, "variance")), draws)
+
+
+class _Counting(Protocol):
+    def add(self, samples: NDArray[np.int64]) -> None: ...
+
+    def p_value(self) -> float: ...
+
+
+def _fit(sampler: Callable[[int], NDArray[np.int64]], tally: _Counting, draws: int) -> float:
     left = draws
     while left > 0:
         tally.add(sampler(min(left, _CHUNK)))

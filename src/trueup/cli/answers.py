@@ -29,8 +29,8 @@ Shown = Annotated[
 
 def _release(path: Path, nonnegative: bool = False) -> Any:
     """The release in a file; a measurement is inferred on the way."""
-    from trueup.files.load import load
     from trueup.measurement import Measurement
+    from trueup.saved import load
 
     found = load(path)
     if not isinstance(found, Measurement):
@@ -201,10 +201,23 @@ def show_command(
         **_counted_rows(release),
         "rows": [{"what": w, "count": c, "std_error": e} for w, c, e in rows],
     }
-    emit(as_json, facts, lambda: _draw(release, rows))
+    emit(as_json, facts, lambda: _draw(release, rows, bars))
 
 
-def _draw(release: Any, rows: list[tuple[str, float, float]]) -> None:
+def _heights(release: Any, rows: list[tuple[str, float, float]], bars: int) -> tuple[Any, str]:
+    """How long each bar is drawn, and what that says: equal density has equal length."""
+    from trueup.pictures.places import row_edges, stretches
+
+    axes: Any = getattr(release, "axes", ())
+    counts = [count for _, count, _ in rows]
+    if len(axes) != 1:
+        return counts, ""
+    drawn = stretches(axes[0], row_edges(axes[0].size, bars))
+    told = "" if drawn.label == "count" else f"a bar's length is the {drawn.label}; "
+    return [count * times for count, times in zip(counts, drawn.times, strict=True)], told
+
+
+def _draw(release: Any, rows: list[tuple[str, float, float]], bars: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -212,11 +225,12 @@ def _draw(release: Any, rows: list[tuple[str, float, float]]) -> None:
     console.print(Text(visible(repr(release)[1:-1]), style="bold"))
     rows = [(visible(name), count, error) for name, count, error in rows]
     wide = max(len(name) for name, _, _ in rows)
-    top = max(max(abs(count) for _, count, _ in rows), 1.0)
+    heights, told = _heights(release, rows, bars)
+    top = max(map(abs, heights)) or 1.0
     words = [f"{number(count)} ± {number(error)}" for _, count, error in rows]
     room = max(console.width - wide - max(map(len, words)) - 4, 10)
-    for (name, count, _), word in zip(rows, words, strict=True):
-        eighths = round(abs(count) / top * room * 8)
+    for (name, count, _), height, word in zip(rows, heights, words, strict=True):
+        eighths = round(abs(height) / top * room * 8)
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
         line = Text(f"{name:>{wide}} ")
         line.append(bar, style="blue" if count >= 0 else "red")
@@ -225,7 +239,7 @@ def _draw(release: Any, rows: list[tuple[str, float, float]]) -> None:
     what = release.error_words
     if release.unbiased is not release:
         what += f" of the unbiased counts; shown are {release.facts.inferred}"
-    console.print(Text(f"± is {what}; red is below zero", style="dim"))
+    console.print(Text(f"{told}± is {what}; red is below zero", style="dim"))
 
 
 def plot_command(
@@ -280,8 +294,8 @@ def combine_command(
 ) -> None:
     """Combine several releases of the same data into one that is more accurate."""
     from trueup.epsilon import exact
-    from trueup.files.load import load
     from trueup.reconcile import reconcile
+    from trueup.saved import load
 
     parts = [load(file) for file in files]
     if len(parts) < 2:

@@ -46,6 +46,11 @@ def even_width(size: int, most: int) -> int:
     return next(whole, least)
 
 
+def row_edges(size: int, most: int) -> Ints:
+    """Where the lines of a table begin and end that has at most so many, in cells."""
+    return np.append(np.arange(0, size, even_width(size, most)), size)
+
+
 @dataclass(frozen=True, eq=False)
 class Stretches:
     """Bars over stretches of an axis, drawn so that equal density has equal height.

@@ -357,10 +357,9 @@ class Release(Published):
                 for name in names
                 for what, count, error in self.margin(name).rows(max(most // len(names), 1))
             ]
-        from trueup.pictures.places import even_width
+        from trueup.pictures.places import row_edges
 
-        size = self.axis.size
-        edges = np.append(np.arange(0, size, even_width(size, most)), size)
+        edges = row_edges(self.axis.size, most)
         words = [self.axis.words(start, stop) for start, stop in pairwise(edges.tolist())]
         values, spread = np.diff(self.prefix[edges]), np.sqrt(self._between_cuts([edges]))
         return list(zip(words, values.tolist(), spread.tolist(), strict=True))

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 import pytest
 
-from trueup._kernels.noise import bits, laplace, laplace_tables
+from trueup._kernels.noise import bits, inversion, laplace, laplace_tables
 from trueup._kernels.noise.laplace_tables import SamplerPart, Tables, tables
 from trueup.audit import noise_fit
 from trueup.errors import InputError
@@ -55,7 +55,7 @@ class Script:
         for number, (part, word) in enumerate(zip(self.law.parts, self.words, strict=True)):
             rest = part.word - part.prefix
             prefixes[number] = (word >> rest) << (16 - part.prefix)
-            if part.outcomes[prefixes[number, 0]] & laplace_tables.OPEN:
+            if part.outcomes[prefixes[number, 0]] & inversion.OPEN:
                 reserve[used : used + 4] = (word & ((1 << rest) - 1)) << (64 - rest)
                 used += 4
 
@@ -193,7 +193,7 @@ def test_prefixes_lead_where_every_word_that_begins_with_them_leads(scale: Fract
         last = first | np.uint64((1 << 48) - 1)
         low = np.searchsorted(part.boundaries, first, side="left")
         high = np.searchsorted(part.boundaries, last, side="right")
-        expected = np.where(low == high, low, laplace_tables.OPEN | low)
+        expected = np.where(low == high, low, inversion.OPEN | low)
         assert np.array_equal(part.outcomes, expected)
 
 
@@ -401,7 +401,7 @@ def altered(part: SamplerPart, at: int, amount: int) -> SamplerPart:
     """The part with one entry of its table changed, and its prefixes to match."""
     boundaries = part.boundaries.copy()
     boundaries[at] = int(boundaries[at]) + amount
-    outcomes = laplace_tables._outcomes(boundaries, part.word, part.prefix)
+    outcomes = inversion.outcomes_of(boundaries, part.word, part.prefix)
     return replace(part, boundaries=boundaries, outcomes=outcomes)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueup.errors import NoiseError
+
+Bits = Callable[[NDArray[np.uint8]], None]
+"""Fills a run of bytes with fresh random bits."""
 
 # 2^22 blocks under one key: telling the stream from ideal bits then succeeds with an advantage
 # of at most 2^44 / 2^129, AES itself aside.

@@ -6,21 +6,20 @@ No floating-point number takes part. docs/noise.md gives the algorithm and its p
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueup._kernels.compiled import compiled
-from trueup._kernels.noise.bits import keystream
-from trueup._kernels.noise.laplace_tables import OPEN, SamplerPart, Tables, checked_scale, tables
+from trueup._kernels.noise.bits import Bits, keystream
+from trueup._kernels.noise.inversion import OPEN, Inverted
+from trueup._kernels.noise.laplace_tables import Tables, checked_scale, tables
 from trueup.errors import InputError
-
-Bits = Callable[[NDArray[np.uint8]], None]  # fills a run of bytes with fresh random bits
 
 BATCH = 1 << 17  # samples at a time: enough that two threads seldom wait for each other
 _PARTS = 4  # at the largest scale
-_RESERVE = BATCH // 32 + 16  # words for draws that 16 bits do not decide: 3 % where 2.6 % is most
+RESERVE = BATCH // 32 + 16  # words for draws that 16 bits do not decide: 3 % where 2.6 % is most
 _TIES = 256
 _OPEN_FOUR = np.uint64(OPEN * 0x0001_0001_0001_0001)
 _LANES = (np.uint64(1 << 15), np.uint64(1 << 31), np.uint64(1 << 47))
@@ -182,7 +181,7 @@ class _Workspace(threading.local):
     """Preallocated memory, one a thread. Holds nothing between calls that is used again."""
 
     def __init__(self) -> None:
-        self.fresh = np.empty(_PARTS * BATCH * 2 + _RESERVE * 8, np.uint8)
+        self.fresh = np.empty(_PARTS * BATCH * 2 + RESERVE * 8, np.uint8)
         self.chosen = np.empty((_PARTS, BATCH), np.int16)
         self.undecided = np.empty(BATCH // 4 + 1, np.int64)
         self.tied_at = np.empty(_TIES, np.int64)
@@ -193,7 +192,7 @@ _workspace = _Workspace()
 
 
 def _settle(
-    part: SamplerPart,
+    part: Inverted,
     word: int,
     at: int,
     chosen: NDArray[np.int16],
@@ -219,31 +218,46 @@ def _settle(
     chosen[at] = index
 
 
+def draw_part(
+    part: Inverted,
+    draws: NDArray[np.uint16],
+    chosen: NDArray[np.int16],
+    reserve: NDArray[np.uint8],
+    used: int,
+    far: dict[int, int],
+    bits: Bits,
+) -> int:
+    """Fills `chosen` with the indices of one part; how many words of the reserve are used now.
+
+    What `_settle` keeps goes to `far`.
+    """
+    space, words = _workspace, reserve.view(np.uint64)
+    given = (16 - part.prefix, part.boundaries, part.word - part.prefix)
+    kept = (chosen, space.tied_at, space.tied_word)
+    count, done, used, ties = decide(
+        draws, part.outcomes, *given, space.undecided, words, used, *kept
+    )
+    undecided = space.undecided[done:count]
+    while ties or undecided.size:
+        for tie in range(ties):
+            word, at = int(space.tied_word[tie]), int(space.tied_at[tie])
+            _settle(part, word, at, chosen, far, bits)
+        if used + 4 > words.size:
+            bits(reserve)
+            used = 0
+        done, used, ties = complete(draws, *given, undecided, words, used, *kept)
+        undecided = undecided[done:]
+    return used
+
+
 def _draw_parts(
     law: Tables, prefixes: NDArray[np.uint16], reserve: NDArray[np.uint8], bits: Bits
 ) -> dict[int, int]:
     """Fills the workspace with the indices of all parts; gives what `_settle` kept in `far`."""
-    space = _workspace
-    words = reserve.view(np.uint64)
     used = 0
     far: dict[int, int] = {}
-    for part, draws, chosen in zip(law.parts, prefixes, space.chosen, strict=False):
-        chosen = chosen[: draws.size]
-        given = (16 - part.prefix, part.boundaries, part.word - part.prefix)
-        kept = (chosen, space.tied_at, space.tied_word)
-        count, done, used, ties = decide(
-            draws, part.outcomes, *given, space.undecided, words, used, *kept
-        )
-        undecided = space.undecided[done:count]
-        while ties or undecided.size:
-            for tie in range(ties):
-                word, at = int(space.tied_word[tie]), int(space.tied_at[tie])
-                _settle(part, word, at, chosen, far, bits)
-            if used + 4 > words.size:
-                bits(reserve)
-                used = 0
-            done, used, ties = complete(draws, *given, undecided, words, used, *kept)
-            undecided = undecided[done:]
+    for part, draws, chosen in zip(law.parts, prefixes, _workspace.chosen, strict=False):
+        used = draw_part(part, draws, chosen[: draws.size], reserve, used, far, bits)
     return far
 
 
@@ -260,7 +274,7 @@ def sample_into(values: NDArray[np.int64], law: Tables, bits: Bits) -> None:
     for start in range(0, values.size, BATCH):
         batch = values[start : start + BATCH]
         size = -(-batch.size // 4) * 4  # draws are looked up four at a time
-        reserve = 8 * min(_RESERVE, size // 32 + 16)
+        reserve = 8 * min(RESERVE, size // 32 + 16)
         fresh = space.fresh[: 2 * count * size + reserve]
         bits(fresh)
         prefixes = fresh[: 2 * count * size].view(np.uint16).reshape(count, size)
@@ -279,7 +293,8 @@ def sample_into(values: NDArray[np.int64], law: Tables, bits: Bits) -> None:
                 batch[at : at + 1] += np.int64(wrapped)
 
 
-def _checked_values(values: NDArray[np.int64]) -> None:
+def checked_values(values: NDArray[np.int64]) -> None:
+    """Refuses what noise cannot be added to in place."""
     if not isinstance(values, np.ndarray) or values.dtype != np.int64:
         raise InputError("Noise is added to an int64 numpy array: convert the counts first.")
     if values.ndim != 1 or not values.flags.c_contiguous or not values.flags.writeable:
@@ -296,7 +311,7 @@ def add_noise(values: NDArray[np.int64], scale: object) -> None:
     >>> bool(counts.any())
     True
     """
-    _checked_values(values)
+    checked_values(values)
     law = tables(checked_scale(scale))
     sample_into(values, law, keystream().fill)
 
@@ -308,7 +323,7 @@ def add_noise_blocks(
 
     Every length and scale is checked before the first value changes.
     """
-    _checked_values(values)
+    checked_values(values)
     if len(lengths) != len(scales):
         raise InputError(f"{len(lengths)} lengths were given with {len(scales)} scales.")
     if any(length < 0 for length in lengths) or sum(lengths) != values.size:

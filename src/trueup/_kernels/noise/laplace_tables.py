@@ -4,17 +4,11 @@ X with P(X = x) ∝ exp(−|x|/b) is drawn in independent parts (docs/noise.md h
 X = (m << L) + low, the low bits complemented where m < 0. `m` is the top part, on all the
 integers; `low` is cut into digits of at most nine bits, each a truncated geometric.
 
-A part is drawn by inverting its cumulative distribution C: the outcome for a uniform u is
-the number of j with C_j < u. The table holds floor(2^64 C_j): a 64-bit word w, which says
-only that u lies in [w, w+1)/2^64, decides unless it equals an entry. Then `settle` decides,
-with as many more bits and as much precision as it takes.
+Each part is drawn by inversion (`inversion.py`).
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -24,23 +18,26 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from trueup._kernels.noise.inversion import (
+    PREFIX,
+    WORD,
+    Inverted,
+    certain,
+    exp,
+    expm1,
+    floor_of,
+    outcomes_of,
+)
 from trueup.epsilon import positive
-from trueup.errors import InputError, NoiseError
+from trueup.errors import InputError
 
 LEAST, MOST = Fraction(1, 1000), Fraction(10**9)
-WORD, PREFIX = 64, 16
 TOP_SCALE = 48  # the top part's scale in steps of 2^L: its table has some 4,000 entries at most
 DIGIT_BITS = 9
-OPEN = 1 << 15  # set where the first bits do not decide: the sign bit of an int16
-_PRECISION_LIMIT = 1 << 20
-
-# python-flint keeps its precision in one global. Another thread that changes it can only make
-# our balls wider, never wrong; the lock spares us the retries.
-_precision = threading.RLock()
 
 
 @dataclass(frozen=True)
-class SamplerPart:
+class SamplerPart(Inverted):
     """One independent part of a sample, and how to draw it."""
 
     step: Fraction  # an increment of one multiplies the probability by exp(−step)
@@ -48,68 +45,24 @@ class SamplerPart:
     sign: Fraction  # top part only: negatives weigh exp(−sign) against the others
     word: int
     prefix: int
-    lowest: int  # the outcome of index 0
-    boundaries: NDArray[np.uint64]  # floor(2^word C_j), increasing
-    outcomes: NDArray[np.uint16]  # by 16 random bits: the index, or OPEN and the least index
+    lowest: int
+    boundaries: NDArray[np.uint64]
+    outcomes: NDArray[np.uint16]
+
+    @property
+    def ends(self) -> tuple[bool, int | None]:
+        """A digit has both ends, the top part none."""
+        return (True, (1 << self.bits) - 1) if self.bits else (False, None)
 
     def cumulative(self, index: int) -> Any:
         """C at an index as a ball: P(outcome ≤ lowest + index), at flint's present precision."""
         outcome = self.lowest + index
         if self.bits:
-            return _expm1(-(outcome + 1) * self.step) / _expm1(-(1 << self.bits) * self.step)
-        negative = _exp(-self.sign)
+            return expm1(-(outcome + 1) * self.step) / expm1(-(1 << self.bits) * self.step)
+        negative = exp(-self.sign)
         if outcome < 0:  # (p/(1+p)) q^k at outcome −1−k
-            return negative / (1 + negative) * _exp((outcome + 1) * self.step)
-        return 1 - _exp(-(outcome + 1) * self.step) / (1 + negative)
-
-    def settle(self, word: int, more: Callable[[], int]) -> int:
-        """The index for the uniform number whose first bits are `word`, by asking for more.
-
-        Each call of `more` gives the next `self.word` bits. The number is never equal to a
-        boundary, because no boundary is rational, so this ends with probability one.
-        """
-        bits = self.word
-        while True:
-            index = self._decided(word, bits)
-            if index is not None:
-                return index
-            word = (word << self.word) | more()
-            bits += self.word
-
-    def _decided(self, word: int, bits: int) -> int | None:
-        """The index if all of [word, word+1)/2^bits leads to the same one, else None."""
-        low, high = -1, 1  # invariant, once found: C_low < word/2^bits and (word+1)/2^bits < C_high
-        if self.bits:
-            low, high = -1, (1 << self.bits) - 1
-        else:
-            while (side := self._side(low, word, bits)) != -1:
-                if side == 0:
-                    return None
-                low *= 2
-            while (side := self._side(high, word, bits)) != 1:
-                if side == 0:
-                    return None
-                high *= 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            side = self._side(middle, word, bits)
-            if side == 0:
-                return None
-            low, high = (middle, high) if side < 0 else (low, middle)
-        return high
-
-    def _side(self, index: int, word: int, bits: int) -> int:
-        """−1, 0 or 1: C at the index lies below, inside or above [word, word+1)/2^bits."""
-        for precision in _precisions(bits + 64):
-            with _working(precision):  # a ball compares true only if all of it does
-                scaled = self.cumulative(index) * flint.arb(flint.fmpz(2) ** bits)
-                if scaled < word:
-                    return -1
-                if scaled > word + 1:
-                    return 1
-                if scaled > word and scaled < word + 1:
-                    return 0
-        raise NoiseError("A boundary could not be placed; nothing was released.")
+            return negative / (1 + negative) * exp((outcome + 1) * self.step)
+        return 1 - exp(-(outcome + 1) * self.step) / (1 + negative)
 
 
 @dataclass(frozen=True)
@@ -121,47 +74,14 @@ class Tables:
     low_bits: int
 
 
-def _exp(power: Fraction) -> Any:
-    return flint.arb(flint.fmpq(power.numerator, power.denominator)).exp()
-
-
-def _expm1(power: Fraction) -> Any:
-    return flint.arb(flint.fmpq(power.numerator, power.denominator)).expm1()
-
-
-def _precisions(first: int) -> Iterator[int]:
-    """Working precisions to try in turn, each twice the one before."""
-    while first <= _PRECISION_LIMIT:
-        yield first
-        first *= 2
-
-
-@contextmanager
-def _working(precision: int) -> Iterator[None]:
-    """Ball arithmetic at the given precision, for this block of code."""
-    with _precision:
-        before = flint.ctx.prec
-        flint.ctx.prec = precision
-        try:
-            yield
-        finally:
-            flint.ctx.prec = before
-
-
-def _floor(ball: Any) -> int | None:
-    """The floor of every number in the ball, if they all have the same one."""
-    floor = ball.floor().unique_fmpz()
-    return None if floor is None else int(floor)
-
-
 def _top_boundaries(step: Fraction, sign: Fraction, word: int) -> tuple[int, list[int]] | None:
     """Floors of 2^word C out to where they reach 0 and 2^word − 1; None if one is uncertain."""
     one = flint.arb(flint.fmpz(2) ** word)
-    ratio, negative = _exp(-step), _exp(-sign)
+    ratio, negative = exp(-step), exp(-sign)
     below: list[int] = []
     power = one * negative / (1 + negative)  # C at −1, −2, …: each q times the one before
     while not below or below[-1] > 0:
-        floor = _floor(power)
+        floor = floor_of(power)
         if floor is None:
             return None
         below.append(floor)
@@ -169,7 +89,7 @@ def _top_boundaries(step: Fraction, sign: Fraction, word: int) -> tuple[int, lis
     above: list[int] = []
     power = one * ratio / (1 + negative)  # 1 − C at 0, 1, …
     while not above or above[-1] < (1 << word) - 1:
-        floor = _floor(one - power)
+        floor = floor_of(one - power)
         if floor is None:
             return None
         above.append(floor)
@@ -180,43 +100,25 @@ def _top_boundaries(step: Fraction, sign: Fraction, word: int) -> tuple[int, lis
 def _digit_boundaries(step: Fraction, bits: int, word: int) -> tuple[int, list[int]] | None:
     """Floors of 2^word C for all outcomes of a digit but the last, where C is 1."""
     one = flint.arb(flint.fmpz(2) ** word)
-    scaled = one / _expm1(-(1 << bits) * step)
+    scaled = one / expm1(-(1 << bits) * step)
     floors: list[int] = []
     for outcome in range((1 << bits) - 1):
-        floor = _floor(scaled * _expm1(-(outcome + 1) * step))
+        floor = floor_of(scaled * expm1(-(outcome + 1) * step))
         if floor is None:
             return None
         floors.append(floor)
     return 0, floors
 
 
-def _outcomes(boundaries: NDArray[np.uint64], word: int, prefix: int) -> NDArray[np.uint16]:
-    """For each prefix the least index it leads to, marked OPEN if it may lead to others.
-
-    It may where a boundary begins with that prefix. Always indexed by 16 bits: a shorter
-    prefix, as tests use, is repeated.
-    """
-    firsts = (boundaries >> np.uint64(word - prefix)).astype(np.int64)
-    count = np.bincount(firsts, minlength=1 << prefix)
-    least = np.cumsum(count) - count  # boundaries below every word of the prefix
-    found = np.where(count > 0, OPEN | least, least).astype(np.uint16)
-    return np.repeat(found, 1 << (16 - prefix))
-
-
 def _part(step: Fraction, bits: int, sign: Fraction, word: int, prefix: int) -> SamplerPart:
-    for precision in _precisions(word + 64):
-        with _working(precision):
-            if bits:
-                found = _digit_boundaries(step, bits, word)
-            else:
-                found = _top_boundaries(step, sign, word)
-        if found is not None:
-            break
-    else:
-        raise NoiseError("A table of the noise could not be made certain; nothing was drawn.")
-    lowest, floors = found
+    def made() -> tuple[int, list[int]] | None:
+        if bits:
+            return _digit_boundaries(step, bits, word)
+        return _top_boundaries(step, sign, word)
+
+    lowest, floors = certain(made, word)
     boundaries = np.array(floors, dtype=np.uint64)
-    outcomes = _outcomes(boundaries, word, prefix)
+    outcomes = outcomes_of(boundaries, word, prefix)
     return SamplerPart(step, bits, sign, word, prefix, lowest, boundaries, outcomes)
 
 

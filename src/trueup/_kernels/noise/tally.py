@@ -89,9 +89,9 @@ class SampleTally:
         The least p-value of several tests, times their number.
         """
         cells = self.cell_probabilities()
-        found = [_worst(self.cells, cells), *_chi_squares(self.cells, cells)]
+        found = [worst(self.cells, cells), *chi_squares(self.cells, cells)]
         for number, counted in enumerate(self.digits):
-            found += _chi_squares(counted.ravel(), self.digit_probabilities(number).ravel())
+            found += chi_squares(counted.ravel(), self.digit_probabilities(number).ravel())
         return min(1.0, min(found) * len(found))
 
 
@@ -106,7 +106,7 @@ def _pooled(
     return np.add.reduceat(counted, starts), np.add.reduceat(expected, starts)
 
 
-def _chi_squares(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> list[float]:
+def chi_squares(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> list[float]:
     """Pearson's test, cell by cell and in large groups: fine faults, then faint broad ones."""
     from scipy.stats import chi2
 
@@ -120,14 +120,14 @@ def _chi_squares(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> li
     return found or [1.0]
 
 
-def _worst(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
+def worst(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
     """The exact binomial test of the cell furthest from its expectation, for all cells."""
     from scipy.stats import binom
 
     total = int(counted.sum())
     chances = np.minimum(chances, 1.0)
     spread = np.sqrt(total * chances * (1 - chances)) + 1
-    worst = int(np.argmax(np.abs(counted - total * chances) / spread))
-    seen, chance = int(counted[worst]), float(chances[worst])
+    place = int(np.argmax(np.abs(counted - total * chances) / spread))
+    seen, chance = int(counted[place]), float(chances[place])
     tail = min(binom.cdf(seen, total, chance), binom.sf(seen - 1, total, chance))
     return float(min(1.0, 2 * tail * counted.size))
