@@ -29,7 +29,11 @@ def views(site: Any) -> dict[str, tuple[str | None, str, str]]:
     return {
         "sign in": (None, "", "input"),
         "datasets": ("ann", "#/", "h2"),
-        "ask": ("ann", "#/ask/trips?column=fare", ".picture .trace"),
+        "ask": (
+            "ann",
+            "#/ask/trips?column=fare&strategy=tree&where=borough%20%3D%20%27Bronx%27",
+            ".picture .trace",
+        ),
         "explore": ("ann", f"#/release/{fares}?raw=1&{ranges}", ".picture .bars path"),
         "shares": ("ann", f"#/release/{fares}?show=cdf", ".picture .line"),
         "table": ("ann", f"#/release/{fares}?show=table&raw=1&high=4", ".figures table"),
@@ -44,7 +48,8 @@ def settled(page: Page) -> None:
     page.wait_for_timeout(200)
     page.wait_for_function(
         """() => [...document.querySelectorAll(".picture")].every((at) =>
-          !at.clientWidth || at.querySelector("svg.chart").clientWidth === at.clientWidth)"""
+          !at.clientWidth || at.closest("details:not([open])") ||
+          at.querySelector("svg.chart")?.clientWidth === at.clientWidth)"""
     )
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 

@@ -107,6 +107,7 @@ class Opened:
             "axis": None if axis is None else axis.to_json(),
             "describes": None if axis is None else axis.describe(),
             "columns": [table.axis(each) for each in axes],
+            "dataset_title": table.dataset.title or table.name,
             "caption": caption(facts),
             "versions": ["unbiased", "whole"],
             "fractions": _fractions(release),

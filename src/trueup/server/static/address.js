@@ -2,9 +2,13 @@
 
 import { withParameters } from "./api.js";
 
+/** What a question is about, in words. */
+export const subjectOf = ({ column, columns }) => (columns ? columns.map((each) => each.column).join(" × ") : column ?? "the graph");
+
 /** The address that opens a question as it was asked, ready to change. */
-export function askAddress(dataset, { range, ...asked }) {
-  const said = { ...asked, from: range?.[0], to: range?.[1] };
+export function askAddress(dataset, { range, columns, ...asked }) {
+  const [first, second] = columns ?? [{ range, column: asked.column, cells: asked.cells }];
+  const said = { ...asked, column: first.column, cells: first.cells, from: first.range?.[0], to: first.range?.[1], by: second?.column, by_cells: second?.cells };
   if (said.strategy === "best") delete said.strategy;
   return withParameters(`#/ask/${encodeURIComponent(dataset)}`, said);
 }

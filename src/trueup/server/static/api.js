@@ -61,6 +61,7 @@ export const session = {
   end: async () => read(await send("DELETE", "/session")),
 };
 export const post = async (path, body, signal) => read(await send("POST", path, { body, signal }));
+export const put = async (path, body) => read(await send("PUT", path, { body }));
 export const remove = async (path) => read(await send("DELETE", path));
 export const measure = async (dataset, body, key, signal) =>
   read(await send("POST", `/datasets/${encodeURIComponent(dataset)}/measure`, { body, key, signal }));

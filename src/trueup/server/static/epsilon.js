@@ -32,7 +32,13 @@ export function epsilonFields(left, given, changed) {
 
   const scale = el("div", { class: "scale", "aria-hidden": "true" }, el("span", {}, "more privacy, less accuracy"), el("span", {}, steps.length ? `all that is left: ${steps.at(-1)}` : ""));
   return {
-    parts: el("div", { class: "epsilon" }, field("ε, the price", slider), scale, field("ε exactly", number, "As 0.1 or 1/10.")),
+    slider: el("div", { class: "epsilon" }, field("ε, the price", slider), scale),
+    exactly: field("ε exactly", number, "As 0.1 or 1/10."),
+    set(text) {
+      number.value = text;
+      slider.value = String(nearest(text));
+      spoken();
+    },
     value: () => number.value.trim(),
     isValid: () => exact(number.value) !== null && real(exact(number.value)) > 0,
   };

@@ -1,5 +1,6 @@
 // Which view is shown: the address after # says so, and reopens the same view.
 
+import { subjectOf } from "./address.js";
 import { get, session, Unreachable } from "./api.js";
 import { el, fill, trouble } from "./dom.js";
 import { pending } from "./pending.js";
@@ -11,7 +12,7 @@ import { explore } from "./views/explore.js";
 import { owner } from "./views/owner.js";
 import { signIn } from "./views/signin.js";
 
-const VIEWS = { "": datasets, ask, release: explore, charges, owner };
+const VIEWS = { "": datasets, ask, release: explore, public: explore, charges, owner };
 const main = document.getElementById("main");
 let leaving = new AbortController();
 let me = null;
@@ -38,15 +39,15 @@ async function show() {
   const { signal } = leaving;
   const { view, subject, query } = address();
   const page = el("div", { class: `view view-${view || "datasets"}` }, el("p", { class: "waiting" }, "Loading …"));
-  const isSame = view === "release" && shown === `${view}/${subject}`; // a step back in the same view: it changes in its place
+  const isSame = ["release", "public"].includes(view) && shown === `${view}/${subject}`; // a step back in the same view: it changes in its place
   shown = `${view}/${subject}`;
   const place = () => page.isConnected || fill(main, page);
   if (!isSame) place();
   try {
-    if (!me && !(await session.get(signal)).signed_in) return showSignIn();
-    me = await get("/me", signal);
+    if (!me && view !== "public" && !(await session.get(signal)).signed_in) return showSignIn();
+    if (view !== "public") me = await get("/me", signal);
     head(view);
-    await (VIEWS[view] ?? lost)(page, { subject, query, me, signal });
+    await (VIEWS[view] ?? lost)(page, { view, subject, query, me: view === "public" ? null : me, signal });
     place();
   } catch (wrong) {
     if (signal.aborted || wrong.status === 401) return undefined;
@@ -95,7 +96,7 @@ function banner() {
   const words = [];
   if (!navigator.onLine) words.push(el("p", {}, "You are offline. What is on screen stays; new answers wait for the connection."));
   if (waiting && !location.hash.startsWith(`#/ask/${encodeURIComponent(waiting.dataset)}`)) {
-    words.push(el("p", {}, `A measurement of ${waiting.body.column ?? "the graph"} (ε = ${epsilon(waiting.body.epsilon)}) was sent and its answer has not arrived. `,
+    words.push(el("p", {}, `A measurement of ${subjectOf(waiting.body)} (ε = ${epsilon(waiting.body.epsilon)}) was sent and its answer has not arrived. `,
       el("a", { href: `#/ask/${encodeURIComponent(waiting.dataset)}` }, "Fetch the answer"), ": it is charged once, however often it is asked for."));
   }
   fill(document.getElementById("banner"), words);

@@ -36,6 +36,13 @@ export function written(fraction) {
 /** Exact ε as given by the server, in its shortest exact form. */
 export const epsilon = (text) => (exact(text) ? written(exact(text)) : String(text));
 
+/** A positive number as text of three figures, rounded up. */
+export function upTo3(value) {
+  const power = Math.floor(Math.log10(value)) - 2;
+  const figures = Math.ceil(value / 10 ** power - 1e-9);
+  return power < 0 ? (figures * 10 ** power).toFixed(Math.min(-power, 15)).replace(/0+$/, "").replace(/\.$/, "") : String(figures * 10 ** power);
+}
+
 const signed = (words) => words.replace("-", "−");
 
 /** A count: thousands apart, three figures if it is small. */

@@ -158,7 +158,7 @@ export function drawErrors(target, strategies, chosen, names) {
 }
 
 /** What was spent, step by step, under the limit. */
-export function drawSpending(target, times, spent, limit) {
+export function drawSpending(target, times, spent, limit, people = []) {
   draw(target, (width) => {
     const at = times.map((time) => new Date(time).getTime());
     const span = Math.max(at.at(-1) - at[0], 60_000);
@@ -168,6 +168,12 @@ export function drawSpending(target, times, spent, limit) {
     chart.drawn.append(svg("line", { class: "limit", x1: chart.left, x2: chart.right, y1: y, y2: y, stroke: "var(--orange)", "stroke-width": 2, "stroke-dasharray": "6 4" }),
       svg("text", { x: chart.left + 4, y: y - 5, "font-size": 12, fill: "var(--orange-text)" }, "limit"),
       line(chart, xs, spent, true), spent.map((value, i) => svg("circle", { cx: xs[i], cy: chart.y.at(value), r: 3, fill: "var(--blue)" })));
+    people.slice(0, 7).forEach((person, i) => { // in the order in which they first spent
+      const colour = `var(--range-${i})`;
+      const own = person.times.map((time) => chart.x.at(new Date(time).getTime()));
+      chart.drawn.append(svg("g", { class: "person" }, line(chart, own, person.spent, true, { stroke: colour, "stroke-width": 1.5, "stroke-dasharray": "5 3" }),
+        svg("text", { x: chart.right - 4, y: chart.y.at(person.spent.at(-1)) - 4, "text-anchor": "end", "font-size": 12, fill: colour }, person.name)));
+    });
     const tells = (px) => {
       const i = nearest(xs, px);
       return { x: xs[i], lines: [new Date(at[i]).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" }), `${Number(spent[i].toPrecision(6))} spent`] };

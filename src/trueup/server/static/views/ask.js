@@ -3,18 +3,22 @@
 import { askAddress } from "../address.js";
 import { get, post } from "../api.js";
 import { confirmed } from "../dialog.js";
-import { el, fill, paused, trouble } from "../dom.js";
+import { el, field, fill, paused, trouble } from "../dom.js";
 import { epsilonFields } from "../epsilon.js";
-import { epsilon, exact, minus, written } from "../numbers.js";
+import { count, epsilon, exact, minus, real, upTo3, written } from "../numbers.js";
 import { pending, prepare } from "../pending.js";
 import { budget, ownBudget } from "./datasets.js";
+import { explanation } from "./explain.js";
 import { measuring } from "./measuring.js";
+import { askForMore } from "./more.js";
 import { preview } from "./preview.js";
 import { questionFields } from "./question.js";
 
+const TURNS = 6; // quotes that may be asked for one ±: errors go nearly as 1/ε
+
 export async function ask(page, { subject, query, me, signal }) {
   const address = `/datasets/${encodeURIComponent(subject)}`;
-  const dataset = await get(address, signal);
+  const [dataset, total] = await Promise.all([get(address, signal), publishedTotal(subject, signal)]);
   const title = dataset.title || dataset.name;
   if (me.role === "reader") {
     fill(page, el("h1", {}, `Ask ${title}`), el("p", {}, "Your token can read what is published. It cannot spend. Ask the owner for one that can."));
@@ -28,12 +32,15 @@ export async function ask(page, { subject, query, me, signal }) {
 
   const price = epsilonFields(exact(dataset.yours), query.get("epsilon"), () => changed());
   const question = questionFields(dataset, query, () => changed());
-  const shown = preview((strategy) => changed(strategy));
   const cost = el("div", { class: "cost" });
+  const shown = preview((strategy) => changed(strategy), cost, query.has("strategy"));
+  const meaning = explanation();
+  const within = el("input", { class: "short", inputmode: "decimal", autocomplete: "off", oninput: paused(400, () => reach(Number(within.value.replaceAll(/[,\s±]/g, "")))) });
   let chosen = query.get("strategy") ?? "best";
   let asking = new AbortController();
 
   const body = () => ({ strategy: chosen, ...question.value(), epsilon: price.value() });
+  const quoted = (asked) => post(`${address}/quote`, asked, AbortSignal.any([asking.signal, signal]));
 
   async function quote() {
     asking = new AbortController();
@@ -44,15 +51,43 @@ export async function ask(page, { subject, query, me, signal }) {
     }
     const asked = body();
     history.replaceState(null, "", askAddress(subject, asked));
+    meaning.move(asked.epsilon);
     try {
-      const found = await post(`${address}/quote`, asked, AbortSignal.any([asking.signal, signal]));
-      await shown.show(found, chosen);
-      fill(cost, pending(me.name) ? el("p", {}, "Fetch the answer that is waiting first: the link is above.") : bill(found, () => spend(asked, found)));
+      const found = await quoted(asked);
+      show(asked, found);
     } catch (wrong) {
       if (wrong.name === "AbortError") return;
       shown.blank(wrong.message);
       fill(cost);
     }
+  }
+
+  function show(asked, found) {
+    question.offer(found.cell_choices);
+    shown.show(found, chosen, total);
+    if (document.activeElement !== within) within.value = count(shown.pick(found, chosen).typical_95);
+    fill(cost, pending(me.name) ? el("p", {}, "Fetch the answer that is waiting first: the link is above.") : bill(found, () => spend(asked, found), () => askForMore(subject, found, me, signal)));
+  }
+
+  /** Finds the ε at which a typical range is off by no more than this, and asks at that price. */
+  async function reach(target) {
+    if (!(target > 0) || !price.isValid()) return;
+    asking.abort();
+    asking = new AbortController();
+    shown.waiting();
+    let at = real(exact(price.value()));
+    try {
+      for (let turn = 0; turn < TURNS; turn += 1) {
+        const asked = { ...body(), epsilon: upTo3(at) };
+        const { typical_95: error } = shown.pick(await quoted(asked), chosen);
+        price.set(asked.epsilon);
+        if (error <= target && error > 0.98 * target) break;
+        at = real(exact(asked.epsilon)) * (error / target) * (error > target ? 1.002 : 0.999);
+      }
+    } catch (wrong) {
+      if (wrong.name === "AbortError") return;
+    }
+    quote();
   }
 
   const soon = paused(120, quote);
@@ -66,7 +101,7 @@ export async function ask(page, { subject, query, me, signal }) {
 
   async function spend(asked, found) {
     const yes = await confirmed(`Spend ε = ${epsilon(found.cost)} for good?`, [
-      `This counts ${question.words()} in ${found.cells.toLocaleString("en")} ${found.axis ? "cells" : "groups"} and publishes the answer with noise: ${found.sentence}.`,
+      `This counts ${question.words()} in ${found.cells.toLocaleString("en")} ${found.strategy === "sorted" ? "groups" : "cells"} and publishes the answer with noise: ${found.sentence}.`,
       `ε = ${written(minus(exact(found.remaining), exact(found.cost)))} will be left. What is spent cannot be taken back.`,
     ], `Spend ${epsilon(found.cost)}`);
     if (yes) await measuring(page, title, prepare(me.name, subject, asked), signal);
@@ -77,14 +112,29 @@ export async function ask(page, { subject, query, me, signal }) {
     el("h1", {}, `Ask ${title}`),
     el("p", {}, el("strong", {}, "Protects "), dataset.protects, "."),
     el("div", { class: "halves" },
-      el("form", { class: "card", onsubmit: (event) => event.preventDefault() }, el("h2", {}, "Question"), question.parts, el("h2", {}, "Price"), price.parts, el("div", { class: "budgets" }, budget("Budget of the dataset", dataset), ownBudget(dataset, me))),
-      el("section", { class: "card", "aria-label": "What to expect" }, el("h2", {}, "What to expect"), shown.parts, cost)));
+      el("form", { class: "card", onsubmit: (event) => event.preventDefault() }, el("h2", {}, "Question"), question.parts, el("h2", {}, "Price"), price.slider,
+        el("div", { class: "row" }, price.exactly, el("span", { class: "or" }, "or"), field("± you want, 95 % sure", within, "On a typical range; ε follows.")),
+        el("div", { class: "budgets" }, budget("Budget of the dataset", dataset), ownBudget(dataset, me))),
+      el("section", { class: "card", "aria-label": "What to expect" }, el("h2", {}, "What to expect"), shown.parts, meaning.parts)));
   quote();
 }
 
-/** What it costs, and the button; or why it cannot be had. */
-function bill(found, spend) {
-  if (!found.allowed) return trouble(found.why_not ?? "You cannot ask this.");
+/** How many rows were published in all, by the latest histogram of the whole table; null without one. */
+async function publishedTotal(dataset, signal) {
+  try {
+    const { releases } = await get("/releases", signal);
+    const last = releases.findLast((one) => one.dataset === dataset && one.kind === "histogram" && !one.where);
+    const found = last && await get(`/releases/${encodeURIComponent(last.id)}/range`, signal);
+    return found?.count > 0 ? found.count : null;
+  } catch (wrong) {
+    if (wrong.name === "AbortError") throw wrong;
+    return null; // a help, not a need
+  }
+}
+
+/** What it costs, and the button; or why it cannot be had, and what to do. */
+function bill(found, spend, more) {
+  if (!found.allowed) return [trouble(found.why_not ?? "You cannot ask this."), more()];
   return [
     el("p", {}, "This costs ", el("strong", {}, `ε = ${epsilon(found.cost)}`), ` of the ${epsilon(found.remaining)} that is left.`),
     el("button", { type: "button", class: "main", onclick: spend }, `Spend ${epsilon(found.cost)} and measure`),

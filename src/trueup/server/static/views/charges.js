@@ -32,10 +32,18 @@ export async function chargesOf(dataset, title, account, signal) {
     el("h2", {}, dataset.title || dataset.name),
     budget(title, account),
     rows.length ? [picture, table("Charges, newest first", ["when, by whom", "what", "#ε"], rows)] : el("p", { class: "quiet" }, "Nothing has been charged."));
-  return { section, draw: () => (rows.length ? drawSpending(picture, ...steps(history.charges, account.limit)) : null) };
+  const people = [...new Set(history.charges.map((charge) => charge.by ?? "the owner"))];
+  const each = people.length > 1 ? people.map((name) => ({ name, ...own(history.charges, name) })) : [];
+  return { section, draw: () => (rows.length ? drawSpending(picture, ...steps(history.charges, account.limit), each) : null) };
 }
 
 const subject = (charge) => charge.column ?? "degrees";
+
+/** What one person has spent, step by step. */
+function own(made, name) {
+  const [times, spent] = steps(made.filter((charge) => (charge.by ?? "the owner") === name), "0");
+  return { times, spent };
+}
 
 function steps(made, limit) {
   let sum = exact("0");

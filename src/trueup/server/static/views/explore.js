@@ -13,21 +13,22 @@ import { howWords } from "./datasets.js";
 import { downloads } from "./downloads.js";
 import { numbers, words } from "./figures.js";
 import { labelled } from "./labelled.js";
+import { publishing } from "./publishing.js";
 import { queries } from "./queries.js";
 import { quantiles } from "./quantiles.js";
 import { large, letter, MOST_RANGES, rangeColour, ranges } from "./ranges.js";
 import { versionChoice } from "./versions.js";
 
-export async function explore(page, { subject, query: opened, signal }) {
-  const address = `/releases/${encodeURIComponent(subject)}`;
+export async function explore(page, { view: place = "release", subject, query: opened, me, signal }) {
+  const address = `/${place === "public" ? "public" : "releases"}/${encodeURIComponent(subject)}`;
   const release = await described(address, signal);
   if (release.kind === "queries") {
-    await queries(page, heading(release), address, release, signal);
+    await queries(page, heading(release, me), address, release, signal);
     return;
   }
   if (release.kind === "grid") {
     const saved = downloads(address, release, { version: "unbiased" });
-    fill(page, ...heading(release), el("p", {}, "Counts over several columns are not drawn here. Download them and open them with trueup."), saved.parts);
+    fill(page, ...heading(release, me), el("p", {}, "Counts over several columns are not drawn here. Download them and open them with trueup."), saved.parts);
     saved.refresh();
     return;
   }
@@ -106,7 +107,7 @@ export async function explore(page, { subject, query: opened, signal }) {
     if (state.path.length) kept.set("path", JSON.stringify(state.path));
     for (const range of state.ranges) kept.append("range", JSON.stringify(range));
     const query = kept.toString();
-    const link = `#/release/${encodeURIComponent(subject)}${query ? `?${query}` : ""}`;
+    const link = `#/${place}/${encodeURIComponent(subject)}${query ? `?${query}` : ""}`;
     if (link !== location.hash) history[did ? "pushState" : "replaceState"](null, "", link);
     did = false;
     saved.refresh();
@@ -146,7 +147,7 @@ export async function explore(page, { subject, query: opened, signal }) {
 
   const raw = el("label", { class: "check" }, el("input", { type: "checkbox", checked: state.raw, onchange: (event) => { state.raw = event.target.checked; step(load)(); } }),
     "See what consistency did: show the raw noisy answers too");
-  fill(page, ...heading(release),
+  fill(page, ...heading(release, me),
     el("section", { class: "card first", "aria-label": "Picture" },
       compared?.answer ?? largest,
       el("div", { class: "toolbar", role: "group", "aria-label": "View" },
@@ -155,16 +156,15 @@ export async function explore(page, { subject, query: opened, signal }) {
       said, hasLabels ? bars.parts : figure, tabled, note,
       el("div", { class: "more" }, versions?.words ?? null, hasLabels ? null : raw)),
     compared?.parts ?? null,
-    el("div", { class: "halves" }, below?.parts ?? null, saved.parts));
+    el("div", { class: "halves" }, below?.parts ?? null, saved.parts), me?.role === "owner" ? publishing(release) : null);
   all();
 }
 
 /** A release, with what its owner calls its dataset and its axis. */
 async function described(address, signal) {
   const release = await get(address, signal);
-  const dataset = await get(`/datasets/${encodeURIComponent(release.dataset)}`, signal);
-  const about = dataset.columns.find((column) => column.column === release.column);
-  return { ...release, about, title: about?.title || release.column, dataset_title: dataset.title };
+  const about = release.columns?.length === 1 ? release.columns[0] : null;
+  return { ...release, about, title: about?.title || release.column };
 }
 
 /** What the address says was shown. */
@@ -196,11 +196,11 @@ function restored(query, release) {
   };
 }
 
-function heading(release) {
+function heading(release, me) {
   const of = release.dataset_title || release.dataset;
   const what = `${release.title ?? "Degrees"} of ${of}${release.kind === "sorted" ? ", sorted" : ""}`;
   return [
-    el("p", { class: "path" }, el("a", { href: "#/" }, "Datasets"), " / ", of),
+    me ? el("p", { class: "path" }, el("a", { href: "#/" }, "Datasets"), " / ", of) : null,
     el("div", { class: "beside" }, el("h1", {}, what),
       el("details", { class: "about" }, el("summary", {}, `ε = ${epsilon(release.epsilon)}, ${day(release.created)}`),
         release.about?.description ? el("p", {}, release.about.description) : null,

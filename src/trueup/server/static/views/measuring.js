@@ -1,6 +1,6 @@
 // Measuring: a question that was sent, on its way to its answer.
 
-import { askAddress } from "../address.js";
+import { askAddress, subjectOf } from "../address.js";
 import { announce, el, fill, trouble } from "../dom.js";
 import { epsilon } from "../numbers.js";
 import { pending, settle } from "../pending.js";
@@ -16,7 +16,7 @@ export async function measuring(page, title, request, signal) {
   const words = el("p", {}, "Sending …");
   const lost = el("div", {});
   fill(page,
-    el("h1", { tabindex: "-1" }, `Measuring ${request.body.column ?? "the graph"} of ${title}`),
+    el("h1", { tabindex: "-1" }, `Measuring ${subjectOf(request.body)} of ${title}`),
     el("section", { class: "card narrow", "aria-label": "Progress" }, bar, words, lost,
       el("p", { class: "quiet" }, `It costs ε = ${epsilon(request.body.epsilon)}, once. If the connection breaks or you reload this page, the page asks again under the same key: you get the same answer, and nothing more is charged.`)));
   page.querySelector("h1").focus({ preventScroll: true });

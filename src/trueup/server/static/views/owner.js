@@ -1,9 +1,9 @@
 // Owner: charges over time, limits, tokens, and whether the ledger is whole.
 
-import { get, post, remove, withParameters } from "../api.js";
+import { get, post, put, remove } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { announce, el, field, fill, table, trouble, twoLines } from "../dom.js";
-import { day, epsilon } from "../numbers.js";
+import { day, epsilon, time } from "../numbers.js";
 import { chargesOf } from "./charges.js";
 
 export async function owner(page, { me, signal }) {
@@ -11,11 +11,64 @@ export async function owner(page, { me, signal }) {
     fill(page, el("h1", {}, "Owner"), el("p", {}, `Only the owner can see this view; you are signed in as ${me.role}.`));
     return;
   }
-  const [found, kept] = await Promise.all([get("/datasets", signal), get("/tokens", signal)]);
+  const [found, kept, asked] = await Promise.all([get("/datasets", signal), get("/tokens", signal), get("/requests", signal)]);
   const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, "Budget", dataset, signal)));
-  parts.forEach((part, i) => part.section.append(verification(found.datasets[i])));
-  fill(page, el("h1", {}, "Owner"), tokens(kept.tokens, me), parts.map((part) => part.section));
+  const allowed = await Promise.all(found.datasets.map((dataset) => get(`/datasets/${encodeURIComponent(dataset.name)}/allowances`, signal)));
+  parts.forEach((part, i) => part.section.append(allowances(found.datasets[i], allowed[i].allowances), verification(found.datasets[i])));
+  fill(page, el("h1", {}, "Owner"), requests(asked.requests), tokens(kept.tokens, me), parts.map((part) => part.section));
   await Promise.all(parts.map((part) => part.draw()));
+}
+
+/** Requests for more budget that await a decision, and the last that were decided. */
+function requests(list) {
+  const shown = el("div", {});
+  const said = el("div", { role: "status" });
+  let all = list;
+
+  function draw() {
+    const open = all.filter((one) => one.state === "open");
+    const decided = all.filter((one) => one.state !== "open").slice(0, 5);
+    fill(shown, open.length ? table("Waiting for you", ["who, of what", "asks for", "to be spent in all", "~decide"], open.map(row)) : el("p", { class: "quiet" }, "Nobody asks for more."),
+      decided.length ? el("p", { class: "hint" }, `Decided: ${decided.map((one) => `${one.name}, ${one.dataset}: ${one.state}`).join("; ")}.`) : null);
+  }
+
+  function row(one) {
+    const limit = el("input", { value: epsilon(one.wanted), class: "short", autocomplete: "off", "aria-label": `What ${one.name} may spend in all on ${one.dataset}` });
+    const decide = (decision) => async () => {
+      try {
+        await post(`/requests/${one.number}`, decision === "grant" ? { decision, limit: limit.value.trim() } : { decision });
+        all = (await get("/requests")).requests;
+        draw();
+        fill(said, el("p", { class: "good" }, decision === "grant" ? `${one.name} may now spend ε = ${limit.value.trim()} in all on ${one.dataset}.` : `Declined. ${one.name} sees it.`));
+      } catch (wrong) {
+        fill(said, trouble(wrong.message));
+      }
+    };
+    const now = one.limit === null ? "has no allowance yet" : `has spent ${epsilon(one.spent)} of ${epsilon(one.limit)}`;
+    return [twoLines(one.name, one.dataset), twoLines(`ε = ${epsilon(one.wanted)} in all`, [now, one.reason].filter(Boolean).join("; ")), limit,
+      el("span", { class: "row" }, el("button", { type: "button", class: "main", onclick: decide("grant") }, "Grant"), el("button", { type: "button", onclick: decide("decline") }, "Decline"))];
+  }
+
+  draw();
+  return el("section", { class: "card", "aria-label": "Requests for more budget" }, el("h2", {}, "Requests for more budget"), shown, said);
+}
+
+/** What each analyst may spend on a dataset, to be changed. */
+function allowances(dataset, list) {
+  const said = el("div", { role: "status" });
+  const rows = list.map((one) => {
+    const limit = el("input", { value: one.limit === null ? "" : epsilon(one.limit), class: "short", autocomplete: "off", "aria-label": `Allowance of ${one.name} on ${dataset.name}` });
+    const set = async () => {
+      try {
+        const now = await put(`/datasets/${encodeURIComponent(dataset.name)}/allowances/${encodeURIComponent(one.name)}`, { limit: limit.value.trim() });
+        fill(said, el("p", { class: "good" }, `${one.name} may spend ε = ${epsilon(now.limit)} in all; ${epsilon(now.spent)} is spent.`));
+      } catch (wrong) {
+        fill(said, trouble(wrong.message));
+      }
+    };
+    return [one.name, epsilon(one.spent), limit, el("button", { type: "button", "aria-label": `Set the allowance of ${one.name} on ${dataset.name}`, onclick: set }, "Set")];
+  });
+  return el("div", {}, el("h3", {}, "By person"), rows.length ? table("What each may spend in all", ["who", "#ε spent", "of", "~set"], rows) : el("p", { class: "quiet" }, "No analyst yet."), said);
 }
 
 function verification(dataset) {
@@ -45,16 +98,17 @@ function tokens(list, me) {
     const rows = all.map((entry) => [
       twoLines(entry.name, entry.role),
       limitWords(entry.limits),
+      entry.last_used ? twoLines(day(entry.last_used), time(entry.last_used)) : "never",
       entry.revoked ? "revoked" : day(entry.expires),
       entry.revoked || entry.name === me.name ? "" : el("button", { type: "button", class: "plain", "aria-label": `Revoke the token of ${entry.name}`, onclick: () => revoke(entry) }, "Revoke"),
     ]);
-    fill(shown, table("Tokens and their limits", ["name, role", "ε spent, of its limit", "expires", "~revoke"], rows));
+    fill(shown, table("Tokens and their limits", ["name, role", "ε spent, of its limit", "last used", "expires", "~revoke"], rows));
   }
 
   async function revoke(entry) {
-    if (!(await confirmed(`Revoke the token of ${entry.name}?`, `It stops working at once and for good. What it has spent stays spent.`, "Revoke"))) return;
+    if (!(await confirmed(`Revoke the token of ${entry.name}?`, "This one token stops working at once and for good; others of the same name stay good. What was spent stays spent.", "Revoke"))) return;
     try {
-      await remove(withParameters("/tokens", { name: entry.name }));
+      await remove(`/tokens/${entry.number}`);
       all = (await get("/tokens")).tokens;
       draw();
       fill(said, el("p", { class: "good" }, `The token of ${entry.name} is revoked.`));

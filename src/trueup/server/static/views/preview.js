@@ -1,19 +1,31 @@
-// The error to expect, strategy by strategy, before anything is spent.
+// The error to expect before anything is spent: in one sentence; strategy by strategy for those who ask.
 
 import { announce, el, fill, newName, paused } from "../dom.js";
-import { count } from "../numbers.js";
+import { count, percent } from "../numbers.js";
 import { drawErrors, MARK_SIGNS, SERIES } from "../plot.js";
 
+const PLAIN = {
+  flat: "Each cell by itself. Good for single cells; long ranges add up many errors.",
+  tree: "Cells and groups of cells together, made to agree. Good for ranges of every length.",
+  binary: "Groups of two, four, eight cells, as in the paper. For comparison.",
+  hats: "Overlapping windows. Good for ranges; takes longer to work out.",
+  shown: "Groups of cells, chosen so that counts shown without negative ones err least; its ± is before that.",
+};
+
 /** The preview's elements; `choose` is called with the strategy that was picked. */
-export function preview(choose) {
+export function preview(choose, cost, open) {
   const sentence = el("p", { class: "sentence" });
+  const share = el("p", { class: "quiet share" });
   const picture = el("div", { class: "picture", role: "img" });
   const list = el("div", {});
   const group = newName("strategy");
-  const curves = el("div", {}, el("p", { class: "quiet" }, "How far an answer may be off, by the number of cells in it:"), picture, list);
-  const parts = el("div", { class: "preview" }, sentence, curves);
+  const chosenWords = el("summary", {});
+  const curves = el("details", { class: "ways", open, ontoggle: () => shown && redraw() }, chosenWords,
+    el("p", { class: "quiet" }, "How far an answer may be off, by the number of cells in it:"), picture, list);
+  const parts = el("div", { class: "preview" }, sentence, share, cost, curves);
   const say = paused(600, announce);
   let drawn = "";
+  let shown = null;
 
   function pick(found, chosen) {
     return found.strategies.find((s) => s.strategy === chosen) ?? found.strategies.find((s) => s.best) ?? found.strategies[0];
@@ -33,30 +45,41 @@ export function preview(choose) {
       found.strategies.map((s, i) => {
         const mark = el("span", { class: SERIES[i % SERIES.length], "aria-hidden": "true" }, MARK_SIGNS[i % MARK_SIGNS.length]);
         return el("label", {}, el("input", { type: "radio", name: group, value: s.strategy, checked: s === picked, onchange: () => choose(s.strategy) }),
-          mark, el("span", { class: "name" }, s.name, s.best ? el("em", {}, " (best)") : null), el("span", { class: "typical" }, `±${count(s.typical_95)}`));
+          mark, el("span", { class: "name" }, s.name, s.best ? el("em", {}, " (best)") : null, PLAIN[s.strategy] ? el("small", { class: "hint" }, PLAIN[s.strategy]) : null), el("span", { class: "typical" }, `±${count(s.typical_95)}`));
       })));
+  }
+
+  function redraw() {
+    const { found, picked } = shown;
+    drawErrors(picture, found.strategies, picked, found.strategies.map((s) => s.name));
   }
 
   return {
     parts,
+    pick,
     waiting: () => parts.setAttribute("aria-busy", "true"),
     blank(words) {
       parts.removeAttribute("aria-busy");
       drawn = "";
       fill(sentence, words);
+      fill(share);
       curves.hidden = true;
       announce(words);
     },
-    async show(found, chosen) {
+    /** Shows a quote; `total` is one that was published, if any. */
+    show(found, chosen, total) {
       parts.removeAttribute("aria-busy");
+      const picked = pick(found, chosen);
       fill(sentence, found.sentence);
       say(`${found.sentence}, for ε = ${found.cost}`);
+      fill(share, total && picked.typical_95 ? `That is ${percent(Number((picked.typical_95 / total).toPrecision(2)))} of the ${count(total)} rows that were published in all.` : "");
       curves.hidden = !found.strategies[0]?.by_length.length; // sorted counts are asked in one way only
       if (curves.hidden) return;
-      const picked = pick(found, chosen);
+      fill(chosenWords, `Asked as: ${picked.name}. ${found.strategies.length} ways compared`);
       legend(found, picked);
       picture.setAttribute("aria-label", `Expected error against the length of a range. ${picked.name}: ±${count(picked.by_length[0].error_95)} on one cell, ±${count(picked.by_length.at(-1).error_95)} on all ${found.cells}.`);
-      await drawErrors(picture, found.strategies, picked, found.strategies.map((s) => s.name));
+      shown = { found, picked };
+      redraw();
     },
   };
 }

@@ -1,8 +1,10 @@
-// The question's fields: what to count, over which part of its axis, in how many cells.
+// The question's fields: what to count, over which part of its axis, in how many cells, for which rows.
 
 import * as axes from "../axis.js";
+import { subjectOf } from "../address.js";
 import { choice, el, field, fill } from "../dom.js";
 import { graphWords } from "./datasets.js";
+import { filterFields } from "./filter.js";
 
 const SORTED = "How large the groups are, not which is which: one sequence, largest first.";
 
@@ -16,66 +18,91 @@ function graphFields(graph) {
     parts: el("p", {}, `The degrees ${graphWords(graph)}, largest first.`),
     value: () => ({ column: null, range: null, cells: null, where: null, strategy: "sorted" }),
     words: () => "the degrees",
+    offer: () => {},
   };
+}
+
+/** A choice among the numbers of cells that are possible. */
+function cellChoice(given, changed) {
+  const select = el("select", { onchange: changed });
+  const offer = (choices) => {
+    const value = select.value || given || "";
+    fill(select, el("option", { value: "" }, choices.length ? `all ${choices[0].toLocaleString("en")}` : "all"), choices.slice(1).map((number) => el("option", { value: number }, number.toLocaleString("en"))));
+    if (value && !choices.includes(Number(value))) select.append(el("option", { value }, Number(value).toLocaleString("en")));
+    select.value = value;
+  };
+  offer([]);
+  return { select, offer, value: () => (select.value ? Number(select.value) : null), clear: () => { given = ""; select.value = ""; } };
 }
 
 function columnFields(dataset, query, changed) {
   const state = { kind: query.get("strategy") === "sorted" ? "sorted" : "cells" };
-  const column = el("select", { onchange: () => { refresh(); changed(); } },
-    dataset.columns.map((c) => el("option", { value: c.column }, `${c.column}: ${c.describes}`)));
+  const titled = (c) => `${c.title && c.title !== c.column ? `${c.title} (${c.column})` : c.column}: ${c.describes}`;
+  const column = el("select", { onchange: () => { low.value = high.value = ""; cells.clear(); refresh(); changed(); } },
+    dataset.columns.map((c) => el("option", { value: c.column }, titled(c))));
   if (dataset.columns.some((c) => c.column === query.get("column"))) column.value = query.get("column");
-  const low = el("input", { oninput: changed, autocomplete: "off" });
-  const high = el("input", { oninput: changed, autocomplete: "off" });
-  const cells = el("input", { type: "number", min: "1", step: "1", oninput: changed });
-  const where = el("input", { oninput: changed, autocomplete: "off" });
+  const second = el("select", { onchange: () => { by.clear(); refresh(); changed(); } });
+  const low = el("input", { oninput: changed, autocomplete: "off", value: query.get("from") ?? "" });
+  const high = el("input", { oninput: changed, autocomplete: "off", value: query.get("to") ?? "" });
+  const cells = cellChoice(query.get("cells"), changed);
+  const by = cellChoice(query.get("by_cells"), changed);
   const narrowing = el("div", { class: "row" });
+  const crossing = el("div", { class: "row" });
+  const about = el("p", { class: "hint" });
   const declared = () => dataset.columns.find((c) => c.column === column.value);
   const isSorted = () => state.kind === "sorted";
+  const filters = dataset.filters?.length ? filterFields(dataset.filters, query.get("where") ?? "", changed) : null;
 
   function refresh() {
-    const { axis, cells: size } = declared();
-    [low.value, high.value, cells.value] = ["", "", ""];
+    const { axis, description, units } = declared();
+    fill(about, [description, units ? `In ${units}.` : null].filter(Boolean).join(" "));
     [low.placeholder, high.placeholder] = endsOf(axis);
-    cells.placeholder = String(size);
+    const others = dataset.columns.filter((c) => c.column !== column.value);
+    const kept = second.value || query.get("by") || "";
+    fill(second, el("option", { value: "" }, "nothing else"), others.map((c) => el("option", { value: c.column }, titled(c))));
+    second.value = others.some((c) => c.column === kept) ? kept : "";
+    query.delete("by");
     if (isSorted()) {
       fill(narrowing, el("p", { class: "hint" }, SORTED));
+      fill(crossing);
       return;
     }
     const plain = axes.isNumeric(axis) || axes.isDates(axis);
     fill(narrowing, plain ? field("From", low, "Empty: the start.") : null, plain ? field("Up to", high, "Not counted itself.") : null,
-      ["categories", "edges"].includes(axis.kind) ? null : field("Cells", cells, "Fewer are coarser."));
+      ["categories", "edges"].includes(axis.kind) ? null : field("Cells", cells.select, "Fewer are coarser."));
+    const other = dataset.columns.find((c) => c.column === second.value);
+    fill(crossing, others.length ? field("And by", second, "A second column makes a grid.") : null, other && !["categories", "edges"].includes(other.axis.kind) ? field("Cells of the second", by.select) : null);
   }
 
   refresh();
-  [low.value, high.value, cells.value, where.value] = ["from", "to", "cells", "where"].map((name) => query.get(name) ?? "");
   const kind = choice("As", { cells: "a histogram", sorted: "sorted counts" }, state.kind, (value) => {
     state.kind = value;
     refresh();
     changed();
   });
-  const filters = dataset.filters?.length
-    ? el("details", { open: Boolean(where.value) }, el("summary", {}, "Only some of the rows"), field("Where", where, `A condition on ${dataset.filters.map((each) => each.column).join(", ")}.`))
-    : null;
 
   return {
-    parts: [field("Column", column), kind, narrowing, filters],
+    parts: [field("Column", column), about, kind, narrowing, crossing, filters?.parts ?? null],
     value() {
       const { axis } = declared();
       const ends = [axes.typed(axis, low.value), axes.typed(axis, high.value)];
-      return {
-        column: column.value,
-        range: ends.every((end) => end === null) ? null : ends,
-        cells: cells.value ? Number(cells.value) : null,
-        where: where.value.trim() || null,
-        ...(isSorted() ? { strategy: "sorted" } : {}),
-      };
+      const range = isSorted() || ends.every((end) => end === null) ? null : ends;
+      const where = filters?.value() ?? null;
+      if (isSorted()) return { column: column.value, range: null, cells: null, where, strategy: "sorted" };
+      const first = { column: column.value, range, cells: cells.value() };
+      return second.value ? { columns: [first, { column: second.value, cells: by.value() }], where } : { ...first, where };
     },
     words() {
+      const asked = this.value();
       const { axis } = declared();
-      const { range } = this.value();
+      const range = asked.columns ? asked.columns[0].range : asked.range;
       const part = range ? ` from ${axes.between(axis, ...range).replace(" – ", " up to ")}` : "";
-      const rows = where.value.trim() ? ` where ${where.value.trim()}` : "";
-      return `${column.value}${part}${rows}${isSorted() ? ", sorted," : ""}`;
+      return `${subjectOf(asked)}${part}${asked.where ? ` where ${asked.where}` : ""}${isSorted() ? ", sorted," : ""}`;
+    },
+    /** Takes the numbers of cells that the server offers, column by column. */
+    offer(choices) {
+      if (choices?.[0]) cells.offer(choices[0]);
+      if (choices?.[1]) by.offer(choices[1]);
     },
   };
 }

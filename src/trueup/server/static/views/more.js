@@ -1,0 +1,49 @@
+// At the limit: what an analyst can do there, and what became of what was asked for.
+
+import { get, post } from "../api.js";
+import { el, field, fill, trouble } from "../dom.js";
+import { epsilon, exact, isLess, minus, real, written } from "../numbers.js";
+
+/** Words and a form to ask the owner for more. */
+export function askForMore(dataset, found, me, signal) {
+  if (me.role === "owner") return null;
+  const left = exact(found.remaining);
+  const lacking = isLess(left, exact(found.cost)) ? written(minus(exact(found.cost), left)) : "0.1";
+  const more = el("input", { value: lacking, autocomplete: "off", class: "short", required: true });
+  const reason = el("input", { autocomplete: "off", maxlength: "1000" });
+  const said = el("div", { role: "status" });
+  const standing = el("div", {});
+
+  async function look() {
+    try {
+      const { requests } = await get("/requests", signal);
+      const own = requests.filter((one) => one.dataset === dataset)[0];
+      fill(standing, own ? el("p", { class: "hint" }, stateWords(own)) : null);
+    } catch {
+      fill(standing); // what was asked before is not needed to ask
+    }
+  }
+
+  async function submit(event) {
+    event.preventDefault();
+    try {
+      await post(`/datasets/${encodeURIComponent(dataset)}/requests`, { more: more.value.trim(), reason: reason.value.trim() });
+      fill(said, el("p", { class: "good" }, "Sent. The owner sees it and decides; look here again later."));
+      await look();
+    } catch (wrong) {
+      fill(said, trouble(wrong.message));
+    }
+  }
+
+  look();
+  const cheaper = real(left) > 0 ? `Choose ε of ${epsilon(found.remaining)} or less, fewer cells or a coarser question; ` : "What is published is still free to explore; ";
+  return el("form", { class: "more-budget", onsubmit: submit }, el("p", {}, `${cheaper}or ask the owner for more:`),
+    el("div", { class: "row level" }, field("More ε", more), field("What it is for", reason), el("button", {}, "Ask the owner")), standing, said);
+}
+
+export function stateWords(one) {
+  const wanted = `ε = ${epsilon(one.wanted)} in all`;
+  const note = one.note ? ` “${one.note}”` : "";
+  return { open: `You asked for ${wanted}; the owner has not decided yet.`, granted: `The owner granted ${wanted}.${note}`, declined: `The owner declined.${note}` }[one.state] ?? "";
+}
+
