@@ -31,7 +31,7 @@ THRESHOLDS: dict[str, str] = {
     "_kernels/noise/laplace_tables.py:MOST": REFUSED,
     "_kernels/noise/inversion.py:_PRECISION_LIMIT": REFUSED,
     "_kernels/noise/bits.py:_BLOCK": GRAMMAR,
-    "_kernels/noise/tally.py:_POINTS": "tests/kernels/noise/test_laplace.py",
+    "_kernels/noise/tally.py:_POINTS": "tests/kernels/noise/test_tally.py",
     "noise.py:_MOST_ROWS": REFUSED,
     "ask/hats.py:_SPARE": "tests/laws/test_noise_used.py: hats of 4 and of 5 stretches",
     "ask/weighted.py:_MOST": "tests/laws/test_noise_used.py: weights that do not add up in 64 bits",

@@ -6,10 +6,8 @@ import ast
 import importlib.util
 import inspect
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -24,18 +22,7 @@ from trueup._kernels.noise.laplace_tables import SamplerPart, Tables, tables
 from trueup.audit import noise_fit
 from trueup.errors import InputError
 
-# Below one, around the steps of 48·2^k, with composite numerators and denominators, to the ends.
-LISTED = """
-    1/1000 1/100 1/30 1/12 1/7 1/5 1/4 1/3 2/5 1/2 5/8 3/4 1 10/9 5/4 3/2 2 30/13 5/2 3 10/3
-    4 9/2 6 7 9 10 12 47 48 481/10 49 15 20 24 25 30 45 64 90 96 100 105 210/11 360/7 500/3 720 1000
-    1001 2310/13 3600 7200 8640/7 10000 65536 99991 123456/7 1000000 9699690/17 16777217 123456789
-    1000000000
-"""
-SCALES = [Fraction(scale) for scale in LISTED.split()]
-
-
-class UndecidedError(Exception):
-    """The bits given do not decide the sample."""
+from .sampler_oracle import LEVEL, SCALES, UndecidedError, sampler, seeded, strings_inside
 
 
 class Script:
@@ -58,29 +45,6 @@ class Script:
             if part.outcomes[prefixes[number, 0]] & inversion.OPEN:
                 reserve[used : used + 4] = (word & ((1 << rest) - 1)) << (64 - rest)
                 used += 4
-
-
-def cumulative(part: SamplerPart, outcome: int) -> mpmath.mpf:
-    """C at an outcome by another library, from the definition: sums of p^|x|."""
-    ratio = mpmath.exp(-mpmath.mpf(part.step.numerator) / part.step.denominator)
-    if part.bits:
-        weights = [ratio**c for c in range(1 << part.bits)]
-        return mpmath.fsum(weights[: outcome + 1]) / mpmath.fsum(weights)
-    negative = mpmath.exp(-mpmath.mpf(part.sign.numerator) / part.sign.denominator)
-    if outcome < 0:
-        return negative / (1 + negative) * ratio ** (-1 - outcome)
-    return 1 - ratio ** (outcome + 1) / (1 + negative)
-
-
-def strings_inside(part: SamplerPart, outcome: int, bits: int) -> int:
-    """How many strings of so many bits lie wholly between C at outcome − 1 and C at outcome."""
-    if part.bits and not 0 <= outcome < 1 << part.bits:
-        return 0
-    with mpmath.workdps(60):
-        below = cumulative(part, outcome - 1) if not part.bits or outcome else mpmath.mpf(0)
-        first = int(mpmath.ceil(below * 2**bits))
-        last = int(mpmath.floor(cumulative(part, outcome) * 2**bits))
-        return max(0, last - first)
 
 
 # (scale, word, scale of the top part, bits a digit): short words need coarse parts to decide at all
@@ -122,79 +86,6 @@ def digits(low: int, law: Tables) -> list[int]:
         found.append(low & ((1 << part.bits) - 1))
         low >>= part.bits
     return found[::-1]
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("scale", ["1/3", "1", "7/2", "13"])
-def test_ties_are_settled_exactly_at_any_depth(scale: str, depth: int) -> None:
-    """All strings of 4, 8 and 12 bits: the exact number leads to each outcome."""
-    for part in tables(Fraction(scale), word=4, prefix=2, top_scale=12).parts:
-        drawn: Counter[int] = Counter()
-        for string in product(range(16), repeat=depth):
-            later = list(string[:0:-1])
-
-            def more(later: list[int] = later) -> int:
-                if not later:
-                    raise UndecidedError
-                return later.pop()
-
-            try:
-                index = part.settle(string[0], more)
-            except UndecidedError:
-                continue
-            drawn[part.lowest + index] += 1
-        for outcome in range(-60, 60):
-            assert drawn.pop(outcome, 0) == strings_inside(part, outcome, 4 * depth)
-        assert not drawn
-
-
-def within(part: SamplerPart, scale: Fraction) -> bool:
-    """Whether every entry is the floor of 2^word C, by mpmath's intervals and closed formulas."""
-    iv = mpmath.iv
-    iv.prec = 300 if scale >= Fraction(1, 20) else 4000
-    step = iv.mpf(part.step.numerator) / part.step.denominator
-    negative = iv.exp(-iv.mpf(part.sign.numerator) / part.sign.denominator)
-    one = iv.mpf(2) ** part.word
-    entries = part.boundaries.tolist()
-    for index, entry in enumerate(entries):
-        outcome = part.lowest + index
-        if part.bits:
-            exact = one * (1 - iv.exp(-step * (outcome + 1))) / (1 - iv.exp(-step * 2**part.bits))
-        elif outcome < 0:
-            exact = one * negative / (1 + negative) * iv.exp(step * (outcome + 1))
-        else:
-            exact = one * (1 - iv.exp(-step * (outcome + 1)) / (1 + negative))
-        if not (exact.a > entry and exact.b < entry + 1):
-            return False
-    if part.bits:
-        return len(entries) == (1 << part.bits) - 1 and part.lowest == 0
-    return entries[0] == 0 and entries[-1] == 2**part.word - 1
-
-
-@pytest.mark.parametrize("scale", SCALES, ids=str)
-def test_every_table_entry_agrees_with_a_second_library(scale: Fraction) -> None:
-    law = tables(scale)
-    assert len(SCALES) >= 50
-    assert all(within(part, scale) for part in law.parts)
-    # The parts together are the law of the scale: steps halve from digit to digit, down to 1/b.
-    shift = law.low_bits
-    assert law.parts[0].step == (1 << shift) / scale
-    assert law.parts[0].sign == 1 / scale
-    for part in law.parts[1:]:
-        shift -= part.bits
-        assert part.step == (1 << shift) / scale
-    assert shift == 0
-
-
-@pytest.mark.parametrize("scale", SCALES[::7], ids=str)
-def test_prefixes_lead_where_every_word_that_begins_with_them_leads(scale: Fraction) -> None:
-    for part in tables(scale).parts:
-        first = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
-        last = first | np.uint64((1 << 48) - 1)
-        low = np.searchsorted(part.boundaries, first, side="left")
-        high = np.searchsorted(part.boundaries, last, side="right")
-        expected = np.where(low == high, low, inversion.OPEN | low)
-        assert np.array_equal(part.outcomes, expected)
 
 
 def test_moments_are_those_of_the_law() -> None:
@@ -374,37 +265,6 @@ def test_threads_draw_noise_of_their_own() -> None:
     assert all(abs(np.abs(one).mean() / 1e9 - 1) < 0.05 for one in drawn)
 
 
-# Faults planted in copies of the sampler: each must be caught by the very checks used above.
-
-LEVEL = 1e-12  # times sixty scales, each already corrected: a false alarm has chance 1e-10
-
-
-def seeded(seed: int) -> Callable[[np.ndarray], None]:
-    generator = np.random.default_rng(seed)
-
-    def fill(buffer: np.ndarray) -> None:
-        buffer[:] = np.frombuffer(generator.bytes(buffer.size), np.uint8)
-
-    return fill
-
-
-def sampler(law: Tables, bits: Callable[[np.ndarray], None]) -> Callable[[int], np.ndarray]:
-    def draw(size: int) -> np.ndarray:
-        values = np.zeros(size, np.int64)
-        laplace.sample_into(values, law, bits)
-        return values
-
-    return draw
-
-
-def altered(part: SamplerPart, at: int, amount: int) -> SamplerPart:
-    """The part with one entry of its table changed, and its prefixes to match."""
-    boundaries = part.boundaries.copy()
-    boundaries[at] = int(boundaries[at]) + amount
-    outcomes = inversion.outcomes_of(boundaries, part.word, part.prefix)
-    return replace(part, boundaries=boundaries, outcomes=outcomes)
-
-
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_samples_fit_their_law_point_by_point(scale: Fraction) -> None:
     assert noise_fit(lambda size: laplace.draw(size, scale), scale, 10_000_000) > LEVEL
@@ -428,47 +288,6 @@ def test_samples_fit_their_law_when_ties_are_common(scale: str, word: int, prefi
     assert 0.5 * expected < settled < 2 * expected
 
 
-@pytest.mark.parametrize("scale", ["1/2", "7", "1000", "1e6"])
-def test_a_scale_one_percent_short_is_caught(scale: str) -> None:
-    short = tables(Fraction(scale) * Fraction(99, 100))
-    assert noise_fit(sampler(short, seeded(1)), Fraction(scale), 4_000_000) < LEVEL
-
-
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_one_wrong_table_entry_is_caught(number: int) -> None:
-    law = tables(Fraction(10**6))
-    part = law.parts[number]
-    middle = int(np.searchsorted(part.boundaries, np.uint64(1 << 62)))
-    faint = altered(part, middle, 1)  # one unit in 2^64: seen by the second library only
-    assert within(part, law.scale)
-    assert not within(faint, law.scale)
-    coarse = altered(part, middle, 1 << 54)  # a chance wrong by 2^-10
-    parts = (*law.parts[:number], coarse, *law.parts[number + 1 :])
-    wrong = replace(law, parts=parts)
-    assert noise_fit(sampler(wrong, seeded(2)), law.scale, 10_000_000) < LEVEL
-
-
-@pytest.mark.parametrize("scale", ["60", "5000", "1e6", "1e9"])
-def test_low_bits_not_complemented_for_negatives_are_caught(scale: str) -> None:
-    law = tables(Fraction(scale))
-    right = sampler(law, seeded(3))
-
-    def wrong(size: int) -> np.ndarray:
-        samples = right(size)
-        return np.where(samples < 0, samples ^ ((1 << law.low_bits) - 1), samples)
-
-    assert noise_fit(wrong, law.scale, 4_000_000) < LEVEL
-
-
-def test_a_zero_of_either_sign_is_caught() -> None:
-    right = sampler(tables(Fraction(50)), seeded(4))
-
-    def wrong(size: int) -> np.ndarray:
-        return np.where(right(size) < 0, -1, 1) * np.maximum(right(size), ~right(size))
-
-    assert noise_fit(wrong, 50, 4_000_000) < LEVEL
-
-
 def test_a_cut_tail_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     right = sampler(tables(Fraction(20)), seeded(5))
     assert noise_fit(lambda size: right(size).clip(-160, 160), 20, 4_000_000) < LEVEL
@@ -476,13 +295,3 @@ def test_a_cut_tail_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SamplerPart, "settle", lambda part, word, more: min(1, word) * 2**9)
     with pytest.raises(AssertionError):
         test_a_sample_beyond_the_table_is_drawn_in_full(Fraction(1000), 0xFF)
-
-
-def test_a_stuck_bit_is_caught() -> None:
-    fill = seeded(6)
-
-    def stuck(buffer: np.ndarray) -> None:
-        fill(buffer)
-        buffer[: buffer.size & ~1].view(np.uint16)[:] |= 1 << 7
-
-    assert noise_fit(sampler(tables(Fraction(10**6)), stuck), 10**6, 4_000_000) < LEVEL

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import isotonic_regression
 from scipy.stats import binomtest
 
 from trueup._kernels.sorted.isotonic import isotonic
 from trueup._kernels.sorted.sorted_band import sorted_band, window_reach
+
+from .rising_counts import FAMILIES, LEVELS, assert_covered_as_often_as_claimed, drawing
 
 
 def drawn(scale, shape, seed):
@@ -81,3 +84,16 @@ def test_the_least_noise_has_a_band_of_no_width(scale):
     assert reach[0] == 0
     assert (reach[1:] > 0).all()
     assert (reach < 0.02).all()
+
+
+def test_the_band_around_isotonic_counts_covers_the_whole_sequence_as_often_as_it_claims():
+    scale, missed = 10.0, {}
+    for name, rising in FAMILIES.items():
+        draw, missed[name] = drawing(7, scale), np.zeros(len(LEVELS), np.int64)
+        for _ in range(40):
+            fit = isotonic_regression(rising + draw(len(rising))).x
+            for i, level in enumerate(LEVELS):
+                low, high = sorted_band(fit, scale, level)
+                missed[name][i] += not ((low <= rising) & (rising <= high)).all()
+        assert_covered_as_often_as_claimed(missed[name], 40)
+    assert_covered_as_often_as_claimed(sum(missed.values()), 40 * len(missed))
