@@ -25,6 +25,10 @@ def views(site: Any) -> dict[str, tuple[str | None, str, str]]:
     """Each view: who looks at it, its address, and what shows that it is there."""
     fares = site.measure("trips", column="fare", epsilon="1/20", strategy="tree")
     friends = site.measure("friends", epsilon="1/4", strategy="sorted")
+    places = site.measure("trips", column="borough", epsilon="1/50")
+    columns = [{"column": "fare", "cells": 64}, {"column": "borough"}]
+    crossed = site.measure("trips", columns=columns, epsilon="1/10")
+    box = "box=%5B%5B8%2C16%5D%2C%5B%22Bronx%22%2C%22Brooklyn%22%5D%5D"
     ranges = "range=%5B10%2C20%5D&range=%5B20%2C40%5D"
     return {
         "sign in": (None, "", "input"),
@@ -38,6 +42,8 @@ def views(site: Any) -> dict[str, tuple[str | None, str, str]]:
         "shares": ("ann", f"#/release/{fares}?show=cdf", ".picture .line"),
         "table": ("ann", f"#/release/{fares}?show=table&raw=1&high=4", ".figures table"),
         "degrees": ("ann", f"#/release/{friends}?raw=1", ".picture .line"),
+        "labels": ("ann", f"#/release/{places}", ".labels .bar"),
+        "grid": ("ann", f"#/release/{crossed}?{box}", ".picture .cell"),
         "charges": ("ann", "#/charges", ".picture .line"),
         "owner": ("olga", "#/owner", ".picture .line"),
     }
@@ -54,7 +60,10 @@ def settled(page: Page) -> None:
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-NAMES = ("sign in", "datasets", "ask", "explore", "shares", "table", "degrees", "charges", "owner")
+NAMES = (
+    "sign in", "datasets", "ask", "explore", "shares", "table", "degrees", "labels", "grid",
+    "charges", "owner",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

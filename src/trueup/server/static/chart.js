@@ -2,7 +2,7 @@
 // when its width changes.
 
 import { el, fill, paused } from "./dom.js";
-import { scale, svg, wide } from "./svg.js";
+import { cut, scale, svg, wide } from "./svg.js";
 
 const drawn = new Map(); // each picture on screen and how it is made: its width may change
 
@@ -28,20 +28,21 @@ export const pictureIn = (target) => target.querySelector("svg.chart");
  * The frame of a chart, and its two scales. x: {kind, domain, title, words}, where words are labels
  * under the middles of bands; y: {kind, domain, title, percent}.
  */
-export function frame(width, height, x, y) {
+export function frame(width, height, x, y, room = {}) {
   const size = width < 560 ? 12 : 13;
-  const top = 26;
+  const top = room.top ?? 26;
   const named = x.words ? labelled(x, width, size) : null;
   const bottom = (named ? named.height : size + 10) + (x.title ? size + 8 : 2);
-  const down = scale(y.kind, y.domain, [height - bottom, top], 44);
+  const plain = scale(y.words ? "none" : y.kind, y.domain, [height - bottom, top], 44);
+  const down = y.words ? { ...plain, ticks: bands(y, Math.abs(plain.at(y.domain[0]) - plain.at(y.domain[1])), size, width / 4) } : plain;
   const sayY = y.percent ? (tick) => `${Math.round(100 * tick.value)} %` : (tick) => tick.words;
   const left = Math.ceil(Math.max(16, ...down.ticks.map((tick) => wide(sayY(tick), size)))) + 10;
-  const right = width - 12;
+  const right = width - (room.right ?? 12);
   const across = scale(x.words ? "none" : x.kind, x.domain, [left, right], x.kind === "time" ? 70 : width < 560 ? 55 : 80);
   const words = (attributes, text) => svg("text", { "font-size": size, fill: "var(--quiet)", ...attributes }, text);
   const inner = { class: "area", x: left, y: top, width: right - left, height: height - bottom - top, fill: "transparent" };
   const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, "font-family": "system-ui, sans-serif", "aria-hidden": "true" },
-    svg("g", { class: "grid", stroke: "var(--line)" }, down.ticks.map((tick) => svg("line", { x1: left, x2: right, y1: down.at(tick.value), y2: down.at(tick.value) }))),
+    svg("g", { class: "grid", stroke: "var(--line)" }, (y.words ? [] : down.ticks).map((tick) => svg("line", { x1: left, x2: right, y1: down.at(tick.value), y2: down.at(tick.value) }))),
     svg("g", { class: "yticks" }, down.ticks.map((tick) => svg("g", { class: "ytick" }, words({ x: left - 7, y: down.at(tick.value) + size / 3, "text-anchor": "end" }, sayY(tick))))),
     svg("g", { class: "xticks" }, (named ? named.ticks(across, height - bottom, words) : across.ticks.map((tick) => svg("g", { class: "xtick" },
       svg("line", { x1: across.at(tick.value), x2: across.at(tick.value), y1: height - bottom, y2: height - bottom + 4, stroke: "var(--edge)" }),
@@ -53,6 +54,13 @@ export function frame(width, height, x, y) {
     svg("line", { class: "guide", y1: top, y2: height - bottom, stroke: "var(--edge)", "stroke-dasharray": "3 3", visibility: "hidden" }),
     svg("rect", inner));
   return { picture, x: across, y: down, left, right, top, bottom: height - bottom, marks: picture.querySelector(".marks"), drawn: picture.querySelector(".drawn") };
+}
+
+/** Labels beside the middles of bands, as many as fit. */
+function bands({ words, domain }, tall, size, most) {
+  const step = Math.max(1, Math.ceil((size + 4) / (tall / words.length)));
+  const broad = (domain[1] - domain[0]) / words.length;
+  return words.map((label, i) => ({ value: domain[0] + (i + 0.5) * broad, words: cut(label, size, most) })).filter((_, i) => i % step === 0);
 }
 
 /** Labels under the middles of bands: level if they fit, slanted if not, fewer if even that is too many. */

@@ -88,6 +88,56 @@ function marks(chart, marked) {
   }
 }
 
+/** A grid of counts as shades, its margins as bars along two sides; hatched where a count may be none. */
+export function drawGrid(target, columns, view, marked) {
+  draw(target, (width) => {
+    const sides = columns.map((column, i) => along(column.axis, { edges: view.edges[i], cells: view.cells[i], cells_per_point: view.cells[i][1] - view.cells[i][0] }, titled(column)));
+    const room = { top: 74, right: width < 560 ? 50 : 90 };
+    const chart = frame(width, width < 560 ? 360 : 390, sides[0].x, { ...sides[1].x, title: titled(columns[1]) }, room);
+    const [xs, ys] = [sides[0].at.map(chart.x.at), sides[1].at.map(chart.y.at)];
+    const most = Math.max(...view.counts.flat(), 1e-9);
+    const cells = [];
+    view.counts.forEach((row, i) => row.forEach((value, j) => {
+      const box = { x: xs[i], y: ys[j + 1], width: Math.max(0.5, xs[i + 1] - xs[i]), height: Math.max(0.5, ys[j] - ys[j + 1]) };
+      cells.push(svg("rect", { class: "cell", ...box, fill: "var(--blue)", "fill-opacity": Number(Math.sqrt(Math.max(0, value) / most).toFixed(3)) }));
+      if (view.low[i][j] <= 0) cells.push(svg("rect", { class: "unsure", ...box, fill: "url(#hatched)" }));
+    }));
+    chart.drawn.append(hatching(), ...cells, ...margins(view, xs, ys, chart));
+    for (const { letter, colour, at } of marked) {
+      const [a, b] = at[0].map((edge, i) => chart.x.at(edge ?? chart.x.domain[i]));
+      const [c, d] = at[1].map((edge, i) => chart.y.at(edge ?? chart.y.domain[i]));
+      chart.picture.append(svg("g", { class: "annotation", "pointer-events": "none" }, svg("rect", { class: "mark", x: a, y: d, width: b - a, height: c - d, fill: "none", stroke: `var(--${colour})`, "stroke-width": 3 }),
+        svg("text", { x: a + 6, y: d + 16, "font-size": 13, "font-weight": 700, fill: `var(--${colour})` }, letter)));
+    }
+    const tells = (px, py) => {
+      const i = xs.findIndex((x) => x > px) - 1;
+      const j = ys.findIndex((y) => y < py) - 1;
+      if (i < 0 || j < 0) return null;
+      return { x: px, lines: [[0, 1].map((side) => axes.between(columns[side].axis, view.edges[side][[i, j][side]], view.edges[side][[i, j][side] + 1])).join(", "), count(view.counts[i][j]), `between ${interval(view.low[i][j], view.high[i][j])}`] };
+    };
+    return { picture: chart.picture, tells };
+  });
+}
+
+const titled = (column) => (column.units ? `${column.title} (${column.units})` : column.title);
+
+const hatching = () => svg("defs", {}, svg("pattern", { id: "hatched", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+  svg("line", { x1: 0, x2: 0, y1: 0, y2: 6, stroke: "var(--grey)", "stroke-width": 1, "stroke-opacity": 0.55 })));
+
+/** The sums along each side of a grid. */
+function margins(view, xs, ys, chart) {
+  const [across, down] = view.margins.map((margin) => ({ ...margin, most: Math.max(...margin.counts, ...margin.high, 1e-9) }));
+  const [tall, broad] = [44, 40];
+  const up = (value) => chart.top - 4 - (Math.max(0, value) / across.most) * tall;
+  const out = (value) => chart.right + 4 + (Math.max(0, value) / down.most) * broad;
+  return [
+    svg("g", { class: "margin" }, across.counts.map((value, i) => svg("path", { d: `M${xs[i] + 0.5},${chart.top - 4}V${up(value)}H${Math.max(xs[i + 1] - 0.5, xs[i] + 1)}V${chart.top - 4}Z`, fill: "var(--blue)" })),
+      svg("path", { d: across.counts.map((_, i) => `M${(xs[i] + xs[i + 1]) / 2},${up(across.low[i])}V${up(across.high[i])}`).join(""), stroke: "var(--orange)" })),
+    svg("g", { class: "margin" }, down.counts.map((value, j) => svg("path", { d: `M${chart.right + 4},${ys[j] - 0.5}H${out(value)}V${Math.min(ys[j + 1] + 0.5, ys[j] - 1)}H${chart.right + 4}Z`, fill: "var(--blue)" })),
+      svg("path", { d: down.counts.map((_, j) => `M${out(down.low[j])},${(ys[j] + ys[j + 1]) / 2}H${out(down.high[j])}`).join(""), stroke: "var(--orange)" })),
+  ];
+}
+
 const band = (chart, xs, low, high, steps) => svg("path", { class: "band", d: area(xs, low.map(chart.y.at), high.map(chart.y.at), steps), fill: "var(--band)" });
 const line = (chart, xs, ys, steps, more = {}) => svg("path", { class: "line", d: through(xs, ys.map(chart.y.at), steps), fill: "none", stroke: "var(--blue)", "stroke-width": 2, ...more });
 

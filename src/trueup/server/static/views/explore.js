@@ -12,6 +12,7 @@ import { zoomButtons } from "../zoom.js";
 import { howWords } from "./datasets.js";
 import { downloads } from "./downloads.js";
 import { numbers, words } from "./figures.js";
+import { grid } from "./grid.js";
 import { labelled } from "./labelled.js";
 import { publishing } from "./publishing.js";
 import { queries } from "./queries.js";
@@ -26,12 +27,13 @@ export async function explore(page, { view: place = "release", subject, query: o
     await queries(page, heading(release, me), address, release, signal);
     return;
   }
-  if (release.kind === "grid") {
-    const saved = downloads(address, release, { version: "unbiased" });
-    fill(page, ...heading(release, me), el("p", {}, "Counts over several columns are not drawn here. Download them and open them with trueup."), saved.parts);
-    saved.refresh();
+  const own = opened.get("column"); // of a grid: the margin of one column
+  const margin = release.kind === "grid" && release.columns.find((column) => column.column === own);
+  if (release.kind === "grid" && !margin) {
+    await grid(page, heading(release, me), address, release, opened, `#/${place}/${encodeURIComponent(subject)}`, signal);
     return;
   }
+  if (margin) Object.assign(release, { axis: margin.axis, cells: margin.cells, about: margin, title: margin.title, column: margin.column, margin: margin.column });
   const { axis } = release;
   const isSorted = release.kind === "sorted";
   const hasLabels = !isSorted && axes.hasLabels(axis);
@@ -67,7 +69,7 @@ export async function explore(page, { view: place = "release", subject, query: o
     const span = state.span ? { start: state.span[0], stop: state.span[1] } : { low: state.low, high: state.high };
     const points = isSorted ? 600 : innerWidth < 640 ? 80 : 200; // more bars cannot be told apart
     view = await get(withParameters(`${address}/${shares ? "cdf" : "view"}`, {
-      ...span, points, version: state.version, level: state.level, raw: state.raw && !shares ? 1 : null,
+      ...span, points, column: release.margin, version: state.version, level: state.level, raw: state.raw && !shares && !margin ? 1 : null,
     }), AbortSignal.any([loading.signal, signal]));
   }
 
@@ -96,6 +98,7 @@ export async function explore(page, { view: place = "release", subject, query: o
   /** The address that reopens this view; a step of its own if something was done. */
   function remember() {
     const kept = new URLSearchParams();
+    if (margin) kept.set("column", own);
     if (state.version !== "unbiased") kept.set("version", state.version);
     if (state.show !== "histogram") kept.set("show", state.show);
     if (state.raw) kept.set("raw", "1");
@@ -154,7 +157,7 @@ export async function explore(page, { view: place = "release", subject, query: o
         hasLabels ? bars.tools : choice("Show", shows, state.show, (value) => { state.show = value; step(load)(); }),
         versions?.choice ?? null, certainty(state, step(all)), zoom ? drags : null, zoom?.parts ?? null),
       said, hasLabels ? bars.parts : figure, tabled, note,
-      el("div", { class: "more" }, versions?.words ?? null, hasLabels ? null : raw)),
+      el("div", { class: "more" }, versions?.words ?? null, hasLabels || margin ? null : raw)),
     compared?.parts ?? null,
     el("div", { class: "halves" }, below?.parts ?? null, saved.parts), me?.role === "owner" ? publishing(release) : null);
   all();

@@ -11,7 +11,7 @@ const SHOWN = 100; // rows; more are asked for
 const SORTS = { count: "largest first", label: "A to Z", declared: "as declared" };
 
 /** The rows of labels; `add` counts one as a range, `changed` keeps the address. */
-export function labelled(address, { axis, column }, state, { add, changed, signal }) {
+export function labelled(address, { axis, column, margin }, state, { add, changed, signal }) {
   const body = el("div", {});
   const path = el("nav", { class: "crumbs", "aria-label": "Level" });
   const find = el("input", { type: "search", autocomplete: "off", value: state.find, oninput: paused(150, () => { state.find = find.value; shown = SHOWN; draw(); changed(); }) });
@@ -29,7 +29,7 @@ export function labelled(address, { axis, column }, state, { add, changed, signa
     const answers = [];
     for (let i = 0; i < found.length; i += AT_ONCE) {
       const asked = found.slice(i, i + AT_ONCE).map((group) => group.range);
-      answers.push(...(await post(`${address}/ranges`, { ranges: asked, level: state.level, version: state.version }, signal)).answers);
+      answers.push(...(await post(`${address}/ranges`, { ranges: asked, level: state.level, version: state.version, column: margin }, signal)).answers);
     }
     rows = found.map((group, i) => ({ ...group, ...answers[i], range: group.range }));
     fetched = key;

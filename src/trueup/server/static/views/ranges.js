@@ -12,11 +12,11 @@ export const rangeColour = (i) => `range-${i}`;
 const MOST_CHOICES = 1000; // labels in a list; more are typed
 
 /** The range fields, the table of ranges, and the one large number: of the last range, or of all. */
-export function ranges(address, { axis, title }, state, changed) {
+export function ranges(address, { axis, title, margin: column }, state, changed) {
   const tabled = el("div", { class: "ranges" });
   const answer = el("p", { class: "answer" });
   const said = el("div", {});
-  const inputs = axes.hasLabels(axis) ? labelInputs(axis) : edgeInputs(axis);
+  const inputs = rangeInputs(axis);
 
   async function load() {
     try {
@@ -30,8 +30,8 @@ export function ranges(address, { axis, title }, state, changed) {
     const { version, level } = state;
     const asked = state.ranges;
     const [found, ...differences] = await Promise.all([
-      post(`${address}/ranges`, { ranges: [[null, null], ...asked], level, version }),
-      ...asked.slice(1).map((range) => post(`${address}/difference`, { first: range, second: asked[0], level, version })),
+      post(`${address}/ranges`, { ranges: [[null, null], ...asked], level, version, column }),
+      ...asked.slice(1).map((range) => post(`${address}/difference`, { first: range, second: asked[0], level, version, column })),
     ]);
     const [total, ...answers] = found.answers;
     fill(answer, ...large(asked.length ? `${letter(asked.length - 1)}: ${axes.between(axis, ...asked.at(-1))}` : `all of ${title}`, answers.at(-1) ?? total, state));
@@ -102,24 +102,29 @@ export function large(words, { count: value, low, high }, { version, level }) {
   return [el("strong", { class: "count" }, count(value)), el("span", { class: "spread" }, spread), el("span", { class: "of" }, ` ${words}, ${percent(level)} sure`)];
 }
 
-function edgeInputs(axis) {
+/** The fields of a range of an axis; `of` names the axis where there are several. */
+export const rangeInputs = (axis, of) => (axes.hasLabels(axis) ? labelInputs(axis, of) : edgeInputs(axis, of));
+
+const called = (of, words) => (of ? `${of} ${words.toLowerCase()}` : words);
+
+function edgeInputs(axis, of = "") {
   const example = axes.example(axis);
   const kind = { autocomplete: "off", inputmode: axes.isNumeric(axis) ? "decimal" : null, placeholder: example };
   const low = el("input", kind);
   const high = el("input", kind);
   return {
-    parts: [field("From", low), field(axis.kind === "integers" ? "Through" : "Up to", high)],
+    parts: [field(called(of, "From"), low), field(called(of, axis.kind === "integers" ? "Through" : "Up to"), high)],
     value: () => [axes.typed(axis, low.value), axes.typedEnd(axis, high.value)],
     focus: () => low.focus(),
   };
 }
 
-function labelInputs(axis) {
+function labelInputs(axis, of = "") {
   const all = axes.labels(axis);
   const input = () => (all.length > MOST_CHOICES ? el("input", { autocomplete: "off", required: true }) : el("select", {}, all.map((label) => el("option", {}, String(label)))));
   const [first, last] = [input(), input()];
   return {
-    parts: [field("From", first), field("Through", last)],
+    parts: [field(called(of, "From"), first), field(called(of, "Through"), last)],
     value: () => axes.through(axis, first.value, last.value),
     focus: () => first.focus(),
   };
