@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from trueup.owner import Ledger
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "owner"))
+from postgres_server import Postgres
 
 Run = Callable[..., Any]
 
@@ -44,3 +50,37 @@ def test_bad_input_is_refused(run: Run) -> None:
     assert run("ledger", "show", "gone.ledger").code == 4
     assert run("ledger", "limit", "gone.ledger").code == 4
     assert run("ledger", "limit", "new.ledger", "lots").code == 1
+
+
+def test_one_in_postgresql_is_made_charged_shown_and_verified_without_its_password(
+    run: Run, tmp_path: Path
+) -> None:
+    try:
+        server = Postgres.made(durable=True)
+    except FileNotFoundError:
+        pytest.skip("NOT TESTED: PostgreSQL, which is not installed. Run `make system`.")
+    try:
+        address = server.address.replace("trueup@", "trueup:hunter2@") + "#trips"
+        where = (address, "--anchor", "trips.anchor")
+        (tmp_path / "trips.csv").write_text("hour\n1\n2\n")
+        ran = [
+            run("ledger", "show", *where),
+            run("ledger", "limit", address, "1/2"),
+            run("ledger", "limit", address, "1/2", "--anchor", "trips.anchor"),
+            run(
+                *("measure", "trips.csv", "--column", "hour", "--integers", 0, 23, "--yes"),
+                *("--epsilon", "1/10", "--ledger", *where, "-o", "hours.parquet"),
+            ),
+            run("ledger", "show", *where),
+            run("ledger", "verify", *where),
+            run("ledger", "show", address, "--anchor", "elsewhere"),
+        ]
+        assert [one.code for one in ran] == [4, 1, 0, 0, 0, 0, 4], [one.err for one in ran]
+        assert "1/10 of 1/2 spent, 2/5 left" in ran[4].out
+        assert "3 entries verified" in ran[5].out
+        assert "no anchor" in ran[6].err
+        told = "".join(one.out + one.err for one in ran)
+        assert "hunter2" not in told
+        assert (tmp_path / "hours.parquet").exists()
+    finally:
+        server.remove()
