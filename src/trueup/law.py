@@ -29,7 +29,8 @@ Combination = tuple[tuple[Any, float], ...]
 """Answers with coefficients: ((start, stop), 1.0) is a range of cells, (name, 1.0) a query."""
 
 FINER = 1024  # continuous noise is taken as discrete noise on a lattice this much finer
-_CLASS_WIDTH = 0.01  # coefficients within one percent are one class
+_CLASS_WIDTH = 0.01  # noises whose parts differ by one percent of the largest are one class
+_WIDEST = 0.5  # but none is so much wider than its least coefficient
 _LEAST = 1e-7  # and those below this part of the largest are another
 _ATOMS = 0.5  # noise of a smaller scale is mostly 0, and where it is not, each value shows
 _NARROW = 0.0001  # then those of a class are as near as this, however small
@@ -332,22 +333,52 @@ def cell_values(combination: Combination, size: int) -> Floats:
     return np.repeat(np.array(values), np.diff(cuts))
 
 
+def class_limits(scales: Sequence[Fraction]) -> tuple[float, float, float, float] | None:
+    """How wide classes of coefficients are, the least that is told apart, and what is left out.
+
+    None where noise is mostly 0, so that every value of it shows.
+    """
+    atoms = min(scales, default=1) < _ATOMS
+    return None if atoms else (_CLASS_WIDTH, _WIDEST, _LEAST, _DUST)
+
+
+def _class_numbers(part: Floats) -> Floats:
+    """Numbers that rise by one from class to class as the part of the strongest falls."""
+    knee = _CLASS_WIDTH / _WIDEST
+    small = (1 - knee) / _CLASS_WIDTH + np.log(knee / np.minimum(part, knee)) / _WIDEST
+    return np.where(part < knee, small, (1 - part) / _CLASS_WIDTH)
+
+
 def law_of(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: str) -> NoiseLaw:
     """The law of Σ coefficient · noise, from the coefficients of each block of answers.
 
-    Coefficients that differ by less than a percent are put together as their root mean square:
-    the variance stays what it is, and the tails move by less than a part in ten thousand. Noise
-    that is mostly 0 adds up to few values, and an interval may end just past one of them: there
-    classes are narrower, and intervals wider by as much.
+    Coefficients of a scale are put together as their root mean square: the variance stays what it
+    is. What a class changes is the fourth moment, by its width squared, and the part of a noise in
+    that goes as the fourth power of coefficient · scale. So where these differ by less than a
+    percent of the largest of all, the tails move by less than a part in ten thousand: classes may
+    be the wider, the smaller what is in them. Noise that is mostly 0 adds up to few values, and an
+    interval may end just past one of them: there classes are narrower, and intervals wider by as
+    much.
     """
     largest = max((float(np.abs(block).max(initial=0.0)) for block in coefficients), default=0.0)
-    atoms = min(scales, default=1) < _ATOMS
-    width, least = (_NARROW, _DUST) if atoms else (_CLASS_WIDTH, _LEAST)
+    strongest = max(
+        (
+            float(np.abs(block).max(initial=0.0)) * float(scale)
+            for block, scale in zip(coefficients, scales, strict=True)
+        ),
+        default=0.0,
+    )
+    limits = class_limits(scales)
+    atoms = limits is None
+    width, _, least, _ = limits or (_NARROW, 0.0, _DUST, _DUST)
     found = []
     for block, scale in zip(coefficients, scales, strict=True):
         size = np.abs(block)
         size = size[size > _DUST * largest]
-        kind = np.floor(np.log(np.maximum(size / largest, least)) / width)
+        if atoms:
+            kind = np.floor(np.log(np.maximum(size / largest, least)) / width)
+        else:
+            kind = np.floor(_class_numbers(np.maximum(size * float(scale) / strongest, least)))
         at = (kind - kind.min(initial=0.0)).astype(np.int64)
         number = np.bincount(at)
         squares = np.bincount(at, size * size)

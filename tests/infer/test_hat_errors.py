@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 import trueup as tu
 from trueup import HatCounts, Measurement, infer
-from trueup.noise import noise_variance
+from trueup.noise import Noise, noise_variance
 from trueup.paper.noise import measure_for_experiment
 
 from .dense_estimator import check_cells, check_noise_law, check_variances
@@ -86,3 +86,30 @@ def test_all_cells_at_once_are_each_cell_alone():
     at = np.arange(500)
     alone = [errors.variance((((i, i + 1), 1.0),)) for i in at.tolist()]
     np.testing.assert_allclose(errors.range_variances(at, at + 1), alone, rtol=1e-9)
+
+
+@pytest.mark.parametrize("law", ["discrete", "continuous"])
+@pytest.mark.parametrize(("size", "epsilon"), [(100, "1/10"), (500, 1), (3000, "1/2")])
+def test_half_widths_of_many_ranges_are_those_of_each_range_alone(size, epsilon, law, monkeypatch):
+    """In one go and in several: no more coefficients are looked at together than fit."""
+    from trueup.infer import hat_errors
+
+    question = HatCounts(size)
+    noise = Noise(question, Fraction(epsilon), law=law)
+    errors = hat_errors.HatErrors.of(noise)
+    generator = np.random.default_rng(size)
+    starts = generator.integers(0, size, 12)
+    stops = starts + 1 + generator.integers(0, size - starts)
+    alone = [
+        errors.noise_law((((a, b), 1.0),)).half_width(0.95)
+        for a, b in zip(starts.tolist(), stops.tolist(), strict=True)
+    ]
+    for together in (1, 5 * question.length, 1 << 19):
+        monkeypatch.setattr(hat_errors, "_NUMBERS", together)
+        found = errors.many_half_widths(starts, stops, 0.95)
+        np.testing.assert_allclose(found, alone, rtol=2e-6)
+
+
+def test_laws_of_noise_that_is_mostly_zero_are_not_put_together():
+    errors = infer(Measurement(HatCounts(64), np.zeros(HatCounts(64).length, int), 50)).errors
+    assert errors.many_half_widths(np.arange(9), np.arange(9) + 1, 0.95) is None

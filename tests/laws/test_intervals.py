@@ -136,3 +136,19 @@ def test_the_total_of_adaptive_counts_is_as_wrong_as_all_answers() -> None:
     assert len(measured.noisy) != 2000
     one = NoiseLaw(np.ones(1), np.ones(1), np.ones(1)).variance
     assert release.total().unbiased.std_error ** 2 == pytest.approx(len(measured.noisy) * one)
+
+
+@pytest.mark.parametrize("scales", [(3, 3), (2, 900), (900, 2), (1, 5000)])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999999])
+def test_classes_of_coefficients_move_an_interval_by_less_than_a_part_in_ten_thousand(
+    scales: tuple[int, int], level: float
+) -> None:
+    """Against the law of every coefficient by itself, where small ones have the strongest noise."""
+    generator = np.random.default_rng(6)
+    blocks = [generator.uniform(0.2, 1, 30), 10.0 ** generator.uniform(-3, -1, 60)]
+    law = law_of(blocks, [Fraction(scale) for scale in scales], "discrete")
+    each = np.concatenate(blocks)
+    full = NoiseLaw(each, np.repeat(np.array(scales, float), [30, 60]), np.ones(90))
+    assert len(law.coefficients) < 90
+    assert law.variance == pytest.approx(full.variance, rel=1e-12)
+    assert law.half_width(level) == pytest.approx(full.half_width(level), rel=1e-4)

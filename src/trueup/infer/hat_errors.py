@@ -16,15 +16,25 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import HatCounts
-from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values, law_of
+from trueup.law import (
+    FINER,
+    Combination,
+    NoiseLaw,
+    RangeErrors,
+    cell_values,
+    class_limits,
+    law_of,
+)
 from trueup.noise import Noise, log_noise_variance
 
 if TYPE_CHECKING:
     from trueup._kernels.hats.hat_tables import HatTables
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _MANY = 100  # cells out of so many are as well found by finding them all
+_NUMBERS = 1 << 19  # coefficients of ranges that are looked at together
 
 
 @dataclass(frozen=True)
@@ -142,6 +152,26 @@ class HatErrors(RangeErrors):
         """The law of the error of a combination of ranges; O(cells)."""
         each = self.coefficients(cell_values(combination, self.size)[None])[0]
         return law_of(np.split(each, np.cumsum(self.lengths)[:-1]), self.scales, self.law)
+
+    def many_half_widths(self, starts: Ints, stops: Ints, level: float) -> Floats | None:
+        """The half widths of ranges; laws of noise that is mostly 0 are found one by one."""
+        from trueup._kernels.law.classes import classes_of_lines
+        from trueup._kernels.law.laplace_rows import half_widths
+
+        limits = class_limits(self.scales)
+        if limits is None:
+            return None
+        finer = FINER if self.law == "continuous" else 1
+        scales = np.array([float(scale) for scale in self.scales]) * finer
+        ends, cells, found = np.cumsum(self.lengths), np.arange(self.size), []
+        together = max(1, _NUMBERS // int(ends[-1]))
+        for first in range(0, len(starts), together):
+            begin, end = starts[first : first + together], stops[first : first + together]
+            inside = (cells >= begin[:, None]) & (cells < end[:, None])
+            lines = self.coefficients(inside.astype(np.float64))
+            sizes, blocks, numbers, used = classes_of_lines(lines, ends, scales, limits)
+            found.append(half_widths(sizes / finer, scales[blocks], numbers, used, level))
+        return np.concatenate(found)
 
 
 @dataclass(frozen=True)
