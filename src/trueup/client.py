@@ -9,7 +9,7 @@ import re
 import secrets
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -208,8 +208,16 @@ class Client:
             ServedRelease(
                 **{name: said[name] for name in fields} | {"epsilon": Fraction(said["epsilon"])}
             )
-            for said in self._json("/releases")["releases"]
+            for said in self._lines("/releases", "releases")
         ]
+
+    def _lines(self, path: str, name: str) -> Iterator[dict[str, Any]]:
+        """The lines of a list, page after page."""
+        start: int | None = 0
+        while start is not None:
+            page = self._json(f"{path}?start={start}")
+            yield from page[name]
+            start = page["next"]
 
     def measurement(self, release: str) -> Measurement:
         """The noisy answers behind a release."""

@@ -17,13 +17,13 @@ FUZZ = Path(__file__).with_name("fuzz.py")
 def test_no_request_is_an_internal_error() -> None:
     # Some more than a thousand: routes without parameters have few cases.
     ran = subprocess.run(
-        [sys.executable, FUZZ, "--cases", "1150", "--seed", "0"],
+        [sys.executable, FUZZ, "--cases", "1500", "--seed", "0"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "No 5xx." in ran.stdout
+    assert "No 5xx, none undocumented." in ran.stdout
     told = re.findall(r"(\d+): ([\d,]+)", ran.stdout)
     seen = {int(status): int(count.replace(",", "")) for status, count in told}
     assert sum(seen.values()) >= 1_000

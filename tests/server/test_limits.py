@@ -204,7 +204,7 @@ def test_what_goes_wrong_inside_is_told_in_one_shape_and_no_more(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret row")
 
-    monkeypatch.setattr("trueup.server.releases.Releases.list", broken)
+    monkeypatch.setattr("trueup.server.releases.Releases.all", broken)
     monkeypatch.setattr("trueup.server.releases.Releases.open", broken)
     said = [server().get(f"/api/v1/releases{path}") for path in ("", "/trips.1", "/trips.1/range")]
     assert [answer.status_code for answer in said] == [500, 500, 500]

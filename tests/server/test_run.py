@@ -97,3 +97,41 @@ def _runs(process: Path) -> bool:
         return process.joinpath("stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def test_workers_are_counted_together_and_restarted_without_a_lost_request(
+    config_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    from trueup.config import read_config
+    from trueup.server.auth import Tokens, create
+
+    path = config_of(tmp_path)
+    boss = create(Tokens(tmp_path / "trueup.tokens"), read_config(path).datasets, "boss", "owner")
+    words = [sys.executable, "-m", "trueup", "serve", "--config", str(path), "--workers", "2"]
+    with subprocess.Popen(
+        [*words, "--port", "0", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as run:
+        assert run.stdout is not None
+        address = json.loads(run.stdout.readline())["address"]
+        try:
+            asked = 0
+            for turn in range(120):
+                assert httpx.get(f"{address}/health", timeout=60).status_code == 200
+                asked += 1
+                if turn == 40:
+                    run.send_signal(signal.SIGHUP)
+                time.sleep(0.05)
+            headers = {"Authorization": f"Bearer {boss}"}
+            until, told = time.monotonic() + 30, 0
+            while told < asked and time.monotonic() < until:
+                said = httpx.get(f"{address}/metrics", headers=headers, timeout=60).text
+                found = re.search(r'route="/health",status="200"\} (\d+)', said)
+                told = int(found[1]) if found else 0
+                time.sleep(0.2)
+            assert told == asked
+        finally:
+            run.send_signal(signal.SIGINT)
+            run.wait(60)

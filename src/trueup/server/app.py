@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -19,12 +21,12 @@ from starlette.responses import Response
 from trueup import __version__
 from trueup.config import Config, read_config
 from trueup.errors import InputError, TrueupError
-from trueup.server import errors
+from trueup.server import errors, openapi
 from trueup.server.limits import Guard, refuse
+from trueup.server.metrics import FOLDER, Metrics
 from trueup.server.page import serve_page
-from trueup.server.routes import asking, budgets, owner, ranges, releases, session
-from trueup.server.routes.bodies import Failed
-from trueup.server.service import open_service
+from trueup.server.routes import asking, budgets, owner, ranges, releases, session, told
+from trueup.server.service import Service, open_service
 
 log = logging.getLogger("trueup.server")
 # FastAPI would send durations, messages of errors and their stacks to whomever the environment
@@ -42,12 +44,16 @@ def create_app(config: Config | None = None) -> Guard:
     """The server of a configuration, by default of the one that $TRUEUP_CONFIG names."""
     service = open_service(read_config() if config is None else config)
 
+    folder = os.environ.get(FOLDER)
+    metrics = Metrics(Path(folder) if folder else None)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if service.settings.warm:
             threading.Thread(target=service.warm, daemon=True).start()
         yield
         await asyncio.to_thread(service.jobs.close)
+        metrics.write()
 
     app = FastAPI(
         title="trueup",
@@ -59,13 +65,11 @@ def create_app(config: Config | None = None) -> Guard:
         docs_url=None,  # its page is fetched from elsewhere
         redoc_url=None,
         openapi_url="/openapi.json",
+        servers=[{"url": service.settings.root_path or "/"}],
         separate_input_output_schemas=False,
-        responses={
-            400: {"model": Failed, "description": "A request that cannot be answered."},
-            401: {"model": Failed, "description": "The token does not allow this."},
-        },
+        responses={400: {"model": told.Problem, "description": "It cannot be answered."}},
     )
-    guard = Guard(app, service.settings, service.entrance)
+    guard = Guard(app, service.settings, service.entrance, metrics)
     app.state.service, app.state.guard = service, guard
     app.add_exception_handler(TrueupError, _told)
     app.add_exception_handler(RequestValidationError, _unreadable)
@@ -73,16 +77,26 @@ def create_app(config: Config | None = None) -> Guard:
     app.add_exception_handler(Exception, _internal)
     for each in (session, releases, asking, budgets, owner):
         app.include_router(each.router)
-    app.get("/health", tags=["server"])(_health)
+    app.get("/health", tags=["server"], response_model=told.Health)(_health)
+    app.get("/ready", tags=["server"], response_model=told.Ready)(_ready)
     serve_page(app)
     describe = app.openapi
-    app.openapi = lambda: _described(describe())  # type: ignore[method-assign]
+    app.openapi = lambda: openapi.described(describe())  # type: ignore[method-assign]
     return guard
 
 
 def _health() -> dict[str, str]:
     """Whether the server is up, and which it is."""
     return {"status": "ok", "version": __version__}
+
+
+def _ready(request: Request) -> dict[str, str]:
+    """Whether requests can be answered: every ledger and the file of tokens can be read."""
+    service: Service = request.app.state.service
+    service.tokens.store.known()
+    for table in service.tables.values():
+        table.ledger.limit  # noqa: B018
+    return {"status": "ready"}
 
 
 async def _told(request: Request, error: Exception) -> Response:
@@ -129,22 +143,3 @@ async def _routing(_: Request, error: Exception) -> Response:
 
 async def _internal(_: Request, error: Exception) -> Response:
     return errors.response(error)
-
-
-def _described(document: dict[str, Any]) -> dict[str, Any]:
-    """The OpenAPI document, with our errors in place of FastAPI's and the token named."""
-    document.setdefault("components", {})["securitySchemes"] = {
-        "token": {"type": "http", "scheme": "bearer"}
-    }
-    others = document["paths"]["/api/v1/releases/{release}"]["get"]["responses"]
-    failed = {status: said for status, said in others.items() if status != "200"}
-    document["paths"][ranges.PATH] = ranges.described(failed)
-    for path, methods in document["paths"].items():
-        for route in methods.values():
-            route["responses"].pop("422", None)
-            if path.startswith("/api/") or path == "/metrics":
-                route["security"] = [{"token": []}]
-    schemas = document["components"].get("schemas", {})
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
-    return document

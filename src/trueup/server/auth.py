@@ -160,6 +160,12 @@ class Tokens:
         valid = found is not None and found.valid()
         return found if same and valid else None
 
+    def named(self, name: str) -> Holder | None:
+        """Somebody of this name who has a good token, the newest; None if there is nobody."""
+        rows = self.store.known().tokens.values()
+        good = [one for row in rows if row[1] == name and (one := Holder(*row)).valid()]
+        return max(good, key=lambda one: one.number, default=None)
+
     def sign_in(self, holder: Holder, seconds: float) -> str:
         """The secret of a new session, which lasts so long; only its hash is kept."""
         secret = secrets.token_urlsafe(32)

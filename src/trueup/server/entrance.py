@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.types import Scope
@@ -23,11 +24,19 @@ _READING = ("GET", "HEAD", "OPTIONS")
 _OURS = (b"same-origin", b"none")  # Sec-Fetch-Site: from our page, or typed by a person
 
 
+@dataclass(frozen=True)
+class Sso:
+    """A header in which a proxy says who asks, believed if it comes from one of these addresses."""
+
+    header: bytes
+    proxies: tuple[str, ...]
+
+
 class Entrance:
     """The door of a server: it knows who asks, or refuses."""
 
-    def __init__(self, tokens: Tokens, links: Links) -> None:
-        self.tokens, self.links = tokens, links
+    def __init__(self, tokens: Tokens, links: Links, sso: Sso | None = None) -> None:
+        self.tokens, self.links, self.sso = tokens, links, sso
         # Cookies are not kept apart by port: two servers on one machine have two names.
         place = str(tokens.path.resolve()).encode()
         self.cookie = f"trueup_{hashlib.sha256(place).hexdigest()[:12]}"
@@ -53,22 +62,31 @@ class Entrance:
             secret = given[7:] if given[:7].lower() == b"bearer " else b""
             found = self.tokens.holder(secret.decode("latin-1").strip())
         else:
-            found = self._signed_in(scope)
+            found = self.known(scope)
+            if scope["method"] not in _READING and not _is_own(scope):
+                found = None  # the browser, or the proxy, adds who it is by itself
         if found is None:
             raise NotAllowedError
         return found
+
+    def known(self, scope: Scope) -> Holder | None:
+        """Whoever is signed in, by a session's cookie or by the word of a proxy."""
+        found = self.tokens.signed_in(self.session(scope))
+        return self._by_proxy(scope) if found is None and self.sso is not None else found
+
+    def _by_proxy(self, scope: Scope) -> Holder | None:
+        """Whom a proxy that we trust names: somebody who has a token of that name."""
+        assert self.sso is not None
+        names = [value for name, value in scope["headers"] if name == self.sso.header]
+        client = (scope.get("client") or ("", 0))[0]
+        if len(names) != 1 or client not in self.sso.proxies:
+            return None
+        return self.tokens.named(names[0].decode("latin-1"))
 
     def note_use(self, holder: Holder) -> None:
         """Writes down when a token was last used; that it cannot be is no reason to refuse."""
         with contextlib.suppress(FileError):
             self.tokens.used(holder)
-
-    def _signed_in(self, scope: Scope) -> Holder | None:
-        secret = self.session(scope)
-        found = self.tokens.signed_in(secret)
-        if scope["method"] not in _READING and not _is_own(scope):
-            return None
-        return found
 
     def session(self, scope: Scope) -> str:
         """The secret of the session that a request's cookie names; empty without one."""

@@ -120,9 +120,7 @@ def facts(error: Exception) -> tuple[int, dict[str, Any]]:
     for kind, status, code in _KINDS:
         if isinstance(error, kind):
             return status, body(code, words(error, code), status, getattr(error, "pointer", None))
-    return 500, body(
-        "internal", "Something went wrong on the server. Its owner can see where.", 500
-    )
+    return 500, body("internal", "Something went wrong. The owner of the server sees where.", 500)
 
 
 def words(error: Exception, code: str) -> str:

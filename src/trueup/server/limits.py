@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trueup.errors import InputError, TrueupError
-from trueup.server import errors
+from trueup.server import errors, sharing
 from trueup.server.auth import NotAllowedError
 from trueup.server.connections import CONNECTION
 from trueup.server.entrance import Entrance
+from trueup.server.metrics import Metrics
 from trueup.server.settings import Settings
 
 log = logging.getLogger("trueup.server")
@@ -28,8 +28,8 @@ _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
 ]
+_OWN = [(b"cross-origin-resource-policy", b"same-origin")]
 _OF_A_BODY = (b"content-length", b"transfer-encoding")
 _MOST_HEADERS = 16 << 10
 _SIGN_IN = 4 << 10  # bytes of a body that is read before anybody is known
@@ -43,10 +43,12 @@ class Guard:
     without a good token are refused before their body is read.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, entrance: Entrance) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, entrance: Entrance, metrics: Metrics
+    ) -> None:
         self.app, self.settings, self.entrance = app, settings, entrance
+        self.metrics = metrics
         self.at_work = 0
-        self.requests: Counter[tuple[str, str, int]] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request."""
@@ -54,6 +56,8 @@ class Guard:
             await self.app(scope, receive, send)
             return
         scope["arrived"] = time.monotonic()
+        sharing.strip(scope, self.settings.root_path)
+        shared = sharing.allowed(scope, self.settings.cors_origins)
         connection = CONNECTION.get()
         has_body = any(name in _OF_A_BODY for name, _ in scope["headers"])
         if connection is not None:
@@ -64,12 +68,14 @@ class Guard:
             nonlocal told
             if message["type"] == "http.response.start":
                 told = message["status"]
-                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                message["headers"] = [*message.get("headers", ()), *_HEADERS, *(shared or _OWN)]
             await send(message)
 
         if self.at_work >= self.settings.most_requests:
             busy = errors.BusyError("Too many requests at once. Ask again shortly.")
             await errors.response(busy)(scope, receive, sending)
+        elif shared and sharing.is_preflight(scope):
+            await sharing.preflight()(scope, receive, sending)
         else:
             self.at_work += 1
             try:
@@ -137,23 +143,12 @@ class Guard:
         """
         route = getattr(scope.get("route"), "path", "other")
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
-        self.requests[method, route, status] += 1
+        self.metrics.count(method, route, status)
         holder = scope.get("holder")
         who = "-" if holder is None else holder.name
         if holder is not None and holder.number and self.entrance.tokens.is_news(holder):
             asyncio.get_running_loop().run_in_executor(None, self.entrance.note_use, holder)
         log.info("%s %s %s %d", who, method, _printable(scope["path"])[:200], status)
-
-    def metrics(self) -> str:
-        """Requests by route and status, as Prometheus reads them."""
-        lines = [
-            "# HELP trueup_requests_total Requests answered by this worker process.",
-            "# TYPE trueup_requests_total counter",
-        ]
-        for (method, route, status), number in sorted(self.requests.items()):
-            labels = f'method="{method}",route="{route}",status="{status}"'
-            lines.append(f"trueup_requests_total{{{labels}}} {number}")
-        return "\n".join(lines) + "\n"
 
 
 def _printable(text: str) -> str:

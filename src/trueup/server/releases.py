@@ -145,13 +145,9 @@ class Releases:
         self._open: OrderedDict[str, Opened] = OrderedDict()
         self._seen: dict[str, Charge] = {}
 
-    def list(self) -> list[dict[str, Any]]:
-        """Every release that may be seen by now, oldest first."""
-        return [
-            self.entry(table, charge)
-            for table in self.tables.values()
-            for charge in self._visible(table)
-        ]
+    def all(self) -> list[tuple[Table, Charge]]:
+        """Every release that may be seen by now, by dataset, oldest first."""
+        return [(table, each) for table in self.tables.values() for each in self._visible(table)]
 
     def count(self, table: Table) -> int:
         """How many releases a dataset has that may be seen."""

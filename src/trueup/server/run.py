@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from trueup.errors import InputError
 from trueup.server.app import create_app
 from trueup.server.connections import patient
 from trueup.server.limits import Guard
+from trueup.server.metrics import FOLDER
 from trueup.server.settings import Settings, read_settings
 
 _CONFIG = "TRUEUP_CONFIG"
@@ -118,4 +120,6 @@ def _run(app: Guard, path: Path, settings: Settings, place: socket.socket) -> No
     os.environ[_PARENT] = str(os.getpid())
     worker = "trueup.server.run:from_environment"
     made = uvicorn.Config(worker, factory=True, **configured(settings))
-    Multiprocess(made, [place]).run()
+    with tempfile.TemporaryDirectory(prefix="trueup-metrics-") as folder:
+        os.environ[FOLDER] = folder
+        Multiprocess(made, [place]).run()

@@ -19,7 +19,7 @@ from trueup.server.auth import Holder, NotAllowedError, Role, Tokens
 from trueup.server.batches import SingleRanges
 from trueup.server.budget_requests import BudgetRequests
 from trueup.server.datasets import Table, open_tables
-from trueup.server.entrance import Entrance
+from trueup.server.entrance import Entrance, Sso
 from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Jobs
 from trueup.server.links import Links
@@ -74,7 +74,10 @@ def open_service(config: Config) -> Service:
     releases = Releases(tables, jobs, settings.open_releases)
     tokens = Tokens(settings.tokens)
     links, requests = Links(tokens.store), BudgetRequests(tokens.store)
-    entrance = Entrance(tokens, links)
+    sso = None
+    if settings.sso_header:
+        sso = Sso(settings.sso_header.lower().encode(), settings.sso_proxies)
+    entrance = Entrance(tokens, links, sso)
     ranges = SingleRanges(releases)
     return Service(settings, tables, tokens, jobs, releases, ranges, links, requests, entrance)
 

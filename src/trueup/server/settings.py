@@ -25,6 +25,9 @@ Count = Annotated[int, BeforeValidator(_no_truth), Field(ge=1)]
 Seconds = Annotated[float, BeforeValidator(_no_truth), Field(gt=0, allow_inf_nan=False)]
 
 
+_ORIGIN = r"^https?://[A-Za-z0-9.-]+(:\d{1,5})?$"
+
+
 class Settings(BaseSettings):
     """The limits of a server. Times are in seconds, sizes in bytes.
 
@@ -48,6 +51,10 @@ class Settings(BaseSettings):
     patience: Seconds = 10.0  # for a slow client to send a request, or to take its answer
     session: Seconds = 12 * 3600.0  # how long somebody stays signed in on the page
     open_releases: Count = 32  # kept in memory, in one process
+    root_path: Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""  # under a proxy
+    cors_origins: tuple[Annotated[str, Field(pattern=_ORIGIN)], ...] = ()  # pages that may ask
+    sso_header: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]*$")] = ""  # who asks, by a proxy
+    sso_proxies: tuple[Annotated[str, Field(min_length=1)], ...] = ("127.0.0.1", "::1")
     warm: bool = True  # compile on starting what the first analyst would otherwise wait for
 
 

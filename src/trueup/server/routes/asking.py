@@ -22,10 +22,19 @@ from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Job
 from trueup.server.questions import Asking, asking, cell_choices, question_asked
 from trueup.server.releases import release_id
-from trueup.server.routes.bodies import Ask, Failed
+from trueup.server.routes import told
+from trueup.server.routes.bodies import Ask, Page
 from trueup.server.service import Service, analyst, holder, service
 
 router = APIRouter(prefix="/api/v1", tags=["ask"])
+
+
+class GeoJson(Response):
+    """Outlines."""
+
+    media_type = "application/geo+json"
+
+
 Parts = Annotated[Service, Depends(service)]
 Anyone = Annotated[Holder, Depends(holder)]
 Analyst = Annotated[Holder, Depends(analyst)]
@@ -41,11 +50,17 @@ Key = Annotated[
     ),
 ]
 Identifier = Annotated[str, Path(max_length=80, description="As in the list of releases.")]
-NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Failed, "description": "Not here."}}
+NOT_FOUND: dict[int | str, dict[str, Any]] = {
+    404: {"model": told.Problem, "description": "Not here."}
+}
+OUTLINES: dict[int | str, dict[str, Any]] = {
+    **NOT_FOUND,
+    304: {"description": "The same as before: `ETag` has not changed."},
+}
 _LOOK = 0.05  # seconds between looks at a measurement that another process makes
 
 
-@router.get("/me")
+@router.get("/me", response_model=told.Me)
 def me(parts: Parts, who: Anyone) -> Response:
     """Who holds this token, and what they may spend, on each dataset and in all."""
     each = {}
@@ -62,13 +77,13 @@ def me(parts: Parts, who: Anyone) -> Response:
     return reply({**own, **sums, "datasets": told})
 
 
-@router.get("/datasets")
+@router.get("/datasets", response_model=told.DatasetList)
 def datasets(parts: Parts, who: Anyone) -> Response:
     """Every dataset: what may be asked, who is protected, what is left."""
     return reply({"datasets": [_described(parts, table, who) for table in parts.tables.values()]})
 
 
-@router.get("/datasets/{dataset}", responses=NOT_FOUND)
+@router.get("/datasets/{dataset}", response_model=told.DatasetTold, responses=NOT_FOUND)
 def dataset(parts: Parts, who: Anyone, dataset: Name) -> Response:
     """One dataset."""
     return reply(_described(parts, parts.table(dataset), who))
@@ -79,7 +94,7 @@ def _described(parts: Service, table: Table, who: Holder) -> dict[str, Any]:
     return {**table.describe(parts.releases.count(table)), "yours": yours}
 
 
-@router.post("/datasets/{dataset}/quote", responses=NOT_FOUND)
+@router.post("/datasets/{dataset}/quote", response_model=told.QuoteTold, responses=NOT_FOUND)
 def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
     """What a measurement would cost and how wrong its answers would be. Free."""
     table = parts.table(dataset)
@@ -149,10 +164,11 @@ def _strategies(found: Asking) -> list[dict[str, Any]]:
 
 @router.post(
     "/datasets/{dataset}/measure",
+    response_model=told.Measured,
     responses={
         **NOT_FOUND,
-        202: {"description": "Still at work: a job to look at."},
-        409: {"model": Failed, "description": "No budget for it, or a key that paid for other."},
+        202: {"model": told.JobBegun, "description": "Still at work: a job to look at."},
+        409: {"model": told.Problem, "description": "No budget, or a key that paid for other."},
     },
 )
 async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask) -> Response:
@@ -215,13 +231,13 @@ async def _at_its_deadline(parts: Service, table: Table, charge: Charge, limit: 
     if status.state == "failed" and status.failure is not None:
         return errors.problem(status.failure, 503)
     if status.state == "running":
-        return reply({"job": name, "url": f"/api/v1/jobs/{name}"}, 202)
+        return reply({"job": name, "url": f"{parts.settings.root_path}/api/v1/jobs/{name}"}, 202)
     return reply(
         {
             "release": name,
             "cost": str(charge.epsilon),
             "remaining": str(await run_in_threadpool(_left_after, table, charge)),
-            "measurement": f"/api/v1/releases/{name}/measurement",
+            "measurement": f"{parts.settings.root_path}/api/v1/releases/{name}/measurement",
         }
     )
 
@@ -231,7 +247,7 @@ def _left_after(table: Table, charge: Charge) -> Fraction:
     return table.ledger.limit - charge.spent
 
 
-@router.get("/jobs/{job}", responses=NOT_FOUND)
+@router.get("/jobs/{job}", response_model=told.JobTold, responses=NOT_FOUND)
 def job(parts: Parts, who: Analyst, job: Identifier) -> Response:
     """How far a measurement has come, in steps that are the same for all data.
 
@@ -260,13 +276,13 @@ def job(parts: Parts, who: Analyst, job: Identifier) -> Response:
     )
 
 
-@router.get("/datasets/{dataset}/history", responses=NOT_FOUND)
-def history(parts: Parts, who: Analyst, dataset: Name) -> Response:
+@router.get("/datasets/{dataset}/history", response_model=told.History, responses=NOT_FOUND)
+def history(parts: Parts, who: Analyst, dataset: Name, page: Annotated[Page, Query()]) -> Response:
     """Charges, oldest first: all of them for the owner, an analyst's own for an analyst."""
     table = parts.table(dataset)
     own = [c for c in table.ledger.history() if who.role == "owner" or c.by == who.name]
     lines = []
-    for charge in own:
+    for charge in page.of(own):
         seen = parts.releases.status(table, charge).state == "done"
         line = parts.releases.entry(table, charge)
         name = line.pop("id")
@@ -274,10 +290,11 @@ def history(parts: Parts, who: Analyst, dataset: Name) -> Response:
         lines.append(
             {"entry": charge.entry, **line, "spent": str(charge.spent), "release": release}
         )
-    return reply({"dataset": table.name, "limit": str(table.ledger.limit), "charges": lines})
+    said = {"dataset": table.name, "limit": str(table.ledger.limit), "charges": lines}
+    return reply({**said, **page.places(len(own))})
 
 
-@router.get("/datasets/{dataset}/regions", responses=NOT_FOUND)
+@router.get("/datasets/{dataset}/regions", response_class=GeoJson, responses=OUTLINES)
 def regions(
     parts: Parts,
     who: Anyone,
@@ -305,7 +322,7 @@ def outlines(table: Table, column: str, request: Request) -> Response:
     data = found.compressed if packed else found.plain
     if packed:
         headers["Content-Encoding"] = "gzip"
-    return Response(data, headers=headers, media_type="application/geo+json")
+    return Response(data, headers=headers, media_type=GeoJson.media_type)
 
 
 def reply(value: object, status: int = 200) -> Response:

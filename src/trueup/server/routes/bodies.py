@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
@@ -12,6 +12,7 @@ from trueup.epsilon import positive
 from trueup.server.errors import FieldError, field
 from trueup.server.questions import Asked, AskedPart
 
+T = TypeVar("T")
 End = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=500)] | None
 Range = Annotated[list[End], Field(min_length=2, max_length=2)]
 Level = Annotated[StrictFloat, Field(gt=0, lt=1)]
@@ -23,6 +24,13 @@ class Sent(BaseModel):
     """A body: no field that is not named."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+def example(*bodies: dict[str, Any]) -> ConfigDict:
+    """The rules of a body, with examples of it."""
+    return ConfigDict(
+        extra="forbid", hide_input_in_errors=True, json_schema_extra={"examples": [*bodies]}
+    )
 
 
 class ColumnAsked(Sent):
@@ -41,6 +49,11 @@ class ColumnAsked(Sent):
 
 class Ask(Sent):
     """What is asked of a dataset: a column or two, or parts of their axes, at a price."""
+
+    model_config = example(
+        {"column": "age", "epsilon": "1/10", "range": [0, 80], "cells": 40, "strategy": "best"},
+        {"columns": [{"column": "age", "cells": 50}, {"column": "borough"}], "epsilon": "1/10"},
+    )
 
     epsilon: Epsilon = Field(description='The price, exact: "1/10", "0.1" or 0.1.')
     column: Annotated[StrictStr, Field(max_length=200)] | None = None
@@ -79,6 +92,8 @@ Column = Annotated[StrictStr, Field(max_length=200)]
 
 class Ranges(Sent):
     """Ranges [low, high) in the units of the axis; null is the end of the axis."""
+
+    model_config = example({"ranges": [[0, 16], [16, None]], "level": 0.95})
 
     ranges: Annotated[list[Range], Field(min_length=1)]
     column: Column | None = Field(None, description="Of a grid: the column of the margin.")
@@ -133,6 +148,8 @@ class Nodes(Sent):
 class ManyBoxes(Sent):
     """Boxes of a grid: for each column [low, high) in its units, or null for all of it."""
 
+    model_config = example({"boxes": [[[20, 40], None], [None, None]]})
+
     boxes: Annotated[
         list[Annotated[list[Range | None], Field(min_length=2, max_length=8)]],
         Field(min_length=1),
@@ -167,6 +184,8 @@ class Heatmap(Sent):
 class Difference(Sent):
     """Two ranges: the count of the first less that of the second."""
 
+    model_config = example({"first": [0, 16], "second": [16, 32]})
+
     first: Range
     second: Range
     column: Column | None = Field(None, description="Of a grid: the column of the margin.")
@@ -176,6 +195,8 @@ class Difference(Sent):
 
 class Quantiles(Sent):
     """Shares of the total."""
+
+    model_config = example({"quantiles": [0.25, 0.5, 0.75]})
 
     quantiles: Annotated[
         list[Annotated[StrictFloat | StrictInt, Field(ge=0, le=1)]],
@@ -189,6 +210,8 @@ class Quantiles(Sent):
 class NewToken(Sent):
     """A token to be made."""
 
+    model_config = example({"name": "ana", "role": "analyst", "limit": "1/2", "expires": "90d"})
+
     name: Annotated[StrictStr, Field(min_length=1, max_length=64)]
     role: Literal["reader", "analyst", "owner"]
     limit: Epsilon | None = Field(None, description="What an analyst may spend on each dataset.")
@@ -198,14 +221,17 @@ class NewToken(Sent):
     )
 
 
-class Problem(BaseModel):
-    """What went wrong."""
+class Page(Sent):
+    """A page of a list: from which of its lines, and how many."""
 
-    code: str
-    message: str
+    start: Annotated[int, Field(ge=0, le=1 << 40)] = 0
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 1_000
 
+    def of(self, lines: Sequence[T]) -> Sequence[T]:
+        """The lines of this page."""
+        return lines[self.start : self.start + self.limit]
 
-class Failed(BaseModel):
-    """The one shape of every error."""
-
-    error: Problem
+    def places(self, total: int) -> dict[str, int | None]:
+        """How many lines there are in all, and where the next page begins."""
+        after = self.start + self.limit
+        return {"total": total, "next": after if after < total else None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import Field, StrictStr
 from starlette.responses import Response
 
@@ -15,8 +15,9 @@ from trueup.server import errors
 from trueup.server.auth import Holder
 from trueup.server.budget_requests import BudgetRequest
 from trueup.server.datasets import Table
+from trueup.server.routes import told
 from trueup.server.routes.asking import NOT_FOUND, Analyst, Name, Parts, reply
-from trueup.server.routes.bodies import Epsilon, Sent
+from trueup.server.routes.bodies import Epsilon, Page, Sent, example
 from trueup.server.routes.owner import Owner
 from trueup.server.service import Service
 
@@ -29,12 +30,16 @@ Person = Annotated[str, Path(max_length=64)]
 class MoreBudget(Sent):
     """What an analyst would like to have in addition, and why."""
 
+    model_config = example({"more": "1/10", "reason": "One more year."})
+
     more: Epsilon = Field(description='In addition to the allowance there is: "1/10".')
     reason: Words = ""
 
 
 class Decision(Sent):
     """What the owner makes of a request."""
+
+    model_config = example({"decision": "grant", "limit": "3/4", "note": "Welcome."})
 
     decision: Literal["grant", "decline"]
     limit: Epsilon | None = Field(
@@ -46,10 +51,12 @@ class Decision(Sent):
 class Allowance(Sent):
     """What a person may spend on a dataset in all, past charges included."""
 
+    model_config = example({"limit": "3/4"})
+
     limit: Epsilon = Field(description="0 takes the allowance away.")
 
 
-@router.post("/datasets/{dataset}/requests", responses=NOT_FOUND)
+@router.post("/datasets/{dataset}/requests", response_model=told.RequestTold, responses=NOT_FOUND)
 def ask_for_more(parts: Parts, who: Analyst, dataset: Name, body: MoreBudget) -> Response:
     """A request for more budget, which the owner sees; a new one takes the place of an open one."""
     if who.role == "owner":
@@ -63,11 +70,12 @@ def ask_for_more(parts: Parts, who: Analyst, dataset: Name, body: MoreBudget) ->
     return reply(_told(parts, asked))
 
 
-@router.get("/requests")
-def requests(parts: Parts, who: Analyst) -> Response:
+@router.get("/requests", response_model=told.RequestList)
+def requests(parts: Parts, who: Analyst, page: Annotated[Page, Query()]) -> Response:
     """Requests for more budget, newest first: all for the owner, an analyst's own."""
     found = parts.requests.list(None if who.role == "owner" else who.name)
-    return reply({"requests": [_told(parts, one) for one in found]})
+    listed = [_told(parts, one) for one in page.of(found)]
+    return reply({"requests": listed, **page.places(len(found))})
 
 
 def _told(parts: Service, one: BudgetRequest) -> dict[str, Any]:
@@ -77,7 +85,7 @@ def _told(parts: Service, one: BudgetRequest) -> dict[str, Any]:
     return {**vars(one), **now}
 
 
-@router.post("/requests/{number}", responses=NOT_FOUND)
+@router.post("/requests/{number}", response_model=told.RequestTold, responses=NOT_FOUND)
 def decide(parts: Parts, who: Owner, number: Number, body: Decision) -> Response:
     """Grants a request, as it was or with another allowance, or declines it."""
     asked = parts.requests.find(number)
@@ -93,7 +101,9 @@ def decide(parts: Parts, who: Owner, number: Number, body: Decision) -> Response
     return reply(_told(parts, parts.requests.decide(number, "granted", str(most), body.note)))
 
 
-@router.get("/datasets/{dataset}/allowances", responses=NOT_FOUND)
+@router.get(
+    "/datasets/{dataset}/allowances", response_model=told.AllowanceList, responses=NOT_FOUND
+)
 def allowances(parts: Parts, who: Owner, dataset: Name) -> Response:
     """What each analyst may spend on a dataset, and has spent."""
     table = parts.table(dataset)
@@ -110,7 +120,11 @@ def _allowed(table: Table, name: str) -> dict[str, Any]:
     return {"name": name, "limit": None if limit is None else str(limit), "spent": str(spent)}
 
 
-@router.put("/datasets/{dataset}/allowances/{name}", responses=NOT_FOUND)
+@router.put(
+    "/datasets/{dataset}/allowances/{name}",
+    response_model=told.AllowanceTold,
+    responses=NOT_FOUND,
+)
 def allow(parts: Parts, who: Owner, dataset: Name, name: Person, body: Allowance) -> Response:
     """Sets what an analyst may spend on a dataset in all."""
     table = parts.table(dataset)

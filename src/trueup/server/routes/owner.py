@@ -13,8 +13,9 @@ from trueup.errors import InputError
 from trueup.server.auth import Holder, create
 from trueup.server.errors import NotFoundError
 from trueup.server.limits import Guard
+from trueup.server.routes import told
 from trueup.server.routes.asking import NOT_FOUND, Identifier, Name, Parts, reply
-from trueup.server.routes.bodies import NewToken
+from trueup.server.routes.bodies import NewToken, Page
 from trueup.server.service import Service, owner
 
 router = APIRouter(tags=["owner"])
@@ -22,17 +23,19 @@ Owner = Annotated[Holder, Depends(owner)]
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-def metrics(who: Owner, request: Request) -> PlainTextResponse:
-    """Requests by route and status, for Prometheus. Nothing about the data."""
+def metrics(parts: Parts, who: Owner, request: Request) -> PlainTextResponse:
+    """Requests by route and status and budgets, for Prometheus. Nothing about the data."""
     guard: Guard = request.app.state.guard
-    return PlainTextResponse(guard.metrics())
+    return PlainTextResponse(guard.metrics.text(parts.tables))
 
 
-@router.get("/api/v1/tokens")
-def tokens(parts: Parts, who: Owner) -> Response:
+@router.get("/api/v1/tokens", response_model=told.TokenList)
+def tokens(parts: Parts, who: Owner, page: Annotated[Page, Query()]) -> Response:
     """Every token that was ever made: its name, role, limits, expiry; never the token."""
     used = parts.tokens.last_used()
-    return reply({"tokens": [_told(parts, one, used) for one in parts.tokens.list()]})
+    every = parts.tokens.list()
+    listed = [_told(parts, one, used) for one in page.of(every)]
+    return reply({"tokens": listed, **page.places(len(every))})
 
 
 def _told(parts: Service, one: Holder, used: Mapping[int, str]) -> dict[str, Any]:
@@ -54,7 +57,7 @@ def _told(parts: Service, one: Holder, used: Mapping[int, str]) -> dict[str, Any
     }
 
 
-@router.post("/api/v1/tokens")
+@router.post("/api/v1/tokens", response_model=told.TokenMade)
 def new_token(parts: Parts, who: Owner, body: NewToken) -> Response:
     """A new token, told this once. An analyst's limit goes into the ledgers."""
     given = (body.name, body.role, body.limit, body.datasets, body.expires)
@@ -64,7 +67,7 @@ def new_token(parts: Parts, who: Owner, body: NewToken) -> Response:
     return reply({**_told(parts, made, {}), "token": secret})
 
 
-@router.delete("/api/v1/tokens", responses=NOT_FOUND)
+@router.delete("/api/v1/tokens", response_model=told.Revoked, responses=NOT_FOUND)
 def old_token(
     parts: Parts, who: Owner, name: Annotated[str, Query(min_length=1, max_length=64)]
 ) -> Response:
@@ -77,7 +80,7 @@ def old_token(
     return reply({"revoked": number})
 
 
-@router.delete("/api/v1/tokens/{number}", responses=NOT_FOUND)
+@router.delete("/api/v1/tokens/{number}", response_model=told.Revoked, responses=NOT_FOUND)
 def one_old_token(
     parts: Parts, who: Owner, number: Annotated[int, Path(ge=1, le=1 << 40)]
 ) -> Response:
@@ -89,14 +92,16 @@ def one_old_token(
     return reply({"revoked": 1})
 
 
-@router.put("/api/v1/releases/{release}/public", responses=NOT_FOUND)
+@router.put("/api/v1/releases/{release}/public", response_model=told.LinkTold, responses=NOT_FOUND)
 def make_public(parts: Parts, who: Owner, release: Identifier) -> Response:
     """Makes a release public: whoever has the link may read it, without a token."""
     parts.releases.open(release)
     return reply({"release": release, "link": parts.links.publish(release)})
 
 
-@router.delete("/api/v1/releases/{release}/public", responses=NOT_FOUND)
+@router.delete(
+    "/api/v1/releases/{release}/public", response_model=told.LinkTold, responses=NOT_FOUND
+)
 def no_longer_public(parts: Parts, who: Owner, release: Identifier) -> Response:
     """Takes the link of a release back. What was read with it, was read."""
     parts.releases.find(release)
@@ -104,7 +109,7 @@ def no_longer_public(parts: Parts, who: Owner, release: Identifier) -> Response:
     return reply({"release": release, "link": None})
 
 
-@router.post("/api/v1/datasets/{dataset}/verify", responses=NOT_FOUND)
+@router.post("/api/v1/datasets/{dataset}/verify", response_model=told.Verified, responses=NOT_FOUND)
 def verify(parts: Parts, who: Owner, dataset: Name) -> Response:
     """Checks every entry of a ledger, its anchor and every stored answer."""
     entries = parts.table(dataset).ledger.verify()

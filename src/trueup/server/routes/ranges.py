@@ -35,8 +35,8 @@ async def one_range(request: Request) -> Response:
 route = Route(PATH, one_range, methods=["GET"])
 
 
-def described(failed: dict[str, Any]) -> dict[str, Any]:
-    """The route in the OpenAPI document; `failed` are the answers that all routes may give."""
+def described() -> dict[str, Any]:
+    """The route in the OpenAPI document."""
     fields = SingleRange.model_json_schema()["properties"]
     named = {"name": "release", "in": "path", "required": True, "schema": {"type": "string"}}
     query = [
@@ -59,9 +59,11 @@ def described(failed: dict[str, Any]) -> dict[str, Any]:
             "responses": {
                 "200": {
                     "description": "Successful Response",
-                    "content": {"application/json": {"schema": {}}},
+                    "content": {
+                        "application/json": {"schema": {"$ref": "#/components/schemas/RangeTold"}}
+                    },
                 },
-                **failed,
+                "404": {"description": "Not here."},
             },
         }
     }

@@ -14,12 +14,23 @@ from trueup.server import answers, errors
 from trueup.server.answers import Answering, Version
 from trueup.server.auth import Holder
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
-from trueup.server.routes.asking import NOT_FOUND, Anyone, Identifier, Parts, outlines, reply
+from trueup.server.routes import told
+from trueup.server.routes.asking import (
+    NOT_FOUND,
+    OUTLINES,
+    Anyone,
+    GeoJson,
+    Identifier,
+    Parts,
+    outlines,
+    reply,
+)
 from trueup.server.routes.bodies import (
     Difference,
     Heatmap,
     ManyBoxes,
     Nodes,
+    Page,
     Quantiles,
     Ranges,
     View,
@@ -27,8 +38,19 @@ from trueup.server.routes.bodies import (
 )
 from trueup.server.service import anybody
 
+_BYTES = {"type": "string", "format": "binary"}
 router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(anybody)])
 Anybody = Annotated[Holder, Depends(anybody)]
+FILES: dict[int | str, dict[str, Any]] = {
+    **NOT_FOUND,
+    200: {
+        "description": "A file.",
+        "content": {
+            kind.partition(";")[0]: {"schema": {} if "json" in kind else _BYTES}
+            for kind in MEDIA.values()
+        },
+    },
+}
 Which = Annotated[Version, Query(description="Unbiased, or non-negative whole numbers.")]
 
 
@@ -37,15 +59,17 @@ def _span(asked: Answering, low: Any, high: Any) -> tuple[int, int]:
     return axis.span(axis.parse(low), axis.parse(high))
 
 
-@router.get("/releases")
-def releases(parts: Parts, who: Anyone) -> Response:
-    """Every release, oldest first."""
+@router.get("/releases", response_model=told.ReleaseList)
+def releases(parts: Parts, who: Anyone, page: Annotated[Page, Query()]) -> Response:
+    """Releases, oldest first."""
     links = parts.links.all()
-    found = parts.releases.list()
-    return reply({"releases": [{**one, "link": links.get(one["id"])} for one in found]})
+    every = parts.releases.all()
+    found = [parts.releases.entry(table, charge) for table, charge in page.of(every)]
+    listed = [{**one, "link": links.get(one["id"])} for one in found]
+    return reply({"releases": listed, **page.places(len(every))})
 
 
-@router.get("/releases/{release}", responses=NOT_FOUND)
+@router.get("/releases/{release}", response_model=told.ReleaseTold, responses=NOT_FOUND)
 def release(parts: Parts, who: Anybody, release: Identifier) -> Response:
     """One release: what it is about, whom it protects."""
     opened = parts.releases.open(release)
@@ -56,7 +80,7 @@ def release(parts: Parts, who: Anybody, release: Identifier) -> Response:
     return reply({**entry, "link": parts.links.all().get(release), **opened.describe(table)})
 
 
-@router.get("/releases/{release}/measurement", responses=NOT_FOUND)
+@router.get("/releases/{release}/measurement", response_class=Response, responses=FILES)
 def measurement(
     parts: Parts,
     release: Identifier,
@@ -67,7 +91,7 @@ def measurement(
     return _file(measurement_file(opened, format), f"{release}.measurement", format)
 
 
-@router.get("/releases/{release}/file", responses=NOT_FOUND)
+@router.get("/releases/{release}/file", response_class=Response, responses=FILES)
 def file(
     parts: Parts,
     release: Identifier,
@@ -84,7 +108,7 @@ def _file(data: bytes, name: str, kind: Literal["parquet", "json", "arrow", "csv
     return Response(data, headers=headers, media_type=MEDIA[kind])
 
 
-@router.post("/releases/{release}/ranges", responses=NOT_FOUND)
+@router.post("/releases/{release}/ranges", response_model=told.RangesTold, responses=NOT_FOUND)
 def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
     """The counts of many ranges, each with an interval of its own."""
     most = parts.settings.most_ranges
@@ -102,7 +126,9 @@ def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
     return reply({"answers": asked.many(starts, stops, body.level)})
 
 
-@router.post("/releases/{release}/difference", responses=NOT_FOUND)
+@router.post(
+    "/releases/{release}/difference", response_model=told.DifferenceTold, responses=NOT_FOUND
+)
 def difference(parts: Parts, release: Identifier, body: Difference) -> Response:
     """The count of one range less that of another, with the error of the difference."""
     asked = parts.releases.open(release).answering(body.version, body.column)
@@ -113,14 +139,16 @@ def difference(parts: Parts, release: Identifier, body: Difference) -> Response:
     return reply(asked.difference(first, second, body.level))
 
 
-@router.post("/releases/{release}/quantiles", responses=NOT_FOUND)
+@router.post(
+    "/releases/{release}/quantiles", response_model=told.QuantilesTold, responses=NOT_FOUND
+)
 def quantiles(parts: Parts, release: Identifier, body: Quantiles) -> Response:
     """The values below which shares of the total lie."""
     asked = parts.releases.open(release).answering(body.version, body.column)
     return reply({"answers": asked.quantiles(body.quantiles, body.level)})
 
 
-@router.get("/releases/{release}/view", responses=NOT_FOUND)
+@router.get("/releases/{release}/view", response_model=told.ViewTold, responses=NOT_FOUND)
 def view(parts: Parts, release: Identifier, shown: Annotated[View, Query()]) -> Response:
     """A picture's worth of a release: at most so many bars, at any zoom.
 
@@ -129,23 +157,23 @@ def view(parts: Parts, release: Identifier, shown: Annotated[View, Query()]) -> 
     opened = parts.releases.open(release)
     found = opened.version(shown.version)
     if isinstance(found, SortedRelease):
-        told = {"kind": "sorted", **answers.sorted_view(found, shown.points, shown.level)}
+        ranked = {"kind": "sorted", **answers.sorted_view(found, shown.points, shown.level)}
         if shown.raw and opened.raw_cells is not None:  # one answer a rank
             order = opened.raw_cells[::-1]
-            told["raw"] = order[answers.ranks(len(order), shown.points) - 1].tolist()
-        return reply(told)
+            ranked["raw"] = order[answers.ranks(len(order), shown.points) - 1].tolist()
+        return reply(ranked)
     if isinstance(found, NamedRelease):
         return reply({"kind": "queries", "answers": answers.queries_view(found, shown.level)})
     if isinstance(found, Release) and len(found.axes) > 1 and shown.raw:
         raise InputError("The noisy answers of a grid are in its measurement, not in a view.")
     asked = opened.answering(shown.version, shown.column)
-    told = {
+    drawn = {
         "kind": "histogram",
         **asked.view(*shown.cells(asked.axis), shown.points, shown.level),
     }
     if shown.raw:
-        told["raw"] = _raw(opened, told["cells"])
-    return reply(told)
+        drawn["raw"] = _raw(opened, drawn["cells"])
+    return reply(drawn)
 
 
 def _raw(opened: Opened, edges: list[int]) -> list[Any] | None:
@@ -155,14 +183,14 @@ def _raw(opened: Opened, edges: list[int]) -> list[Any] | None:
     return None if cells is None else answers.raw_counts(cells, np.array(edges, np.int64))
 
 
-@router.get("/releases/{release}/cdf", responses=NOT_FOUND)
+@router.get("/releases/{release}/cdf", response_model=told.CdfTold, responses=NOT_FOUND)
 def cdf(parts: Parts, release: Identifier, shown: Annotated[Zoom, Query()]) -> Response:
     """The share of the total below each edge, with a band."""
     asked = parts.releases.open(release).answering(shown.version, shown.column)
     return reply(asked.cdf(*shown.cells(asked.axis), shown.points, shown.level))
 
 
-@router.get("/releases/{release}/nodes", responses=NOT_FOUND)
+@router.get("/releases/{release}/nodes", response_model=told.NodesTold, responses=NOT_FOUND)
 def nodes(parts: Parts, release: Identifier, asked: Annotated[Nodes, Query()]) -> Response:
     """The labels, periods or prefixes of one level of the axis, to go down level by level."""
     found = parts.releases.open(release).answering(asked.version, asked.column)
@@ -170,7 +198,7 @@ def nodes(parts: Parts, release: Identifier, asked: Annotated[Nodes, Query()]) -
     return reply(found.nodes(asked.level, asked.start, asked.stop, most, asked.sure))
 
 
-@router.post("/releases/{release}/boxes", responses=NOT_FOUND)
+@router.post("/releases/{release}/boxes", response_model=told.BoxesTold, responses=NOT_FOUND)
 def boxes(parts: Parts, release: Identifier, body: ManyBoxes) -> Response:
     """The counts of boxes of a grid, each with an interval of its own."""
     most = parts.settings.most_ranges
@@ -185,14 +213,14 @@ def boxes(parts: Parts, release: Identifier, body: ManyBoxes) -> Response:
     return reply({"answers": asked.many(found, body.level)})
 
 
-@router.get("/releases/{release}/heatmap", responses=NOT_FOUND)
+@router.get("/releases/{release}/heatmap", response_model=told.HeatmapTold, responses=NOT_FOUND)
 def heatmap(parts: Parts, release: Identifier, shown: Annotated[Heatmap, Query()]) -> Response:
     """A picture's worth of a grid: boxes, the margins of what is shown, and its sum."""
     asked = parts.releases.open(release).boxes(shown.version)
     return reply(asked.heatmap(shown.spans(asked.axes), shown.points, shown.level))
 
 
-@router.get("/releases/{release}/regions", responses=NOT_FOUND)
+@router.get("/releases/{release}/regions", response_class=GeoJson, responses=OUTLINES)
 def regions(
     parts: Parts,
     request: Request,

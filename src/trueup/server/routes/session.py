@@ -11,8 +11,10 @@ from starlette.responses import Response
 
 from trueup.server.auth import Holder, NotAllowedError
 from trueup.server.entrance import header
+from trueup.server.routes import told
 from trueup.server.routes.asking import Parts, reply
-from trueup.server.routes.bodies import Sent
+from trueup.server.routes.bodies import Sent, example
+from trueup.server.service import Service
 
 router = APIRouter(prefix="/api/v1", tags=["session"])
 
@@ -20,16 +22,18 @@ router = APIRouter(prefix="/api/v1", tags=["session"])
 class SignIn(Sent):
     """A token, as the owner gave it."""
 
+    model_config = example({"token": "trueup_Zm9v"})
+
     token: Annotated[StrictStr, Field(min_length=1, max_length=200)]
 
 
-@router.get("/session")
+@router.get("/session", response_model=told.SessionTold)
 def who(parts: Parts, request: Request) -> Response:
     """Whether the browser that asks is signed in, and as whom; never refused."""
-    return reply(_told(parts.tokens.signed_in(parts.entrance.session(request.scope))))
+    return reply(_told(parts.entrance.known(request.scope)))
 
 
-@router.post("/session")
+@router.post("/session", response_model=told.SessionTold)
 def sign_in(parts: Parts, request: Request, body: SignIn) -> Response:
     """Signs in: a session in a cookie that no script can read and no other site can use."""
     holder = parts.tokens.holder(body.token.strip())
@@ -37,16 +41,16 @@ def sign_in(parts: Parts, request: Request, body: SignIn) -> Response:
         raise NotAllowedError
     said = reply(_told(holder))
     seconds = parts.settings.session
-    _set_cookie(said, request, parts.entrance.cookie, parts.tokens.sign_in(holder, seconds))
+    _set_cookie(said, request, parts, parts.tokens.sign_in(holder, seconds))
     return said
 
 
-@router.delete("/session")
+@router.delete("/session", response_model=told.SessionTold)
 def sign_out(parts: Parts, request: Request) -> Response:
     """Signs out: the session ends, in every process."""
     parts.tokens.sign_out(parts.entrance.session(request.scope))
     said = reply(_told(None))
-    _set_cookie(said, request, parts.entrance.cookie, "", 0)
+    _set_cookie(said, request, parts, "", 0)
     return said
 
 
@@ -56,10 +60,16 @@ def _told(holder: Holder | None) -> dict[str, Any]:
 
 
 def _set_cookie(
-    said: Response, request: Request, name: str, value: str, age: int | None = None
+    said: Response, request: Request, parts: Service, value: str, age: int | None = None
 ) -> None:
     """The cookie of a session; kept from the wire in the clear where the page came by https."""
     secure = (header(request.scope, b"origin") or b"").startswith(b"https://")
     said.set_cookie(
-        name, value, max_age=age, path="/", secure=secure, httponly=True, samesite="strict"
+        parts.entrance.cookie,
+        value,
+        max_age=age,
+        path=parts.settings.root_path or "/",
+        secure=secure,
+        httponly=True,
+        samesite="strict",
     )

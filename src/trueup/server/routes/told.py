@@ -1,0 +1,525 @@
+"""What is answered: every field of every body. Routes write them; a test holds them to it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Edge = int | float | str | None
+"""An edge or a label of an axis, in its units; null where there is none."""
+Number = int | float
+Exact = Annotated[str, Field(description="An exact number, such as 1/10.", examples=["1/10"])]
+Numbers = list[Number]
+
+
+class Told(BaseModel):
+    """A body: these fields and no others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(Told):
+    """The one shape of every error: RFC 9457."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:trueup:error:budget",
+                    "title": "The budget does not allow this",
+                    "status": 409,
+                    "detail": "This costs 1/2; 3/10 of 1 is left. Ask with epsilon <= 3/10.",
+                    "code": "budget",
+                    "pointer": None,
+                }
+            ]
+        },
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    pointer: str | None = Field(description="The field that is wrong, as a JSON pointer.")
+
+
+class Health(Told):
+    """A server that is up."""
+
+    status: Literal["ok"]
+    version: str
+
+
+class SessionTold(Told):
+    """Whether a browser is signed in, and as whom."""
+
+    signed_in: bool
+    name: str | None
+    role: str | None
+    expires: str | None
+
+
+class OwnBudget(Told):
+    """What somebody may spend on a dataset."""
+
+    limit: Exact
+    spent: Exact
+    remaining: Exact
+
+
+class Me(Told):
+    """Who holds a token, and what they may spend."""
+
+    name: str
+    role: str
+    expires: str | None
+    limit: Exact | None
+    spent: Exact | None
+    remaining: Exact | None
+    datasets: dict[str, OwnBudget]
+
+
+class ColumnTold(Told):
+    """A column that may be asked about, its axis, and what its owner says of it."""
+
+    column: str
+    title: str
+    description: str
+    units: str | None
+    axis: dict[str, Any]
+    cells: int
+    describes: str
+    labelled: bool
+    nested: bool
+    scale: Literal["number", "time"] | None
+    levels: dict[str, int]
+    regions: bool
+
+
+class FilterTold(Told):
+    """A column that filters may use."""
+
+    column: str
+    title: str
+    type: str
+    comparisons: list[str]
+    labels: list[Edge] | None
+
+
+class GraphTold(Told):
+    """A graph, by the columns of its edges."""
+
+    edges: list[str]
+    kind: str
+    nodes: int
+
+
+class DatasetTold(Told):
+    """A dataset: what may be asked, who is protected, what is left."""
+
+    name: str
+    title: str
+    description: str
+    protects: str
+    unit: str
+    rows_per_unit: int
+    neighbours: str
+    limit: Exact
+    spent: Exact
+    remaining: Exact
+    columns: list[ColumnTold]
+    graph: GraphTold | None
+    filters: list[FilterTold]
+    releases: int
+    yours: Exact | None
+
+
+class DatasetList(Told):
+    """Every dataset."""
+
+    datasets: list[DatasetTold]
+
+
+class LengthTold(Told):
+    """The error to expect of a range, or a box, of so many cells."""
+
+    cells: int
+    error_95: float
+
+
+class StrategyTold(Told):
+    """One way to ask, with its expected errors."""
+
+    strategy: str
+    name: str
+    best: bool
+    mean_error: float
+    typical_95: float
+    by_length: list[LengthTold]
+
+
+class QuoteTold(Told):
+    """What a measurement would cost and how wrong its answers would be."""
+
+    cost: Exact
+    remaining: Exact
+    allowed: bool
+    why_not: str | None
+    axis: dict[str, Any] | None
+    axes: list[dict[str, Any]]
+    cells: int
+    cell_choices: list[list[int]]
+    strategy: str
+    strategies: list[StrategyTold]
+    sentence: str
+
+
+class Measured(Told):
+    """A release that was made, and where its measurement is."""
+
+    release: str
+    cost: Exact
+    remaining: Exact
+    measurement: str
+
+
+class JobBegun(Told):
+    """A measurement that missed its first deadline."""
+
+    job: str
+    url: str
+
+
+class JobTold(Told):
+    """How far a measurement has come."""
+
+    state: Literal["running", "done", "failed"]
+    step: int
+    of: int
+    words: str
+    release: str | None
+    error: Problem | None
+
+
+class ChargeTold(Told):
+    """What was asked for, and what it cost."""
+
+    dataset: str
+    column: str | None
+    columns: list[str]
+    strategy: str
+    name: str
+    epsilon: Exact
+    cells: int
+    where: str | None
+    created: str
+    by: str | None
+    kind: Literal["histogram", "sorted", "queries", "grid"]
+
+
+class HistoryLine(ChargeTold):
+    """A charge in the ledger; `spent` is all that was spent with it."""
+
+    entry: int
+    spent: Exact
+    release: str | None
+
+
+class History(Told):
+    """Charges, oldest first."""
+
+    dataset: str
+    limit: Exact
+    charges: list[HistoryLine]
+    total: int
+    next: int | None = Field(description="Where the next page begins; null on the last.")
+
+
+class ReleaseLine(ChargeTold):
+    """A release, in the list."""
+
+    id: str
+    link: str | None = Field(description="Of a public release.")
+
+
+class ReleaseList(Told):
+    """Releases, oldest first."""
+
+    releases: list[ReleaseLine]
+    total: int
+    next: int | None = Field(description="Where the next page begins; null on the last.")
+
+
+class ReleaseTold(ReleaseLine):
+    """A release: what it is about, whom it protects."""
+
+    dataset_title: str
+    fractions: bool = Field(description="Whether unbiased counts may be no whole numbers.")
+    axis: dict[str, Any] | None
+    describes: str | None
+    columns: list[ColumnTold]  # type: ignore[assignment]
+    caption: str
+    versions: list[str]
+    noise_scales: list[Exact]
+    neighbours: str
+    unit: str
+    rows_per_unit: int
+    answers: int
+
+
+class CountTold(Told):
+    """A count with its interval."""
+
+    count: Number
+    low: Number | None
+    high: Number | None
+    standard_error: float
+    kind: str
+
+
+class RangeTold(CountTold):
+    """The count of a range; of a difference, of the first range less the second."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "range": [0, 20],
+                    "count": 1234.5,
+                    "low": 1178.0,
+                    "high": 1291.0,
+                    "standard_error": 28.6,
+                    "kind": "exact, from the law of the noise",
+                }
+            ]
+        },
+    )
+
+    range: list[Edge]
+
+
+class RangesTold(Told):
+    """The counts of many ranges."""
+
+    answers: list[RangeTold]
+
+
+class DifferenceTold(CountTold):
+    """The count of the first range less that of the second."""
+
+    range: list[list[Edge]]
+
+
+class QuantileTold(Told):
+    """The value below which a share of the total lies; no ends where they take too long."""
+
+    quantile: Number
+    value: Edge
+    low: Edge
+    high: Edge
+
+
+class QuantilesTold(Told):
+    """Quantiles."""
+
+    answers: list[QuantileTold]
+
+
+class HistogramView(Told):
+    """Bars of a part of a release."""
+
+    kind: Literal["histogram"]
+    edges: list[Edge]
+    cells: list[int]
+    counts: Numbers
+    low: Numbers
+    high: Numbers
+    cells_per_point: int
+    height: str
+    times: Numbers
+    raw: Numbers | None = None
+
+
+class SortedView(Told):
+    """Counts by rank."""
+
+    kind: Literal["sorted"]
+    ranks: list[int]
+    counts: Numbers
+    low: Numbers
+    high: Numbers
+    groups: int
+    raw: Numbers | None = None
+
+
+class QueriesView(Told):
+    """Named counts."""
+
+    kind: Literal["queries"]
+    answers: list[RangeTold]
+
+
+ViewTold = HistogramView | SortedView | QueriesView
+
+
+class CdfTold(Told):
+    """The share of the total below each edge."""
+
+    edges: list[Edge]
+    cells: list[int]
+    share: Numbers
+    low: Numbers
+    high: Numbers
+
+
+class NodeTold(CountTold):
+    """A label, a period or a prefix, and its cells."""
+
+    label: str
+    start: int
+    stop: int
+
+
+class NodesTold(Told):
+    """The nodes of a level."""
+
+    level: str
+    nodes: list[NodeTold]
+
+
+class BoxTold(CountTold):
+    """The count of a box."""
+
+    box: list[list[Edge]]
+
+
+class BoxesTold(Told):
+    """The counts of many boxes."""
+
+    answers: list[BoxTold]
+
+
+class MarginTold(Told):
+    """Counts along one column of what is shown."""
+
+    counts: Numbers
+    low: Numbers
+    high: Numbers
+    standard_errors: Numbers
+
+
+class HeatmapTold(Told):
+    """Boxes of a part of a grid."""
+
+    columns: list[str]
+    cells: list[list[int]]
+    edges: list[list[Edge]]
+    times: list[Numbers]
+    counts: list[Numbers]
+    low: list[Numbers]
+    high: list[Numbers]
+    standard_errors: list[Numbers]
+    margins: list[MarginTold]
+    total: BoxTold
+
+
+class LinkTold(Told):
+    """A release and its public link; null if it has none."""
+
+    release: str
+    link: str | None
+
+
+class LimitTold(Told):
+    """What an analyst may spend on a dataset, and has spent."""
+
+    limit: Exact
+    spent: Exact
+
+
+class TokenTold(Told):
+    """A token, without the token."""
+
+    number: int
+    name: str
+    role: str
+    created: str
+    expires: str | None
+    revoked: str | None
+    last_used: str | None
+    limits: dict[str, LimitTold]
+
+
+class TokenList(Told):
+    """Every token that was ever made."""
+
+    tokens: list[TokenTold]
+    total: int
+    next: int | None = Field(description="Where the next page begins; null on the last.")
+
+
+class TokenMade(TokenTold):
+    """A new token, told this once."""
+
+    token: str
+
+
+class Revoked(Told):
+    """How many tokens were revoked."""
+
+    revoked: int
+
+
+class Verified(Told):
+    """A ledger that was checked."""
+
+    entries: int
+    sentence: str
+
+
+class RequestTold(Told):
+    """A request for more budget, and the allowance there is."""
+
+    number: int
+    dataset: str
+    name: str
+    wanted: Exact
+    reason: str
+    created: str
+    state: Literal["open", "granted", "declined"]
+    decided: str | None
+    note: str
+    limit: Exact | None
+    spent: Exact
+
+
+class RequestList(Told):
+    """Requests, newest first."""
+
+    requests: list[RequestTold]
+    total: int
+    next: int | None = Field(description="Where the next page begins; null on the last.")
+
+
+class AllowanceTold(Told):
+    """What somebody may spend on a dataset."""
+
+    name: str
+    limit: Exact | None
+    spent: Exact
+
+
+class AllowanceList(Told):
+    """The allowances on a dataset."""
+
+    allowances: list[AllowanceTold]
+
+
+class Ready(Told):
+    """A server that can answer requests."""
+
+    status: Literal["ready"]

@@ -1,0 +1,56 @@
+"""What is answered has the fields that its model has, no more and no fewer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from trueup.server.routes import told
+
+READ = [
+    ("/api/v1/me", told.Me),
+    ("/api/v1/session", told.SessionTold),
+    ("/api/v1/datasets", told.DatasetList),
+    ("/api/v1/datasets/trips", told.DatasetTold),
+    ("/api/v1/datasets/trips/history", told.History),
+    ("/api/v1/datasets/trips/allowances", told.AllowanceList),
+    ("/api/v1/releases", told.ReleaseList),
+    ("/api/v1/releases/{release}", told.ReleaseTold),
+    ("/api/v1/releases/{release}/view?raw=true", told.ViewTold),
+    ("/api/v1/releases/{graph}/view?raw=true", told.ViewTold),
+    ("/api/v1/releases/{release}/cdf", told.CdfTold),
+    ("/api/v1/releases/{release}/range?low=0&high=16", told.RangeTold),
+    ("/api/v1/releases/{days}/nodes?level=month", told.NodesTold),
+    ("/api/v1/releases/{grid}/heatmap", told.HeatmapTold),
+    ("/api/v1/jobs/{release}", told.JobTold),
+    ("/api/v1/tokens", told.TokenList),
+    ("/api/v1/requests", told.RequestList),
+    ("/health", told.Health),
+    ("/ready", told.Ready),
+    ("/api/v1/nothing", told.Problem),
+]
+
+
+@pytest.fixture(scope="module")
+def names(server: Any, fares: str) -> dict[str, str]:
+    columns = [{"column": "age"}, {"column": "borough"}]
+    return {
+        "release": fares,
+        "graph": server.measured("told-graph", dataset="friends", column=None),
+        "days": server.measured("told-days", column="day"),
+        "grid": server.measured("told-grid", column=None, columns=columns),
+    }
+
+
+@pytest.mark.parametrize(("path", "model"), READ, ids=[path for path, _ in READ])
+def test_an_answer_has_the_fields_of_its_model(
+    server: Any, names: dict[str, str], path: str, model: Any
+) -> None:
+    said = server("boss").get(path.format(**names))
+    found = TypeAdapter(model).validate_json(said.content, strict=True)
+    given = said.json()
+    if isinstance(found, told.HistogramView | told.SortedView):
+        given.setdefault("raw", None)
+    assert found.model_dump() == given
