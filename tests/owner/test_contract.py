@@ -219,7 +219,7 @@ Asked = Callable[..., tu.Owner]
 def owner_of(here: Any, ledger: tu.Ledger, **options: Any) -> tu.Owner:
     # A ledger protects one kind of unit: those that are no rows have one beside it.
     if protects := options.get("unit") or ("edge" if "edges" in options else None):
-        ledger = tu.Ledger(ledger.path.with_name(protects), limit=ledger.limit)
+        ledger = tu.Ledger(Path(ledger.name).with_name(protects), limit=ledger.limit)
     return tu.Owner(here.source, ledger, **here.options, **options)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +15,7 @@ import pytest
 from homes import ASKED, PostgresHome, fresh, never
 from postgres_server import Postgres
 
+import trueup as tu
 from trueup.errors import BudgetError, InputError, LedgerError
 from trueup.owner.ledger import Ledger
 from trueup.owner.stores import postgres_server
@@ -206,3 +209,19 @@ def test_threads_of_several_ledgers_on_one_server_do_not_wait_for_each_other(
         assert done.wait(10)
         other.join()
         entries.roll_back()
+
+
+def test_without_psycopg_the_words_say_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "import trueup as tu\n"
+        "try:\n    tu.Ledger('postgresql://ana:hunter2@db.example/x', 1, anchor='a')\n"
+        "except tu.errors.InputError as error:\n    print(error)"
+    )
+    words = [sys.executable, "-c", code]
+    source = str(Path(tu.__file__).parents[1])
+    seen = subprocess.run(
+        words, capture_output=True, text=True, cwd=tmp_path, env={"PYTHONPATH": source}
+    )
+    assert "pip install 'trueup[postgres]'" in seen.stdout, seen.stderr
+    assert "hunter2" not in seen.stdout + seen.stderr
