@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import trueup as tu
 from trueup.errors import SourceError
 from trueup.owner.counting import Batch
 from trueup.owner.readers.reader import Parts, arrow_schema, check_unchanged, of_files, spans
+
+from .counted_cells import SMALL
 
 
 @given(st.integers(0, 10**6), st.one_of(st.none(), st.integers(1, 300)))
@@ -74,3 +80,35 @@ def test_a_file_that_changed_its_types_fails_before_it_is_read():
     files["f"] = [pa.schema([("a", pa.string())]), 1]
     with pytest.raises(ValueError, match="a"):
         reader.pieces(["a"])
+
+
+def test_a_source_that_has_changed_is_refused_before_the_charge(
+    ledger: tu.Ledger, tmp_path: Path
+) -> None:
+    import duckdb
+    import pandas as pd
+
+    def kept(values: Any) -> pa.Table:
+        return pa.table({"x": values, "y": [1, 2]})
+
+    frame = pd.DataFrame({"x": [1, 2]})
+    pq.write_table(kept([1, 2]), tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n")
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS x")
+    places: list[Any] = [frame, tmp_path / "t.parquet", tmp_path / "t.csv"]
+    owners = [tu.Owner(place, ledger) for place in places]
+    owners.append(tu.Owner(tmp_path / "t.duckdb", ledger, table="t"))
+    question = tu.CellCounts(SMALL)
+    for owner in owners:
+        owner.measure(question, 1)
+    frame["x"] = ["a", "b"]
+    pq.write_table(kept(["a", "b"]), tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text("y,x\n1,2\n")
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE OR REPLACE TABLE t AS SELECT 'a' AS x")
+    before = ledger.spent
+    for owner in owners:
+        with pytest.raises(SourceError, match="cannot be opened, or is no longer as it was"):
+            owner.measure(question, 1)
+    assert ledger.spent == before
