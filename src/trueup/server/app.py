@@ -25,7 +25,16 @@ from trueup.server import errors, openapi
 from trueup.server.limits import Guard, refuse
 from trueup.server.metrics import FOLDER, Metrics
 from trueup.server.page import serve_page
-from trueup.server.routes import asking, budgets, owner, ranges, releases, session, told
+from trueup.server.routes import (
+    asking,
+    budgets,
+    combining,
+    owner,
+    ranges,
+    releases,
+    session,
+    told,
+)
 from trueup.server.service import Service, open_service
 
 log = logging.getLogger("trueup.server")
@@ -75,7 +84,7 @@ def create_app(config: Config | None = None) -> Guard:
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _routing)
     app.add_exception_handler(Exception, _internal)
-    for each in (session, releases, asking, budgets, owner):
+    for each in (session, releases, combining, asking, budgets, owner):
         app.include_router(each.router)
     app.get("/health", tags=["server"], response_model=told.Health)(_health)
     app.get("/ready", tags=["server"], response_model=told.Ready)(_ready)

@@ -14,6 +14,7 @@ import { downloads } from "./downloads.js";
 import { numbers, words } from "./figures.js";
 import { grid } from "./grid.js";
 import { labelled } from "./labelled.js";
+import { mapped } from "./mapped.js";
 import { publishing } from "./publishing.js";
 import { queries } from "./queries.js";
 import { quantiles } from "./quantiles.js";
@@ -53,7 +54,7 @@ export async function explore(page, { view: place = "release", subject, query: o
     loading = new AbortController();
     figure.setAttribute("aria-busy", "true");
     try {
-      if (hasLabels) await bars.load();
+      if (hasLabels) await (state.show === "map" ? map : bars).load();
       else await fetchView();
       fill(said);
       draw();
@@ -76,7 +77,11 @@ export async function explore(page, { view: place = "release", subject, query: o
   function draw() {
     remember();
     if (hasLabels) {
-      bars.load();
+      const isMap = state.show === "map";
+      for (const part of [barsPlace, ...bars.tools]) part.hidden = isMap;
+      for (const part of map ? [map.parts, ...map.tools] : []) part.hidden = !isMap;
+      fill(note, isMap ? map.note : "");
+      (isMap ? map : bars).load();
       return;
     }
     if (!(state.show === "cdf" ? view?.share : view?.counts)) return; // its numbers are on their way
@@ -133,11 +138,13 @@ export async function explore(page, { view: place = "release", subject, query: o
   const drags = choice("Dragging", { count: "counts", zoom: "zooms" }, state.drag, (value) => (state.drag = value));
   const compared = isSorted ? null : ranges(address, release, state, step(draw));
   const bars = hasLabels ? labelled(address, release, state, { add: (range) => compared.add(range), changed: step(remember), signal }) : null;
+  const map = hasLabels && release.about?.regions ? mapped(address, release, state, { add: (range) => compared.add(range), signal }) : null;
+  const barsPlace = hasLabels ? el("div", {}, bars.parts) : null;
   const saved = downloads(address, release, state, () => (hasLabels ? labelBars(bars.shown(), release.title) : pictureIn(picture)));
   const below = isSorted || hasLabels ? null : quantiles(address, release, state);
   const all = () => Promise.all([load(), compared?.load(), below?.load()]);
   const versions = release.versions.length > 1 ? versionChoice(release, state, step(all)) : null;
-  const shows = isSorted ? { histogram: "Picture", table: "Table" } : { histogram: "Histogram", cdf: "Share below", table: "Table" };
+  const ways = isSorted ? { histogram: "Picture", table: "Table" } : { histogram: "Histogram", cdf: "Share below", table: "Table" };
 
   if (!isSorted && !hasLabels) {
     dragging(figure, () => view?.edges.map((edge, i) => axes.place(axis, edge, view.cells[i])), (first, last) => {
@@ -154,9 +161,10 @@ export async function explore(page, { view: place = "release", subject, query: o
     el("section", { class: "card first", "aria-label": "Picture" },
       compared?.answer ?? largest,
       el("div", { class: "toolbar", role: "group", "aria-label": "View" },
-        hasLabels ? bars.tools : choice("Show", shows, state.show, (value) => { state.show = value; step(load)(); }),
+        map ? choice("Show", { histogram: "Bars", map: "Map" }, state.show, (value) => { state.show = value; step(load)(); }) : null,
+        hasLabels ? [...bars.tools, ...(map?.tools ?? [])] : choice("Show", ways, state.show, (value) => { state.show = value; step(load)(); }),
         versions?.choice ?? null, certainty(state, step(all)), zoom ? drags : null, zoom?.parts ?? null),
-      said, hasLabels ? bars.parts : figure, tabled, note,
+      said, hasLabels ? barsPlace : figure, map?.parts ?? null, tabled, note,
       el("div", { class: "more" }, versions?.words ?? null, hasLabels || margin ? null : raw)),
     compared?.parts ?? null,
     el("div", { class: "halves" }, below?.parts ?? null, saved.parts), me?.role === "owner" ? publishing(release) : null);
@@ -185,7 +193,7 @@ function restored(query, release) {
   const found = query.getAll("range").map(read);
   return {
     version: release.versions.includes(version) ? version : "unbiased",
-    show: ["cdf", "table"].includes(query.get("show")) && !(release.axis && axes.hasLabels(release.axis)) ? query.get("show") : "histogram",
+    show: shows(release).includes(query.get("show")) ? query.get("show") : "histogram",
     raw: query.get("raw") === "1",
     level: [0.9, 0.95, 0.99].includes(level) ? level : 0.95,
     drag: "count",
@@ -197,6 +205,12 @@ function restored(query, release) {
     path: Array.isArray(path) && release.axis?.kind === "hierarchy" && path.every((part) => typeof part === "string") ? path : [],
     ranges: found.filter((range) => range?.length === 2 && release.axis && range.every((end) => axes.isEnd(release.axis, end))).slice(0, MOST_RANGES),
   };
+}
+
+/** The ways beside the first in which a release can be shown. */
+function shows({ axis, about }) {
+  if (!axis || !axes.hasLabels(axis)) return ["cdf", "table"];
+  return about?.regions ? ["map"] : []; // labels have no order, and are a table already
 }
 
 function heading(release, me) {

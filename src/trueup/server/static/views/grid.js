@@ -47,7 +47,7 @@ export async function grid(page, heading, address, release, opened, link, signal
   function draw([total, ...boxes]) {
     fill(answer, ...large(boxes.length ? `${letter(boxes.length - 1)}: ${words(state.boxes.at(-1))}` : words([0, 1].map((side) => shownRange(side))), boxes.at(-1) ?? view.total, state));
     const shown = [0, 1].map((side) => `${columns[side].title} ${axes.between(columns[side].axis, ...shownRange(side))}`).join(", ");
-    fill(note, `${shown}: ${count(view.counts.length)} × ${count(view.counts[0].length)} boxes. Darker is more; hatched where the ${percent(state.level)} interval reaches 0. Bars are the sums along each side.`);
+    fill(note, `${shown}: ${count(view.counts.length)} × ${count(view.counts[0].length)} boxes. Stronger colour is more; hatched where the ${percent(state.level)} interval reaches 0. Bars are the sums along each side.`);
     picture.setAttribute("aria-label", `${note.textContent} Choose Table to read the numbers.`);
     figure.hidden = state.show === "table";
     fill(tabled, state.show === "table" ? cellTable() : null);

@@ -1,0 +1,154 @@
+"""Routes that put counts together: of many ranges of a release, and of two releases."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from pydantic import Field, StrictStr
+from starlette.responses import Response
+
+from trueup.release import Estimate
+from trueup.server import errors
+from trueup.server.answers import EXACT, OF_UNBIASED, Answering, check_affordable
+from trueup.server.releases import Opened
+from trueup.server.routes import told
+from trueup.server.routes.asking import NOT_FOUND, Anyone, Identifier, Parts, reply
+from trueup.server.routes.bodies import Column, Level, Range, Sent, Versions, example
+from trueup.server.service import anybody
+
+router = APIRouter(prefix="/api/v1", tags=["releases"])
+_MOST_PARTS = 2_000  # of a sum
+_MOST_COMPARED = 100
+
+
+class RangesSummed(Sent):
+    """Ranges that are added up, such as the regions inside an outline; none may overlap."""
+
+    model_config = example({"ranges": [[0, 10], [20, 30]], "level": 0.95})
+
+    ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_PARTS)]
+    level: Level = 0.95
+    version: Versions = "unbiased"
+    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
+
+
+class ReleasesCompared(Sent):
+    """Ranges of two releases, one beside the other."""
+
+    model_config = example({"other": "trips.2", "ranges": [[0, 20]]})
+
+    other: Annotated[StrictStr, Field(max_length=80, description="The release to compare with.")]
+    ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_COMPARED)]
+    level: Level = 0.95
+
+
+class ComparisonTold(told.Told):
+    """A range of two releases: each count, the first less the second, and both as one."""
+
+    first: told.CountTold
+    second: told.CountTold
+    difference: told.CountTold
+    combined: told.CountTold | None = Field(description="Only of the same question, asked twice.")
+
+
+class ComparisonsTold(told.Told):
+    """Ranges of two releases."""
+
+    answers: list[ComparisonTold]
+
+
+@router.post(
+    "/releases/{release}/sum",
+    response_model=told.CountTold,
+    responses=NOT_FOUND,
+    dependencies=[Depends(anybody)],
+)
+def sum_of_ranges(parts: Parts, release: Identifier, body: RangesSummed) -> Response:
+    """The sum of ranges, with the exact error of the sum: their common noise accounted for."""
+    asked = parts.releases.open(release).answering(body.version, body.column)
+    found = sorted(_spans(asked, body.ranges))
+    for (_, stop), (start, _) in pairwise(found):
+        if start < stop:
+            raise errors.FieldError("Two of the ranges overlap: give each cell once.", "/ranges")
+    # Neighbours first become one range: the fewer estimates, the quicker their sum.
+    joined: list[tuple[int, int]] = []
+    for start, stop in found:
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], stop)
+        else:
+            joined.append((start, stop))
+    check_affordable(asked.release.errors, len(joined))
+    return reply(_told(_added([asked.release.between(*each) for each in joined]), body.level))
+
+
+def _spans(asked: Answering, ranges: list[list[Any]]) -> list[tuple[int, int]]:
+    found = []
+    for place, (low, high) in enumerate(ranges):
+        with errors.field("ranges", place):
+            found.append(asked.axis.span(asked.axis.parse(low), asked.axis.parse(high)))
+    return found
+
+
+def _added(estimates: list[Estimate]) -> Estimate:
+    """Their sum, by halves: adding one by one would copy ever longer sums."""
+    if len(estimates) == 1:
+        return estimates[0]
+    middle = len(estimates) // 2
+    return _added(estimates[:middle]) + _added(estimates[middle:])
+
+
+@router.post("/releases/{release}/compare", response_model=ComparisonsTold, responses=NOT_FOUND)
+def compare(parts: Parts, who: Anyone, release: Identifier, body: ReleasesCompared) -> Response:
+    """Ranges of two releases: their difference, and of one question asked twice the better count.
+
+    The noise of two measurements is independent, so the error of the difference is that of both.
+    """
+    if body.other == release:
+        raise errors.FieldError("Give another release than this one.", "/other")
+    first = parts.releases.open(release)
+    with errors.field("other"):
+        second = parts.releases.open(body.other)
+        theirs = second.answering("unbiased")
+    ours = first.answering("unbiased")
+    about = [parts.releases.entry(*parts.releases.find(each)) for each in (release, body.other)]
+    same_rows = all(about[0][word] == about[1][word] for word in ("dataset", "where"))
+    weight = _weight(first, second) if same_rows else None
+    answers = []
+    for here, there in zip(_spans(ours, body.ranges), _spans(theirs, body.ranges), strict=True):
+        a, b = ours.release.between(*here), theirs.release.between(*there)
+        both = None if weight is None else a * weight + b * (1 - weight)
+        answers.append(
+            {
+                "first": _told(a, body.level),
+                "second": _told(b, body.level),
+                "difference": _told(a - b, body.level),
+                "combined": None if both is None else _told(both, body.level),
+            }
+        )
+    return reply({"answers": answers})
+
+
+def _weight(first: Opened, second: Opened) -> float | None:
+    """What the first counts for beside the second; None if they are not of one question.
+
+    Their errors go as 1/ε, so the best weights go as ε². One weight for all ranges keeps sums
+    adding up.
+    """
+    a, b = first.measurement.facts, second.measurement.facts
+    if a.noise.question != b.noise.question or a.epsilon is None or b.epsilon is None:
+        return None
+    return float(a.epsilon**2 / (a.epsilon**2 + b.epsilon**2))
+
+
+def _told(estimate: Estimate, level: float) -> dict[str, Any]:
+    own = estimate.unbiased
+    low, high = estimate.interval(level)
+    return {
+        "count": estimate.value,
+        "low": low,
+        "high": high,
+        "standard_error": own.std_error,
+        "kind": EXACT if own is estimate else OF_UNBIASED,
+    }

@@ -1,0 +1,68 @@
+"""Sums and comparisons over the wire, held against the library's own estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trueup as tu
+
+
+def test_a_sum_of_ranges_has_the_librarys_error(
+    server: Any, fares: str, release: tu.Release
+) -> None:
+    parts = [[0, 10], [10, 20], [40, 41], [64, 100]]
+    said = server("rea").post(f"/api/v1/releases/{fares}/sum", json={"ranges": parts}).json()
+    own = release.range(0, 20) + release.range(40, 41) + release.range(64, 100)
+    assert said["count"] == pytest.approx(own.value, rel=1e-12)
+    assert said["standard_error"] == pytest.approx(own.std_error, rel=1e-9)
+    assert (said["low"], said["high"]) == pytest.approx(own.interval(0.95), rel=1e-9)
+    apart = [release.range(*part).std_error for part in parts]
+    assert said["standard_error"] != pytest.approx(np.sqrt(np.square(apart).sum()), rel=1e-3)
+
+
+def test_ranges_that_overlap_are_refused_and_the_field_is_named(server: Any, fares: str) -> None:
+    body = {"ranges": [[0, 20], [19, 30]]}
+    said = server().post(f"/api/v1/releases/{fares}/sum", json=body)
+    assert (said.status_code, said.json()["pointer"]) == (400, "/ranges")
+    body = {"ranges": [[0, 20], [30, 30.001]]}
+    said = server().post(f"/api/v1/releases/{fares}/sum", json=body)
+    assert (said.status_code, said.json()["pointer"]) == (400, "/ranges/1")
+
+
+def test_two_releases_differ_with_the_error_of_both_and_combine_by_their_prices(
+    server: Any,
+) -> None:
+    first = server.measured("combined-one", column="age", epsilon="1/10", strategy="tree")
+    second = server.measured("combined-two", column="age", epsilon="2/10", strategy="tree")
+    other = server.measured("combined-no", column="age", epsilon="1/10", strategy="flat")
+    client = server("rea")
+    body = {"other": second, "ranges": [[10, 40], [40, 60], [10, 60]]}
+    found = client.post(f"/api/v1/releases/{first}/compare", json=body).json()["answers"]
+    for one in found:
+        a, b, less, both = (one[name] for name in ("first", "second", "difference", "combined"))
+        assert less["count"] == pytest.approx(a["count"] - b["count"], abs=1e-6)
+        assert less["standard_error"] ** 2 == pytest.approx(
+            a["standard_error"] ** 2 + b["standard_error"] ** 2, rel=1e-6
+        )
+        assert both["count"] == pytest.approx(0.2 * a["count"] + 0.8 * b["count"], abs=1e-6)
+        assert both["standard_error"] < b["standard_error"] < a["standard_error"]
+        assert less["low"] < less["count"] < less["high"]
+    sums = found[0]["combined"]["count"] + found[1]["combined"]["count"]
+    assert sums == pytest.approx(found[2]["combined"]["count"], abs=1e-6)
+    body["other"] = other
+    unlike = client.post(f"/api/v1/releases/{first}/compare", json=body).json()["answers"]
+    assert [one["combined"] for one in unlike] == [None] * 3  # asked in another way
+
+
+def test_a_public_link_reaches_no_other_release(server: Any, fares: str) -> None:
+    other = server.measured("combined-pub", column="age", epsilon="1/10")
+    link = server("boss").put(f"/api/v1/releases/{fares}/public").json()["link"]
+    nobody = server(None)
+    body: dict[str, Any] = {"other": other, "ranges": [[0, 1]]}
+    said = nobody.post(f"/api/v1/public/{link}/compare", json=body)
+    assert said.status_code == 401
+    body = {"ranges": [[0, 10], [20, 30]]}
+    assert nobody.post(f"/api/v1/public/{link}/sum", json=body).status_code == 200
