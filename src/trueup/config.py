@@ -15,6 +15,7 @@ from trueup.ask import Neighbours, check_neighbours
 from trueup.axis import Axis
 from trueup.axis.declared import declared_axis
 from trueup.axis.numbers import whole_number
+from trueup.draft import blank
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError, shown
 from trueup.facts import rows_for
@@ -99,6 +100,10 @@ def read_config(path: str | Path | None = None) -> Config:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise FileError(f"{file} is not TOML: {wrong}") from None
+    try:
+        refuse_unknown(found, ("datasets", "server"), f"{file}: ")
+    except InputError as wrong:
+        raise FileError(str(wrong)) from None
     datasets = found.pop("datasets", {})
     if not isinstance(datasets, dict):
         raise FileError(f"{file}: datasets must be tables such as [datasets.trips].")
@@ -119,6 +124,9 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
         raise FileError(f"{where}: axes must be tables such as [datasets.{name}.axes.age].")
     try:
         refuse_unknown(spec, sorted(_KNOWN))
+        left = blank(spec)
+        if left is not None:
+            raise InputError(f'{left} is still blank ("?"): fill it in.')
         return Dataset(
             name=name,
             source=_beside(file, str(spec["source"])),

@@ -59,14 +59,14 @@ def test_an_answer_that_is_ready_is_not_seen_before_its_deadline(
     assert charge.answer is not None
     name = f"trips.{charge.entry}"
     for _ in range(2):
-        assert service.releases.list() == []
+        assert service.releases.all() == []
         assert service.releases.count(table) == 0
         assert service.releases.status(table, charge).state == "running"
         with pytest.raises(NotFoundError):
             service.releases.open(name)
     later = time.time() + DEADLINE + 1
     monkeypatch.setattr(releases_room.time, "time", lambda: later)
-    assert [line["id"] for line in service.releases.list()] == [name]
+    assert [service.releases.entry(*each)["id"] for each in service.releases.all()] == [name]
     assert service.releases.status(table, charge).state == "done"
     assert service.releases.open(name).measurement.epsilon == Fraction(1, 10)
 

@@ -42,7 +42,7 @@ def test_a_service_holds_every_declared_dataset_and_no_other(
     assert [found.table(name).name for name in ("trips", "friends")] == ["trips", "friends"]
     with pytest.raises(NotFoundError, match="no such dataset"):
         found.table("../trips")
-    assert found.releases.list() == []
+    assert found.releases.all() == []
     found.jobs.close()
 
 

@@ -55,7 +55,7 @@ def test_the_command_line_counts_more_than_the_environment_and_that_more_than_th
         ({"patience": float("nan")}, "patience"),
         ({"warm": 3}, "warm"),
         ({"host": ""}, "host"),
-        ({"colour": "red"}, "colour is not known. Known: deadline, host"),
+        ({"colour": "red"}, "colour is not known. Known: cors_origins, deadline, host"),
     ],
     ids=str,
 )

@@ -7,7 +7,17 @@ import sys
 
 import typer
 
-from trueup.cli import answers, auditing, checks, ledgers, planning, recording, serving, spending
+from trueup.cli import (
+    answers,
+    auditing,
+    checks,
+    configuring,
+    ledgers,
+    planning,
+    recording,
+    serving,
+    spending,
+)
 from trueup.cli.output import visible
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
 
@@ -35,6 +45,8 @@ app.command("audit")(auditing.audit_command)
 app.command("paper")(checks.paper_command)
 app.command("demo")(checks.demo_command)
 app.command("warm")(checks.warm_command)
+app.command("init")(configuring.init_command)
+app.command("check")(configuring.check_command)
 app.command("serve")(serving.serve_command)
 app.add_typer(ledgers.app, name="ledger")
 app.add_typer(serving.app, name="token")

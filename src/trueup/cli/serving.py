@@ -41,7 +41,8 @@ def serve_command(
     as_json: AsJson = False,
 ) -> None:
     """Serve the datasets of trueup.toml to analysts, with a page for their browsers."""
-    _installed()
+    check_installed()
+    from trueup.server.checking import coinciding
     from trueup.server.run import serve
     from trueup.server.settings import read_settings
 
@@ -52,6 +53,9 @@ def serve_command(
             f"Listening beyond this machine, on {settings.host}. Tokens and answers travel in the "
             f"clear: put a proxy with TLS in front (docs/server.md)."
         )
+
+    for note in coinciding(found.datasets):
+        say(note)
 
     def ready(port: int) -> None:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -113,14 +117,15 @@ def revoke_command(name: Name, config: Config = None, as_json: AsJson = False) -
 
 
 def _tokens(config: Path | None) -> Tokens:
-    _installed()
+    check_installed()
     from trueup.server.auth import Tokens
     from trueup.server.settings import read_settings
 
     return Tokens(read_settings(read_config(config)).tokens)
 
 
-def _installed() -> None:
+def check_installed() -> None:
+    """Refuses a command that needs packages of the server which are not there."""
     try:
         import fastapi  # noqa: F401
         import pydantic_settings  # noqa: F401

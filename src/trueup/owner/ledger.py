@@ -23,7 +23,7 @@ from trueup.epsilon import positive
 from trueup.errors import InputError, LedgerError
 from trueup.owner import account
 from trueup.owner.account import Account, Charge, Entry, Protects
-from trueup.owner.anchor import Anchor, forked, older
+from trueup.owner.anchor import Anchor, forked, lost, older
 from trueup.owner.stores import Entries, open_anchor, open_store
 
 if TYPE_CHECKING:
@@ -201,6 +201,8 @@ class Ledger:
             )
         if not self._store.exists():
             if limit is None:
+                if self._anchor.read() is not None:
+                    raise lost(self.name, self._anchor.name)
                 raise LedgerError(f"There is no ledger at {self.name}. Give its limit to make one.")
             opening = account.opening(secrets.token_hex(16), limit, _now(), protects)
             self._store.make(opening, self._anchor)

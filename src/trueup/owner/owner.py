@@ -104,6 +104,11 @@ class Owner:
         return f"<Owner of {source}: protects one {self.protects}, {self.ledger!r}>"
 
     @property
+    def source(self) -> dict[str, str]:
+        """What is recorded of the table with every charge: its kind and name."""
+        return dict(self._source.about)
+
+    @property
     def protects(self) -> str:
         """What the noise hides: "row", "edge", or the column that names the unit."""
         return "edge" if self.graph is not None else self.unit or "row"
@@ -270,7 +275,7 @@ class Owner:
             "unit": self.protects,
             "rows_per_unit": rows,
             "where": None if part is None else filters.written(part),
-            "source": dict(self._source.about),
+            "source": self.source,
         }
         stored = self.ledger.recall(request, cost, key=key, by=by)
         if stored is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -10,12 +12,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from trueup.about import About
-from trueup.ask import Question
+from trueup.ask import Question, question_from_json
 from trueup.axis import Axis
 from trueup.config import Config, Dataset
-from trueup.errors import FileError, SourceError, shown
+from trueup.errors import FileError, InputError, SourceError, shown
 from trueup.facts import counted_rows
 from trueup.owner import Ledger, Owner
+from trueup.owner.account import Charge
 from trueup.owner.columns import Kind
 from trueup.owner.where import comparisons
 from trueup.server.auth import Holder, open_ledger
@@ -31,6 +34,7 @@ class Table:
     dataset: Dataset
     owner: Owner
     regions: Mapping[str, Regions] = field(default_factory=dict)
+    shared: bool = False  # whether other datasets have the same ledger
 
     @property
     def name(self) -> str:
@@ -87,6 +91,16 @@ class Table:
             "releases": releases,
         }
 
+    def paid_for(self, charge: Charge) -> bool:
+        """Whether a charge of the ledger was for this dataset, where others share the ledger."""
+        if not self.shared:
+            return True
+        request = json.loads(charge.request)
+        space = question_from_json(request["question"]).space
+        columns = {axis.name for axis in space.axes} | ({space.by} if space.by else set())
+        declared = {axis.name for axis in self.dataset.axes.values()}
+        return request.get("source") == self.owner.source and columns <= declared
+
     def axis(self, axis: Axis, column: str | None = None) -> dict[str, Any]:
         """An axis, or a part of a declared one, with what the owner says of it."""
         column = axis.name if column is None else column
@@ -129,31 +143,41 @@ class Table:
 
 def open_tables(config: Config) -> Mapping[str, Table]:
     """Every declared dataset, opened; what cannot be opened stops the server, not an analyst."""
+    check_some(config)
+    ledgers = Counter(dataset.ledger for dataset in config.datasets.values())
+    return {
+        name: open_table(dataset, open_ledger(dataset), ledgers[dataset.ledger] > 1)
+        for name, dataset in config.datasets.items()
+    }
+
+
+def check_some(config: Config) -> None:
+    """Refuses a configuration with nothing to serve."""
     if not config.datasets:
         raise FileError("The configuration declares no dataset: [datasets.NAME].")
-    return {name: _open(dataset) for name, dataset in config.datasets.items()}
 
 
-def _open(dataset: Dataset) -> Table:
+def open_table(dataset: Dataset, ledger: Ledger, shared: bool = False) -> Table:
+    """A declared dataset on a ledger, every word of its declaration checked."""
     if not _NAME.fullmatch(dataset.name):
         raise FileError(
             f"A dataset that is served has a name of letters, digits, - and _, "
             f"got {shown(dataset.name)}."
         )
-    owner = Owner(
-        dataset.source,
-        open_ledger(dataset),
-        unit=dataset.unit,
-        rows_per_unit=dataset.rows_per_unit,
-        # Only declared columns may be used in filters.
-        columns=cast("Mapping[str, Kind]", dict(dataset.columns)),
-        table=dataset.table,
-        edges=dataset.edges,
-        graph=dataset.graph,
-    )
     try:
+        owner = Owner(
+            dataset.source,
+            ledger,
+            unit=dataset.unit,
+            rows_per_unit=dataset.rows_per_unit,
+            # Only declared columns may be used in filters.
+            columns=cast("Mapping[str, Kind]", dict(dataset.columns)),
+            table=dataset.table,
+            edges=dataset.edges,
+            graph=dataset.graph,
+        )
         for axis in dataset.axes.values():
             owner.columns.counted(axis, "value")
-    except SourceError as wrong:  # here rather than for the first analyst who asks
+    except (SourceError, InputError) as wrong:  # here rather than for the first analyst who asks
         raise FileError(f"Dataset '{dataset.name}': {wrong}") from None
-    return Table(dataset, owner, open_regions(dataset))
+    return Table(dataset, owner, open_regions(dataset), shared)

@@ -155,7 +155,9 @@ class Releases:
 
     def _visible(self, table: Table) -> Iterator[Charge]:
         for charge in table.ledger.history():
-            if charge.answer is not None and self._may_be_seen(table, charge):
+            if charge.answer is None or not table.paid_for(charge):
+                continue
+            if self._may_be_seen(table, charge):
                 yield charge
 
     def _may_be_seen(self, table: Table, charge: Charge) -> bool:

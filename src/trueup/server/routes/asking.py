@@ -280,7 +280,8 @@ def job(parts: Parts, who: Analyst, job: Identifier) -> Response:
 def history(parts: Parts, who: Analyst, dataset: Name, page: Annotated[Page, Query()]) -> Response:
     """Charges, oldest first: all of them for the owner, an analyst's own for an analyst."""
     table = parts.table(dataset)
-    own = [c for c in table.ledger.history() if who.role == "owner" or c.by == who.name]
+    charges = [charge for charge in table.ledger.history() if table.paid_for(charge)]
+    own = [charge for charge in charges if who.role == "owner" or charge.by == who.name]
     lines = []
     for charge in page.of(own):
         seen = parts.releases.status(table, charge).state == "done"
