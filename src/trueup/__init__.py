@@ -8,8 +8,8 @@
 What is counted over    Axis.integers .regular .edges .categories .dates .ipv4 .hierarchy
 In one call             publish, histogram, frequency_list, degree_sequence
 In three steps          a question, then measure (costs epsilon), then infer (free)
-Questions               CellCounts, TreeCounts, HatCounts, WaveletCounts, WeightedCounts,
-                        NamedCounts, SortedCounts, GridCounts, BoxCounts
+Questions               CellCounts, TreeCounts, AdaptiveTreeCounts, HatCounts, WaveletCounts,
+                        WeightedCounts, NamedCounts, SortedCounts, GridCounts, BoxCounts
 What comes back         Release, SortedRelease, NamedRelease; numbers are Estimates, a / b a Ratio
 Before spending         plan, epsilon_for, error_for, Workload, optimize
 With an account         Owner (a table) and Ledger (its limit); connect (a server)
@@ -24,6 +24,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trueup.ask import (
+    AdaptiveTreeCounts,
     BoxCounts,
     CellCounts,
     GridCounts,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from trueup.shortcuts import degree_sequence, frequency_list, histogram
 
 __all__ = [
+    "AdaptiveTreeCounts",
     "Axis",
     "BoxCounts",
     "BudgetError",

@@ -11,7 +11,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
@@ -45,7 +45,9 @@ _TOGETHER = 1000  # intervals in one call of compiled code: each takes room
 class NoiseLaw:
     """The law of Σ coefficient · noise: `counts` noises of a scale share a coefficient.
 
-    Those that share one may differ by a part of it, by which half-widths are `widened`.
+    Those that share one may differ by a part of it, by which half-widths are `widened`. Where the
+    noise had a say in which law it is, it is one `among` so many, which share the chance to fail.
+    `left_open` is how far an answer may be off besides, for reasons that are no noise.
     """
 
     coefficients: Floats
@@ -53,6 +55,18 @@ class NoiseLaw:
     counts: Floats
     law: str = "discrete"
     widened: float = 0.0
+    among: float = 1.0
+    left_open: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """What kind of interval it makes."""
+        if self.among == 1 and not self.left_open:
+            return "exact, from the law of the noise"
+        return (
+            "an upper bound, as noise had a say in what was asked: the chance to fail is shared "
+            "by all that could have been asked"
+        )
 
     @cached_property
     def variance(self) -> float:
@@ -66,8 +80,9 @@ class NoiseLaw:
     def half_width(self, level: float) -> float:
         """The q for which |sum| ≤ q with at least that probability, and hardly more."""
         law = _discrete(self)
-        found = half_width(law.coefficients, law.scales, law.counts, level)
-        return found * (1 + self.widened)
+        own = 1 - (1 - level) / self.among if self.among > 1 else level
+        found = half_width(law.coefficients, law.scales, law.counts, own)
+        return found * (1 + self.widened) + self.left_open
 
 
 @dataclass(frozen=True)
@@ -75,6 +90,11 @@ class NormalLaw:
     """An error of which only the variance is known, taken as normal."""
 
     variance: float
+
+    @property
+    def words(self) -> str:
+        """What kind of interval it makes."""
+        return "by a normal curve, as only standard errors are known"
 
     def half_width(self, level: float) -> float:
         """The q for which |error| ≤ q with that probability."""
@@ -88,7 +108,9 @@ def times(law: Law, factor: float) -> Law:
     """The law of a multiple of the error."""
     if isinstance(law, NormalLaw):
         return NormalLaw(law.variance * factor**2)
-    return NoiseLaw(law.coefficients * factor, law.scales, law.counts, law.law, law.widened)
+    return replace(
+        law, coefficients=law.coefficients * factor, left_open=law.left_open * abs(factor)
+    )
 
 
 def added(laws: Sequence[Law]) -> Law:
@@ -106,15 +128,18 @@ def added(laws: Sequence[Law]) -> Law:
     columns = [(law.coefficients, law.scales, law.counts) for law in known]
     found = [np.concatenate(column) for column in zip(*columns, strict=True)]
     widened = max(law.widened for law in known)
-    return NoiseLaw(found[0], found[1], found[2], "discrete", widened)
+    among = math.prod(law.among for law in known)
+    left_open = math.fsum(law.left_open for law in known)
+    return NoiseLaw(found[0], found[1], found[2], "discrete", widened, among, left_open)
 
 
 def _discrete(law: NoiseLaw) -> NoiseLaw:
     """The same law as one of discrete noise: continuous noise is that on a fine lattice."""
     if law.law == "discrete":
         return law
-    finer = law.coefficients / FINER, law.scales * FINER
-    return NoiseLaw(*finer, law.counts, "discrete", law.widened)
+    return replace(
+        law, coefficients=law.coefficients / FINER, scales=law.scales * FINER, law="discrete"
+    )
 
 
 def half_widths(laws: Sequence[Law], level: float) -> Floats:
@@ -140,6 +165,9 @@ class RangeErrors(ABC):
     variance_work: int = 1
     """What one variance takes, in the same way."""
 
+    alike: bool = True
+    """Whether intervals are wide as standard errors are: some stand for all."""
+
     @abstractmethod
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of ranges."""
@@ -151,6 +179,10 @@ class RangeErrors(ABC):
     @abstractmethod
     def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of each range [start, stop) of cells."""
+
+    def given(self, prefix: Floats) -> RangeErrors:
+        """The errors of unbiased counts with these prefix sums, where they tell more."""
+        return self
 
     def many_half_widths(self, starts: Ints, stops: Ints, level: float) -> Floats | None:
         """The half width of each range by compiled code; None where there is none."""

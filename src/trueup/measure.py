@@ -128,8 +128,11 @@ def noisy_answers(
     """
     question = noise.question
     if isinstance(question, AdaptiveQuestion) and not question.settled:
-        (scale,) = noise.scales
-        return question.measure_adaptively(counts, scale, lambda size: draw(size, scale))
+
+        def weighed(size: int, weight: Fraction = Fraction(1), /) -> Ints:
+            return draw(size, noise.unit / weight)
+
+        return question.measure_adaptively(counts, noise.unit, weighed)
     return question, add(question.answers(counts), noise)
 
 

@@ -61,8 +61,12 @@ class Noise:
     @cached_property
     def scales(self) -> tuple[Fraction, ...]:
         """The exact noise scale of each block of answers: price · rows / (weight · ε)."""
-        unit = self.question.price(self.neighbours) * self.rows_per_unit / self.epsilon
-        return tuple(unit / weight for _, weight in self.question.blocks)
+        return tuple(self.unit / weight for _, weight in self.question.blocks)
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """The exact noise scale of an answer of weight 1."""
+        return self.question.price(self.neighbours) * self.rows_per_unit / self.epsilon
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:

@@ -76,6 +76,8 @@ def _release(saved: Saved) -> Release:
     shown = saved.numbers("count", math.prod(sizes))
     unbiased = saved.kept("unbiased", math.prod(sizes))
     own = None if unbiased is None else _sums(unbiased, sizes)
+    if len(axes) == 1 and facts.slice is None:
+        errors = errors.given(_sums(shown, sizes) if own is None else own)
     margins = () if facts.question is None or facts.slice else facts.question.space.margins
     return Release(axes, _sums(shown, sizes), errors, facts, own, margins)
 

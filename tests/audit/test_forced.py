@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -23,9 +24,10 @@ class Overlapping:
     """Asks the rows beyond the columns from the start again."""
 
     asked: tuple = ()
+    blocks = ((4, Fraction(1)),)
 
-    def sensitivity(self):
-        return 1
+    def price(self, neighbours="add-remove"):
+        return Fraction(1)
 
     def answers(self, counts):
         rising = np.sort(counts)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from trueup import (
     Axis,
     BoxCounts,
@@ -20,7 +22,8 @@ from trueup import (
     WaveletCounts,
     WeightedCounts,
 )
-from trueup.ask import Question
+from trueup.ask import AdaptiveTreeCounts, Question
+from trueup.ask.pooled import Pooled
 from trueup.infer import models
 from trueup.workload import Workload
 
@@ -37,6 +40,7 @@ def written_out() -> Iterator[Question]:
         yield WaveletCounts(size)
     yield TreeCounts(11, radices=(3, 2, 2), shares=("1/2", 0, "1/3", "1/6"))
     yield TreeCounts(PLACE)
+    yield settled(TreeCounts(24, radices=(4, 3, 2), shares=("1/2", "1/4", "1/4")))
     yield HatCounts(12, [1, 2], ["1/2", "1/8", "3/8"])
     yield HatCounts(60, [3, 6])
     yield WaveletCounts(6, ["1/2", "1/4", "1/8", "1/8"])
@@ -56,6 +60,14 @@ def written_out() -> Iterator[Question]:
     yield BoxCounts.marginals(2, 3, marginals=[("axis 0",), ("axis 1",), ()])
     yield BoxCounts.quadtree(4, 4, branching=2)
     yield BoxCounts(2, 4, radices=[(2,), (2, 2)], shares={(1, 2): "1/3", (0, 1): "2/3"})
+
+
+def settled(tree: TreeCounts) -> AdaptiveTreeCounts:
+    """An adaptive tree of which two runs were pooled."""
+    none = np.zeros(0, np.int64)
+    runs = (none, none), (np.array([0]), np.array([2])), (np.array([7]), np.array([9]))
+    totals = none, np.array([3]), np.array([-1]), none
+    return AdaptiveTreeCounts(tree, Pooled((*runs, (none, none)), totals))
 
 
 def large() -> Iterator[Question]:

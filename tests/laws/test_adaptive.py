@@ -15,8 +15,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from trueup import SortedCounts
+from trueup import Axis, SortedCounts, TreeCounts
 from trueup._kernels.sorted.young import FEWEST, FEWEST_SHARP
+from trueup._kernels.tree.pooled import CROWDED, SMALL
+from trueup.ask import AdaptiveTreeCounts
 from trueup.audit import forced
 
 HUGE = 1 << 20  # groups
@@ -82,4 +84,76 @@ def test_one_record_moves_one_transcript_by_one(groups: int, relation: str) -> N
             other = counts.copy()
             other[place] += 1 if relation == "add" else -min(1, int(counts[place]))
             found = forced(SortedCounts(groups), counts, other, scale, noise)
+            assert found.passed, str(found)
+
+
+PLACE = Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": {"Clark": ["East"]}, "DC": []})
+TREES = {
+    "1 cell": AdaptiveTreeCounts(1),
+    "2 cells": AdaptiveTreeCounts(2),
+    "5 cells": AdaptiveTreeCounts(5),
+    "100 cells": AdaptiveTreeCounts(100),
+    "365 cells": AdaptiveTreeCounts(365),
+    "4,096 cells": AdaptiveTreeCounts(4096),
+    "70,000 cells": AdaptiveTreeCounts(70_000),
+    "binary, root asked": AdaptiveTreeCounts(TreeCounts(300, branching=2)),
+    "64 children": AdaptiveTreeCounts(TreeCounts(640, radices=(10, 64), root=False)),
+    "65 children": AdaptiveTreeCounts(TreeCounts(650, radices=(10, 65), root=False)),
+    "a level left out": AdaptiveTreeCounts(
+        TreeCounts(500, radices=(10, 10, 5), shares=("1/2", 0, "1/2"))
+    ),
+    "levels of its own": AdaptiveTreeCounts(PLACE),
+}
+
+
+def over(question: AdaptiveTreeCounts, scale: Fraction) -> dict[str, np.ndarray]:
+    """Counts that differ in all that a rule might look at, around its thresholds."""
+    size = question.size
+    g = np.random.default_rng(size)
+    noise = 2**0.5 * float(scale) / float(question.shares[question.tree.asked[0]])
+    small = round(SMALL * noise)
+    place = np.arange(size)
+    made = {
+        "empty": np.zeros(size),
+        "dense": np.full(size, 10 * small),
+        "one": (place == size // 3) * (small + 1),
+        "few": (g.random(size) < 0.02) * small * 3,
+        "at the threshold": (place % 17 == 5) * small,
+        "crowded": np.full(size, max(CROWDED * noise / 30, 1)),
+        "half": (place < size // 2) * small,
+    }
+    return {name: np.rint(counts).astype(np.int64) for name, counts in made.items()}
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 10), Fraction(7), Fraction(40)], ids=str)
+@pytest.mark.parametrize("name", TREES)
+def test_whatever_the_data_the_same_noisy_nodes_lead_to_the_same_runs(
+    name: str, scale: Fraction
+) -> None:
+    question = TREES[name]
+    made = over(question, scale)
+    length = 3 * question.tree.length + 10
+    for number, (one, other) in enumerate(permutations(made, 2)):
+        if question.size < 5000 or number % 9 == 0:
+            # Noise of the size of the thresholds, so that every rule is met on both its sides.
+            noise = tape(number, scale * 12, length)
+            found = forced(question, made[one], made[other], scale, noise)
+            assert not found.differences, (one, other, str(found))
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_one_record_moves_one_transcript_of_a_tree_by_its_price(name: str) -> None:
+    question, scale = TREES[name], Fraction(7)
+    noise = tape(5, scale * 12, 3 * question.tree.length + 10)
+    size = question.size
+    for counts in over(question, scale).values():
+        for place in {0, size // 3, size - 1}:
+            other = counts.copy()
+            other[place] += 1
+            found = forced(question, counts, other, scale, noise)
+            assert found.passed, str(found)
+            assert found.move == found.allowed == 1
+            replaced = counts.copy()
+            replaced[(place + size // 2) % size] += 1
+            found = forced(question, other, replaced, scale, noise, "replace")
             assert found.passed, str(found)

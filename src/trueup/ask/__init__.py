@@ -7,6 +7,7 @@ over several axes. A question is frozen and knows nothing of noise or of inferen
 
 from __future__ import annotations
 
+from trueup.ask.adaptive_tree import AdaptiveTreeCounts
 from trueup.ask.boxes import BoxCounts
 from trueup.ask.cells import CellCounts
 from trueup.ask.grid import GridCounts
@@ -31,6 +32,7 @@ from trueup.ask.weighted import WeightedCounts
 QUESTIONS: tuple[type[Question], ...] = (
     CellCounts,
     TreeCounts,
+    AdaptiveTreeCounts,
     HatCounts,
     WaveletCounts,
     WeightedCounts,
@@ -40,7 +42,14 @@ QUESTIONS: tuple[type[Question], ...] = (
     SortedCounts,
 )
 QuestionOfCells = (
-    CellCounts | TreeCounts | HatCounts | WaveletCounts | WeightedCounts | GridCounts | BoxCounts
+    CellCounts
+    | TreeCounts
+    | AdaptiveTreeCounts
+    | HatCounts
+    | WaveletCounts
+    | WeightedCounts
+    | GridCounts
+    | BoxCounts
 )
 """The questions about the cells of one axis or several, for those who check types."""
 
@@ -50,6 +59,7 @@ for _question in QUESTIONS:
 __all__ = [
     "QUESTIONS",
     "AdaptiveQuestion",
+    "AdaptiveTreeCounts",
     "BoxCounts",
     "CellCounts",
     "GridCounts",

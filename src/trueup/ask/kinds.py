@@ -15,6 +15,11 @@ def register(question: type[Question]) -> None:
             raise ValueError(f"The kind {kind!r} is recorded for {_KINDS[kind].__name__} already.")
 
 
+def question_of_kind(kind: str) -> type[Question]:
+    """The question whose records are of this kind."""
+    return _KINDS[kind]
+
+
 def known_kinds() -> tuple[str, ...]:
     """The words of all questions that are known."""
     return tuple(_KINDS)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -137,6 +137,13 @@ class Question(ABC):
         """The question that `to_json` described; checked as if typed."""
 
 
+class Draw(Protocol):
+    """Fresh noise for so many answers of a weight: the larger the weight, the less noise."""
+
+    def __call__(self, size: int, weight: Fraction = ..., /) -> Ints:
+        """So many whole numbers, of scale 1/weight times that of weight 1."""
+
+
 class AdaptiveQuestion(Question):
     """A question whose every further answer is chosen from the noisy answers so far."""
 
@@ -147,12 +154,17 @@ class AdaptiveQuestion(Question):
 
     @abstractmethod
     def measure_adaptively(
-        self, counts: npt.ArrayLike, scale: Fraction, draw: Callable[[int], Ints]
+        self, counts: npt.ArrayLike, scale: Fraction, draw: Draw
     ) -> tuple[Question, Ints]:
         """The question that was asked of these counts, settled, and its noisy answers.
 
-        `draw(size)` gives fresh noise of the scale. Nothing else of the counts comes back.
+        `scale` is that of an answer of weight 1, `draw(size, weight)` gives fresh noise. Nothing
+        else of the counts comes back.
         """
+
+    @abstractmethod
+    def in_order(self, answers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The answers, one for each of the question's, in the order in which they were asked."""
 
 
 def _chosen(question: Any) -> str:

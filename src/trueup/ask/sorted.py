@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from trueup.ask.diagram import (
 from trueup.ask.question import (
     AdaptiveQuestion,
     Block,
+    Draw,
     Ints,
     Neighbours,
     Space,
@@ -107,7 +107,7 @@ class SortedCounts(AdaptiveQuestion):
         return not self.adaptive or bool(self.asked)
 
     def measure_adaptively(
-        self, counts: npt.ArrayLike, scale: Fraction, draw: Callable[[int], Ints]
+        self, counts: npt.ArrayLike, scale: Fraction, draw: Draw
     ) -> tuple[SortedCounts, Ints]:
         from trueup._kernels.sorted.young import walk
 

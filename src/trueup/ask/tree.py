@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.error.radices import best_for_ranges
+from trueup.ask.kinds import question_of_kind
 from trueup.ask.question import (
     Block,
     Ints,
@@ -43,7 +44,8 @@ class TreeCounts(Question):
     by default). `shares` splits ε over the levels, root first, 0 for a level that is not asked;
     without it every level asked gets the same. Any number of cells will do: the last node of a
     level is cut short, and no noise is spent on padding. Given the axis alone, radices and shares
-    are those that answer all ranges best (`trueup.plan`).
+    are those that answer all ranges best (`trueup.plan`). With `adaptive=True` it is asked from the
+    root down, and small neighbours are pooled: see `AdaptiveTreeCounts`.
 
     >>> TreeCounts(Axis.integers("age", 0, 99), branching=2).sensitivity()
     8
@@ -55,6 +57,28 @@ class TreeCounts(Question):
     shares: tuple[Fraction, ...]
     kinds = ("tree",)
 
+    def __new__(
+        cls,
+        axis: Axis | int,
+        branching: int | None = None,
+        root: bool | None = None,
+        *,
+        adaptive: bool = False,
+        **others: Any,
+    ) -> Any:
+        """The tree; with `adaptive`, an `AdaptiveTreeCounts` of it."""
+        if adaptive is False:
+            return super().__new__(cls)
+        if adaptive is not True:
+            raise InputError(f"adaptive must be True or False, got {shown(adaptive)}.")
+        asked: Any = question_of_kind("adaptive tree")
+        if branching is None and root is None and not others:
+            return asked(axis)
+        return asked(cls(axis, branching, root, **others))
+
+    def __getnewargs__(self) -> tuple[Axis]:  # for copies: the rest is what it holds
+        return (self.axis,)
+
     def __init__(
         self,
         axis: Axis | int,
@@ -64,6 +88,7 @@ class TreeCounts(Question):
         radices: Sequence[int] | None = None,
         levels: Sequence[str] | None = None,
         shares: Sequence[object] | None = None,
+        adaptive: bool = False,
     ) -> None:
         axis = as_axis(axis)
         if sum(given is not None for given in (branching, radices, levels)) > 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from trueup.ask.question import Draw, Neighbours
 from trueup.audit.frozen import Replay
 
 Ints = npt.NDArray[np.int64]
@@ -18,12 +18,12 @@ class Adaptive(Protocol):
     """A question that is asked step by step, such as SortedCounts."""
 
     def measure_adaptively(
-        self, counts: npt.ArrayLike, scale: Fraction, draw: Callable[[int], Ints]
+        self, counts: npt.ArrayLike, scale: Fraction, draw: Draw
     ) -> tuple[Any, Ints]:
         """The question that was asked, which knows its answers and their order; noisy answers."""
 
-    def sensitivity(self) -> int:
-        """The most that one record may move the answers."""
+    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        """The most that one record may move the answers, each move times its answer's weight."""
 
 
 def forced(
@@ -32,12 +32,14 @@ def forced(
     b: npt.ArrayLike,
     scale: Fraction | int | str,
     noise: Ints,
+    neighbours: Neighbours = "add-remove",
 ) -> Replay:
     """Asks input a with this noise; then b with the noise that makes every answer the same.
 
     A question whose every step follows from the noisy answers asks b the same, whatever b is:
     `differences` says if it did not. The two noises then differ by how far the true answers lie
-    apart, which is how far the chances of this transcript can: `move`.
+    apart, each times its weight, which is how far the chances of this transcript can: `move`. It
+    must not be more than the price for these neighbours. `noise` is taken whatever the weight.
 
     >>> from trueup import SortedCounts
     >>> noise = np.random.default_rng(1).integers(-3, 4, 2000)
@@ -45,31 +47,38 @@ def forced(
     answers moved by 1, allowed 1
     """
     width = Fraction(scale)
-    asked, noisy = question.measure_adaptively(a, width, _tape(noise))
+    drawn: list[Fraction] = []
+    asked, noisy = question.measure_adaptively(a, width, _tape(noise, drawn))
     used = asked.in_order(noisy - asked.answers(a))
     needed = asked.in_order(noisy - asked.answers(b))
-    move = Fraction(int(np.abs(needed - used).sum()))
+    weights = [weight for length, weight in asked.blocks for _ in range(length)]
+    places = asked.in_order(np.arange(len(weights))).tolist()
+    moved = np.abs(asked.answers(a) - asked.answers(b)).tolist()
+    move = sum((Fraction(m) * w for m, w in zip(moved, weights, strict=True) if m), Fraction(0))
     differences = []
     if not np.array_equal(used, noise[: len(used)]):
         differences.append("the first answers are not the true ones with this noise")
-    again, same = question.measure_adaptively(b, width, _tape(needed))
+    if [weights[place] for place in places] != drawn[: len(places)]:
+        differences.append("the noise drawn is not that of the weights declared")
+    again, same = question.measure_adaptively(b, width, _tape(needed, []))
     if again != asked:
         differences.append("another question was asked of the second input")
     elif not np.array_equal(same, noisy):
         differences.append("the second answers are not the true ones with their noise")
-    return Replay(move, Fraction(question.sensitivity()), tuple(differences))
+    return Replay(move, question.price(neighbours), tuple(differences))
 
 
-def _tape(noise: Ints) -> Callable[[int], Ints]:
-    """Plays the noise once, then zeros: what is drawn beyond what was used."""
+def _tape(noise: Ints, drawn: list[Fraction]) -> Draw:
+    """Plays the noise once, then zeros: what is drawn beyond what was used. Notes the weights."""
     at = 0
 
-    def draw(size: int) -> Ints:
+    def draw(size: int, weight: Fraction = Fraction(1), /) -> Ints:
         nonlocal at
         piece = np.zeros(size, np.int64)
         here = noise[at : at + size]
         piece[: len(here)] = here
         at += size
+        drawn.extend([weight] * size)
         return piece
 
     return draw

@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from trueup.ask import NamedCounts, Question, QuestionOfCells, SortedCounts
 from trueup.errors import InputError, kind
+from trueup.infer.adaptive_tree import AdaptiveTreeModel
 from trueup.infer.boxes import BoxModel
 from trueup.infer.cells import CellModel
 from trueup.infer.display import METHODS, Method, checked_wish
@@ -37,6 +38,7 @@ from trueup.workload import Figures
 MODELS: tuple[type[Model], ...] = (
     CellModel,
     TreeModel,
+    AdaptiveTreeModel,
     HatModel,
     WaveletModel,
     WeightedModel,

@@ -72,14 +72,14 @@ def shown_cells(
     wish: Wish,
     fit: Callable[[], Floats],
     nodes: Callable[[], tuple[Floats, Floats]],
-    unit: float,
+    large_first: Callable[[], Floats],
 ) -> npt.NDArray[Any]:
     """The cells of an axis, made to be shown down its tree.
 
-    `fit` gives the least-squares cells, `nodes` the noisy count and the weight of every node: each
-    for the ways that need them. `unit` is the standard deviation of the least noise.
+    `fit` gives the least-squares cells, `nodes` the noisy count and the weight of every node,
+    `large_first` the cells settled large first: each for the ways that need them.
     """
-    from trueup.intervaltree.readable import large_first_cells, projected_cells, whole_cells
+    from trueup.intervaltree.readable import projected_cells, whole_cells
 
     match wish.method:
         case "top-down":
@@ -89,7 +89,7 @@ def shown_cells(
 
             cells, _ = nonnegative_leaves(tree.first, *nodes())
         case "large-first":
-            cells = large_first_cells(tree, *nodes(), unit)
+            cells = large_first()
         case _:
             cells = fit()
     return whole_cells(tree, cells, wish.nonnegative) if wish.integers else cells

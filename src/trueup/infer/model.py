@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
@@ -176,6 +176,13 @@ class AxisModel(Model):
         """
         raise NotImplementedError
 
+    def large_first(self, noisy: npt.NDArray[Any]) -> Floats:
+        """The cells settled large first, from the noisy answers of all nodes."""
+        from trueup.intervaltree.readable import large_first_cells
+
+        unit = min(self.noise.variances) ** 0.5
+        return large_first_cells(self.tree, *self.nodes(noisy), unit)
+
     def fit_prefix(self, noisy: npt.NDArray[Any]) -> Floats | None:
         """The prefix sums of the least-squares cells, where they come quicker than the cells."""
         return None
@@ -196,11 +203,12 @@ class AxisModel(Model):
         else:
             cells = fit()
             release = Release.of(axes, cells, self.errors, facts)
+            release = replace(release, errors=self.errors.given(release.prefix))
             fit = partial(np.copy, cells)  # solved once
         if not wish.shown:
             return release
-        unit = min(self.noise.variances) ** 0.5
-        return release.showing(shown_cells(self.tree, wish, fit, nodes, unit), wish.words)
+        large_first = partial(self.large_first, noisy)
+        return release.showing(shown_cells(self.tree, wish, fit, nodes, large_first), wish.words)
 
     def expected(self) -> Expected:
         """A cell, a quarter of the axis, and all of it."""

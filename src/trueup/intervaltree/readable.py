@@ -27,7 +27,13 @@ def grouped(shape: IntervalTree) -> tuple[IntervalTree, list[int]]:
     the few large ones, and long ranges would be wrong. Runs of GROUP neighbours become nodes of
     their own, so that their totals are kept.
     """
-    if np.diff(shape.first).max() <= WIDE:
+    widths = shape.widths
+    widest = (
+        max((above // below for above, below in pairwise(widths)), default=1)
+        if widths
+        else np.diff(shape.first).max()
+    )
+    if widest <= WIDE:
         return shape, list(range(shape.height))
     levels = [shape.starts(level) for level in range(shape.height)]
     cuts, own = [levels[0]], [0]

@@ -27,6 +27,7 @@ NAMES = {
     "binary": "the paper's binary tree",
     "hats": "hats: overlapping windows",
     "shown": "for non-negative counts",
+    "adaptive": "adaptive tree: pools what is empty",
 }
 """What ways to ask are called where people choose among them; others by their own words."""
 _SAMPLED = 400  # ranges looked at for means that have no closed form, and for a typical one

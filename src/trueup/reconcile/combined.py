@@ -163,7 +163,13 @@ def _questions(facts: Sequence[Facts]) -> list[Question]:
 
 def _asked_levels(facts: Sequence[Facts]) -> list[AskedLevels] | None:
     """The levels of trees that the parts asked; None if the answers of some are no nodes."""
-    found = [axis_model(each.noise).levels() for each in facts]
+    models = [axis_model(each.noise) for each in facts]
+    if not all(model.errors.alike for model in models):
+        raise InputError(
+            "An adaptive tree cannot be combined with other counts: its noise had a say in what "
+            "was asked, so that least squares would tell errors too small. Ask TreeCounts(axis)."
+        )
+    found = [model.levels() for model in models]
     known = [each for each in found if each is not None]
     return known if len(known) == len(found) else None
 

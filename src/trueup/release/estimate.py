@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from trueup.errors import InputError, shown
 from trueup.facts import Facts
-from trueup.law import Combination, Errors, Law, NoiseLaw, added
+from trueup.law import Combination, Errors, Law, added
 from trueup.release.intervals import allowing_for_rounding, cut_to_counts
 from trueup.release.noise_parts import Part, facts_of, joined
 from trueup.release.wording import as_number, between, check_level, formatted, written
@@ -85,9 +85,10 @@ class Estimate:
         """An interval that holds the true number with this probability, and hardly more.
 
         Exact for linear inference, whatever the counts: it follows from the distribution of the
-        noise, not from a normal curve. (Only where no more than a variance is known, as of numbers
-        typed in with their standard errors, a normal curve is assumed.) It is about this one
-        number; for several at once see `intervals` of the release.
+        noise, not from a normal curve. Where noise had a say in what was asked, as with adaptive
+        trees, it holds at least that often. (Only where no more than a variance is known, as of
+        numbers typed in with their standard errors, a normal curve is assumed.) It is about this
+        one number; for several at once see `intervals` of the release.
 
         Of a count that was made to be shown it is the interval of the unbiased count, cut to what
         the true count can be (a whole number, not below 0) and stretched to hold the count shown:
@@ -133,9 +134,7 @@ class Estimate:
         low, high = self.interval(level)
         sure = f"with probability {100 * level:.6g} %"
         own = self.unbiased
-        exact = "exact, from the law of the noise"
-        if not isinstance(own.noise_law, NoiseLaw):
-            exact = "by a normal curve, as only standard errors are known"
+        exact = own.noise_law.words
         if own is not self:
             cut = " and cut to what a count can be" if self._always_whole else ""
             exact = (

@@ -21,6 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 _MOST_LAWS = 2560  # looked at on each side of a quantile
 _CHOSEN = 8
+_LOOKED_AT = 256  # cuts on each side of a quantile where intervals are not alike
 
 
 def range_intervals(
@@ -46,6 +47,8 @@ def reaches(
     reaches, chosen from the least to the most certain: laws of noise differ little in shape.
     Two are enough for bars of one width on a long axis of hats, where each takes a while.
     """
+    if not errors.alike:
+        return errors.half_widths(starts, stops, level)
     spread = np.sqrt(errors.range_variances(starts, stops))
     order = np.argsort(spread)[np.count_nonzero(spread <= 0) :]
     if not len(order):
@@ -71,7 +74,11 @@ def share_band(
     spread = np.sqrt(np.maximum(variance, 0.0))
     at = int(np.argmax(spread))
     reach = np.zeros(len(edges))
-    if spread[at] > 0:
+    if not errors.alike:
+        pairs = zip(edges.tolist(), shares.tolist(), strict=True)
+        laws = [errors.noise_law(_share_combination(edge, size, share)) for edge, share in pairs]
+        reach = half_widths(laws, level) / max(float(prefix[-1]), 1.0)
+    elif spread[at] > 0:
         law = errors.noise_law(_share_combination(int(edges[at]), size, float(shares[at])))
         total = max(float(prefix[-1]), 1.0)
         reach = spread * (half_widths([law], level)[0] / spread[at]) / total
@@ -116,7 +123,9 @@ def quantile_cells(
     The quantile's cell is the first whose end has at least that share below it. A cell is ruled
     out if the excess count[0, end) − share · total is below 0 at its end, or above 0 at its start,
     by more than noise explains; half of 1 − level is spent on each side. With `few`, only so many
-    laws are looked at on each side, as for `reaches`, where there are more cells to rule out.
+    laws are looked at on each side, as for `reaches`, where there are more cells to rule out. Of
+    intervals that are not `alike` some cuts are looked at: what one rules out, it does for all
+    cells on its other side, as true counts are never negative.
     """
     size = len(prefix) - 1
     excess = prefix - share * float(prefix[-1])
@@ -128,12 +137,22 @@ def quantile_cells(
     # No interval is wider than Chebyshev's: what lies outside that need not be looked at.
     spread = np.sqrt(np.maximum(variance, 0.0))
     screen = spread / (1 - level) ** 0.5 * (1 + 1e-9) + 1e-9
+    if not errors.alike:
+        screen = np.full(size + 1, math.inf)
 
     def half_width(cut: int) -> float:
         return errors.noise_law(_share_combination(cut, size, share)).half_width(level)
 
     def first(candidates: Ints, sign: float) -> int:
         """The first cut at which sign · excess is not below 0 by more than noise."""
+        if not errors.alike:
+            some = candidates[np.linspace(0, len(candidates) - 1, few or _LOOKED_AT).astype(int)]
+            before = int(candidates[0])
+            for cut in np.unique(some)[:: int(sign)].tolist():
+                if sign * excess[cut] >= -half_width(cut):
+                    break
+                before = cut + int(sign)
+            return before if 0 <= before <= size else -1
         if few is not None and len(candidates) > few:
             some = candidates[np.linspace(0, len(candidates) - 1, few).astype(np.int64)].tolist()
             times = max(

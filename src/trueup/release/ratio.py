@@ -9,7 +9,7 @@ from typing import NoReturn, Protocol, Self
 
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.law import NoiseLaw, added
+from trueup.law import added
 from trueup.release.accepted import EVERYTHING, Pieces, Ratios
 from trueup.release.intervals import allowing_for_rounding
 from trueup.release.noise_parts import LawBetween, Part, facts_of, joined, law_between
@@ -148,9 +148,7 @@ class Ratio:
         pieces = self.accepted(level)
         sure = f"with probability {100 * level:.6g} %"
         own = self.numerator.unbiased.parts + self.denominator.unbiased.parts
-        exact = "exact, from the law of the noise"
-        if not all(isinstance(part.noise_law, NoiseLaw) for part in own):
-            exact = "by a normal curve, as only standard errors are known"
+        exact = added([part.noise_law for part in own]).words
         if self._shown:
             sure += " or more"
             exact += ", of the unbiased counts, stretched to hold the ratio shown"

@@ -144,8 +144,11 @@ class Answering:
         starts, stops = at[:-1], at[1:]
         counts = np.diff(self.release.prefix[at])
         values = np.diff(own.prefix[at]).astype(np.float64)
-        spread = np.sqrt(own.errors.range_variances(starts, stops))
-        reach = spread * self._times_spread(int(at[1] - at[0]), level)
+        if own.errors.alike:
+            spread = np.sqrt(own.errors.range_variances(starts, stops))
+            reach = spread * self._times_spread(int(at[1] - at[0]), level)
+        else:
+            reach = own.errors.half_widths(starts, stops, level)
         low, high = self._readable(values - reach, values + reach, counts)
         bars = stretches(self.axis, at)
         return {

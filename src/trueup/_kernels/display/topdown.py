@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 SWEEPS = 40
 CLEAR = 3.5  # standard errors above zero at which a count is clearly not empty
+FEWEST = 4  # values that are worth drawing together: of three, the mean is no better than each
 
 
 @compiled
@@ -65,6 +66,20 @@ def _fit_to_sum(x: Floats, places: Integers, total: float, live: Integers) -> No
 
 
 @compiled
+def _draw_together(x: Floats, places: Integers, variance: Floats, times: float) -> None:
+    """Draw the values at these places towards their mean, in place; their sum stays."""
+    mean, noise, spread = 0.0, 0.0, 0.0
+    for place in places:
+        mean += x[place] / len(places)
+        noise += times * variance[place] / len(places)
+    for place in places:
+        spread += (x[place] - mean) ** 2 / (len(places) - 1)
+    kept = max(0.0, 1.0 - noise / spread) if spread > 0.0 else 0.0
+    for place in places:
+        x[place] = mean + kept * (x[place] - mean)
+
+
+@compiled
 def project_top_down(first: Integers, consistent: Floats) -> Floats:
     """The leaves of the plain projection, in node order; a negative root is raised to zero."""
     x = consistent.copy()
@@ -77,15 +92,9 @@ def project_top_down(first: Integers, consistent: Floats) -> Floats:
 
 
 @compiled
-def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float) -> Floats:
-    """The leaves, in node order, from noisy answers y of weights w (0: not asked).
-
-    `unit` is the standard error of an answer of weight 1. Going down, the children's best
-    estimates given their parent's settled count are worked out as in least squares. If one is
-    negative, those above CLEAR standard errors stay, and the others are fitted to what remains.
-    The root has no parent to keep: if its small children sum to less than nothing, they are
-    empty, and the total is estimated from the large ones and its own answer alone.
-    """
+def _from_below(first: Integers, y: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Least squares on the way up: each node's estimate from its own subtree and its variance,
+    and both of its children added up."""
     nodes = len(y)
     z, variance = np.empty(nodes), np.empty(nodes)
     spread, sums = np.zeros(nodes), np.zeros(nodes)
@@ -99,6 +108,26 @@ def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float) -> Fl
         gain = w[v] * spread[v]
         z[v] = (gain * y[v] + sums[v]) / (1.0 + gain)
         variance[v] = spread[v] / (1.0 + gain)
+    return z, variance, spread, sums
+
+
+@compiled
+def settle_large_first(
+    first: Integers, y: Floats, w: Floats, unit: float, evened: float = 0.0
+) -> Floats:
+    """The leaves, in node order, from noisy answers y of weights w (0: not asked).
+
+    `unit` is the standard error of an answer of weight 1. Going down, the children's best
+    estimates given their parent's settled count are worked out as in least squares. If one is
+    negative, those above CLEAR standard errors stay, and the others are fitted to what remains.
+    The root has no parent to keep: if its small children sum to less than nothing, they are
+    empty, and the total is estimated from the large ones and its own answer alone.
+
+    With `evened`, leaves that are not clear are first drawn towards their mean (James and Stein):
+    by so much of the part of their spread that their noise explains.
+    """
+    nodes = len(y)
+    z, variance, spread, sums = _from_below(first, y, w)
     x = z.copy()
     small, large = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     live = np.empty(nodes, np.int64)
@@ -108,6 +137,7 @@ def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float) -> Fl
             x[v] = max(x[v], 0.0)
             continue
         few, many, negative, left, above, noise = 0, 0, False, x[v], 0.0, 0.0
+        leaves = first[a] == first[b]
         for c in range(a, b):
             x[c] = z[c] + variance[c] * ((x[v] - sums[v]) / spread[v])
             negative |= x[c] < 0.0
@@ -120,6 +150,8 @@ def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float) -> Fl
             else:
                 small[many] = c
                 many += 1
+        if evened > 0.0 and leaves and left > 0.0 and many >= FEWEST:
+            _draw_together(x, small[:many], variance, evened * unit * unit)
         if v == 0 and left < 0.0 and many > 0:
             gain = w[0] * noise
             x[0] = max((gain * y[0] + above) / (1.0 + gain), 0.0)

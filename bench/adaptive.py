@@ -1,0 +1,295 @@
+"""Adaptive trees beside the tree that is asked at once: accuracy, constants, speed, coverage.
+
+Run: python bench/adaptive.py [--data DIR] [--draws 100] [--adversaries] [--choose] [--speed]
+     [--coverage]
+
+DIR holds .npy vectors of counts (or a folder hist1d of them); without it, made-up vectors. Each
+figure is the squared error of `TreeCounts(axis, adaptive=True)` over that of the plan's question
+for non-negative counts, both shown large first, over ranges of log-uniform lengths, all ranges and
+prefixes; in brackets the lower 95 % end over the draws. `--choose` measures other constants on
+made-up families, which is how they were chosen. NOT PRIVATE: the noise is reproducible.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import trueup as tu
+from accuracy import vectors
+from trueup.ask import AdaptiveTreeCounts, Question
+from trueup.ask.adaptive_tree import _answers_with_noise
+from trueup.infer import adaptive_tree as model
+from trueup.measurement import Measurement
+from trueup.noise import Noise
+from trueup.paper.noise import draw_for_experiment, measure_for_experiment
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Scores = dict[str, Floats]
+
+WORKLOADS = ("log-uniform", "uniform", "prefixes")
+EPSILONS = ("0.01", "0.1", "1")
+SPARSE = 0.7  # of cells that are empty
+
+
+def families(size: int, unit: float, seed: int = 1) -> Iterator[tuple[str, Ints]]:
+    """Made-up vectors of many kinds; `unit` is 1/ε, in which noise is measured."""
+    g = np.random.default_rng(seed)
+    place = np.arange(size)
+
+    def bumps(number: int, width: float, total: float) -> Floats:
+        middles = g.integers(0, size, number)
+        heights = np.exp(-0.5 * ((place[:, None] - middles) / width) ** 2).sum(1)
+        return g.multinomial(int(total), heights / heights.sum()).astype(np.float64)
+
+    pay = np.exp(-place / 500) * (1 + 20 * (place % 50 == 0))
+    made = {
+        "dense": g.poisson(1500 + 500 * np.sin(place / 90)),
+        "rising": np.sort(g.exponential(20 * unit, size)),
+        "wave": g.poisson(200 * unit * (1 + np.sin(place / 40))),
+        "heaps": np.where(place % 50, g.exponential(10 * unit, size), g.exponential(2e3 * unit)),
+        "log-normal": np.minimum(np.exp(g.normal(np.log(8 * unit), 2, size)), 1e6 * unit),
+        "random walk": np.exp(np.cumsum(g.normal(0, 0.15, size)) - 1) * 10 * unit,
+        "half dense": np.where((place // 512) % 2, g.exponential(0.5 * unit, size), 100 * unit),
+        "heavy tail": g.permutation(2000 * unit / (1 + place)),
+        "wide clumps": bumps(6, 60, 3000 * unit),
+        "narrow clumps": bumps(12, 8, 5000 * unit),
+        "decay": 1e4 * unit * 0.99**place,
+        "sparse 1 %": g.integers(1, round(200 * unit), size) * (g.random(size) < 0.01),
+        "sparse 10 %": g.integers(1, round(30 * unit), size) * (g.random(size) < 0.1),
+        "half empty": np.where(place < size // 2, g.poisson(5 * unit, size), 0),
+        "one step": np.where((place > 1200) & (place < 1300), 50 * unit, 0.2 * unit),
+        "zipf with gaps": np.minimum(g.zipf(1.5, size), 1e4 * unit) * (g.random(size) < 0.3),
+        "low": g.poisson(0.3 * unit, size),
+        "flat 1": g.poisson(unit, size),
+        "flat 3": g.poisson(3 * unit, size),
+        "rounded": np.where(place % 10, g.exponential(0.3 * unit), g.exponential(20 * unit, size)),
+        "pay": g.multinomial(int(1e4 * unit), pay / pay.sum()),
+    }
+    for name, counts in made.items():
+        yield name, np.rint(counts).astype(np.int64)
+
+
+def adversaries(size: int, unit: float) -> Iterator[tuple[str, Ints]]:
+    """Spikes near the thresholds in every family, ramps, combs."""
+    place = np.arange(size)
+    widths = sorted({tu.TreeCounts(size).shape.widths[-2], *tu.TreeCounts(size).shape.widths[1:-1]})
+    for height in (1, 2, 4, 8, 12, 15, 18, 21, 25, 30):
+        for width in (*widths, 2 * widths[0], 2 * widths[-1]):
+            yield (
+                f"spikes {height}/ε, every {width}",
+                (np.where(place % width == width // 2, round(height * unit), 0)),
+            )
+    yield "ramp", np.rint(place * unit / 200).astype(np.int64)
+    yield "gentle ramp", np.rint(place * unit / 1000).astype(np.int64)
+    for width in (1, 2, 5, 17, 64):
+        yield f"comb of {width}", np.where((place // width) % 2, 0, round(4 * unit))
+
+
+def scores(wrong: Floats) -> Floats:
+    """The mean squared error over the three workloads, from errors of prefix sums."""
+    size = len(wrong) - 1
+    lengths = [*(2**power for power in range(size.bit_length()) if 2**power < size), size]
+    log = np.mean([np.mean((wrong[k:] - wrong[:-k]) ** 2) for k in lengths])
+    uniform = ((wrong - wrong.mean()) ** 2).sum() * 2 / size
+    return np.array([log, uniform, np.mean(wrong[1:] ** 2)])
+
+
+def errors(counts: Ints, question: Question, epsilon: str, draws: int) -> Floats:
+    """The scores of each draw, shown large first."""
+    truth = np.concatenate([[0], np.cumsum(counts)])
+    found = []
+    for seed in range(draws):
+        m = measure_for_experiment(counts, question, epsilon, seed=seed)
+        found.append(scores(tu.infer(m, nonnegative=True, integers=True).prefix - truth))
+    return np.array(found)
+
+
+def ratio(ours: Floats, theirs: Floats) -> tuple[Floats, Floats]:
+    """The ratio of the mean errors, and its lower 95 % end."""
+    top, bottom = ours.mean(0), theirs.mean(0)
+    found = top / bottom
+    spread = (ours - found * theirs).std(0, ddof=1) / np.sqrt(len(ours)) / bottom
+    return found, found - 1.645 * spread
+
+
+def compared(
+    sets: list[tuple[str, Ints]], epsilon: str, draws: int, most: float, told: bool = True
+) -> dict[str, Floats]:
+    """The ratio for every vector; prints a table, and which are above the most allowed."""
+    found, above = {}, []
+    for name, counts in sets:
+        axis = tu.Axis.integers("cell", 0, len(counts) - 1)
+        plain = tu.plan(axis, epsilon, nonnegative=True)["for non-negative counts"].question
+        theirs = errors(counts, plain, epsilon, draws)
+        ours = errors(counts, tu.TreeCounts(axis, adaptive=True), epsilon, draws)
+        each, low = ratio(ours, theirs)
+        found[name] = each
+        counted = theirs.mean(0) >= 1  # errors below one count² are exempt
+        above += [
+            f"{name} ({words})" for k, words in enumerate(WORKLOADS) if counted[k] and low[k] > most
+        ]
+        if told:
+            cells = " | ".join(f"{a:.2f} ({b:.2f})" for a, b in zip(each, low, strict=True))
+            print(f"| {name} | {np.mean(counts == 0):.0%} | {epsilon} | {cells} |", flush=True)
+    verdict = "none" if not above else ", ".join(above)
+    print(f"ε = {epsilon}, {draws} draws; above {most} (lower end): {verdict}", flush=True)
+    return found
+
+
+def means(found: dict[str, Floats], names: list[str]) -> str:
+    """Geometric means over some vectors."""
+    each = np.exp(np.mean([np.log(found[name]) for name in names], axis=0))
+    return f"{' / '.join(f'{x:.3f}' for x in each)}, all {np.exp(np.log(each).mean()):.3f}"
+
+
+def accuracy(data: Path | None, draws: int, epsilons: tuple[str, ...]) -> None:
+    sets = list(vectors(data))
+    empty = [name for name, counts in sets if np.mean(counts == 0) > SPARSE]
+    print(f"| vector | empty | ε | {' | '.join(WORKLOADS)} |\n|---|--:|--:|--:|--:|--:|")
+    for epsilon in epsilons:
+        found = compared(sets, epsilon, draws, 1.1)
+        print(f"geometric mean: {means(found, [name for name, _ in sets])}")
+        if empty:
+            print(f"more than {SPARSE:.0%} empty: {means(found, empty)}")
+
+
+def choose(draws: int) -> None:
+    """Other constants on made-up families: small, crowded, shares by level, evening out."""
+    size, epsilon = 4096, "0.1"
+    sets = list(families(size, 10.0))
+    plain = [np.mean(errors(c, _default(size), epsilon, draws), axis=0) for _, c in sets]
+    tries: list[tuple[float, float, float, float]] = [(5, 5.5, 0.85, 0.5)]
+    tries += [(small, 5.5, 0.85, 0.5) for small in (3, 4, 6)]
+    tries += [(5, crowded, 0.85, 0.5) for crowded in (4, 5, 7)]
+    tries += [(5, 5.5, sooner, 0.5) for sooner in (0.75, 0.8, 0.9, 1.0)]
+    tries += [(5, 5.5, 0.85, evened) for evened in (0.0, 0.3, 0.7, 1.0)]
+    print("| small | crowded | shares by level | evened | geometric mean | worst |")
+    print("|--:|--:|--:|--:|--:|--:|")
+    for small, crowded, sooner, evened in tries:
+        asked = AdaptiveTreeCounts(_tilted(size, sooner))
+        found = []
+        for (_, counts), theirs in zip(sets, plain, strict=True):
+            ours = _with_constants(counts, asked, epsilon, draws, small, crowded, evened)
+            found.append(ours.mean(0) / theirs)
+        mean = float(np.exp(np.mean(np.log(found))))
+        row = f"| {small} | {crowded} | {sooner} | {evened} | {mean:.3f} | {np.max(found):.2f} |"
+        print(row, flush=True)
+
+
+def _default(size: int) -> Question:
+    return tu.plan(size, 1, nonnegative=True)["for non-negative counts"].question
+
+
+def _tilted(size: int, sooner: float) -> tu.TreeCounts:
+    tree = tu.TreeCounts(size)
+    parts = [float(share) * sooner**level for level, share in enumerate(tree.shares)]
+    shares = [Fraction(round(1000 * part / sum(parts)), 1000) for part in parts]
+    shares[-1] += 1 - sum(shares)
+    return tu.TreeCounts(size, radices=tree.radices, shares=shares)
+
+
+def _with_constants(
+    counts: Ints,
+    question: AdaptiveTreeCounts,
+    epsilon: str,
+    draws: int,
+    small: float,
+    crowded: float,
+    evened: float,
+) -> Floats:
+    truth = np.concatenate([[0], np.cumsum(counts)])
+    noise = Noise(question, Fraction(epsilon))
+    found, before = [], model.EVENED
+    model.EVENED = evened
+    for seed in range(draws):
+        g = np.random.default_rng(seed)
+
+        def draw(length: int, weight: Fraction = Fraction(1), /) -> Ints:
+            drawn = draw_for_experiment(g, float(noise.unit / weight), length)  # noqa: B023
+            return drawn.astype(np.int64)
+
+        ask = _answers_with_noise(counts, draw)
+        asked, noisy = question._asked(ask, noise.unit, small, crowded)
+        m = Measurement(asked, noisy, noise.epsilon, private=False)
+        found.append(scores(tu.infer(m, nonnegative=True, integers=True).prefix - truth))
+    model.EVENED = before
+    return np.array(found)
+
+
+def speed() -> None:
+    """CPU seconds of measuring and inferring, on counts where few cells are empty, and most."""
+    print("| cells | counts | measured and inferred, s of CPU |\n|--:|---|--:|")
+    for power in (12, 16, 20, 24):
+        size = 1 << power
+        question = tu.TreeCounts(size, adaptive=True)
+        for name in ("dense", "one in a hundred", "one stretch"):
+            g = np.random.default_rng(1)
+            counts = g.poisson(500, size)
+            if name == "one in a hundred":
+                counts *= g.random(size) < 0.01
+            elif name == "one stretch":
+                counts[size // 50 :] = 0
+            best = np.inf
+            for _ in range(3 if power < 24 else 2):
+                begin = time.process_time()
+                tu.infer(tu.measure(counts, question, 1), nonnegative=True)
+                best = min(best, time.process_time() - begin)
+            print(f"| 2^{power} | {name} | {best:.3f} |", flush=True)
+
+
+def coverage(draws: int, level: float = 0.95) -> None:
+    """How often intervals hold the truth, at the worst: every range of some lengths and places."""
+    size, epsilon = 4096, "0.1"
+    sets = [*families(size, 10.0), *adversaries(size, 10.0)]
+    g = np.random.default_rng(3)
+    ends = np.sort(g.integers(0, size + 1, (40, 2)), axis=1)
+    ends = np.concatenate([ends, [[0, size], [0, 306], [306, 612], [17, 34], [300, 301]]])
+    ends = ends[ends[:, 0] < ends[:, 1]]
+    worst: list[tuple[float, str, float]] = []
+    for name, counts in sets:
+        truth = np.concatenate([[0], np.cumsum(counts)])
+        held, wide = np.zeros(len(ends)), 0.0
+        for seed in range(draws):
+            m = measure_for_experiment(counts, tu.TreeCounts(size, adaptive=True), epsilon, seed)
+            found = tu.infer(m)
+            low, high = found.intervals(ends[:, 0], ends[:, 1], level, simultaneous=False)
+            true = truth[ends[:, 1]] - truth[ends[:, 0]]
+            held += (low <= true) & (true <= high)
+            wide += float(np.mean(high - low)) / 2 / draws
+        worst.append((float(held.min()) / draws, name, wide))
+    for share, name, wide in sorted(worst)[:12]:
+        print(f"{name:32} worst range held {share:.3f}, mean half width {wide:,.0f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="a folder of .npy vectors")
+    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--epsilon", choices=EPSILONS, help="one ε instead of three")
+    parser.add_argument("--adversaries", action="store_true")
+    parser.add_argument("--choose", action="store_true")
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--coverage", action="store_true")
+    given = parser.parse_args()
+    if given.speed:
+        speed()
+    elif given.choose:
+        choose(given.draws)
+    elif given.coverage:
+        coverage(given.draws)
+    elif given.adversaries:
+        compared(list(adversaries(4096, 10.0)), "0.1", given.draws, 1.2)
+    else:
+        accuracy(given.data, given.draws, (given.epsilon,) if given.epsilon else EPSILONS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Trees that are asked adaptively: which neighbours are pooled, and the tree that comes of it.
+
+What is asked of a tree is a tree again: the nodes that were reached, breadth first, in the array
+`first` (the children of node v are first[v] … first[v + 1] − 1). Nodes of a run were pooled: they
+have no children, and the run has one answer of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup._kernels.compiled import compiled
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SMALL = 5.0  # a node is small if its answer is below so many deviations of its noise
+CROWDED = 5.5  # and a run is not if its sum is above so many deviations of that sum
+
+
+@compiled
+def small_runs(noisy: Ints, families: Ints, small: float, crowded: float) -> tuple[Ints, Ints]:
+    """Where runs of small siblings begin and end.
+
+    Family f has the answers families[f] … families[f + 1] − 1. A run is as long as it can be. If
+    its noisy sum is above `crowded` times the root of its length, many small counts make a large
+    one: then only answers below 0 stay small. Reads nothing but noisy answers.
+    """
+    starts, stops = np.empty(len(noisy), np.int64), np.empty(len(noisy), np.int64)
+    count = 0
+    for family in range(len(families) - 1):
+        place, end = families[family], families[family + 1]
+        while place < end:
+            if noisy[place] >= small:
+                place += 1
+                continue
+            stop, total = place, 0.0
+            while stop < end and noisy[stop] < small:
+                total += noisy[stop]
+                stop += 1
+            below = 0.0 if total > crowded * np.sqrt(stop - place) else small
+            while place < stop:
+                if noisy[place] >= below:
+                    place += 1
+                    continue
+                starts[count] = place
+                while place < stop and noisy[place] < below:
+                    place += 1
+                stops[count] = place
+                count += 1
+    return starts[:count], stops[:count]
+
+
+@compiled
+def with_runs(
+    first: Ints,
+    noisy: Floats,
+    weights: Floats,
+    starts: Ints,
+    stops: Ints,
+    pooled: Floats,
+    w: Floats,
+) -> tuple[Ints, Floats, Floats, Ints]:
+    """The tree with each run as a node between its parent and its members.
+
+    `noisy` and `weights` are those of the nodes that were reached, `pooled` and `w` those of the
+    runs starts[r] … stops[r] − 1. A run of one is no node of its own: the two answers are put
+    together by their weights. Comes back with the answer and the weight of every node, and which
+    of the nodes reached it is; −1 − r for run r.
+    """
+    nodes = len(noisy)
+    for r in range(len(starts)):
+        nodes += stops[r] - starts[r] > 1
+    children, values, each = np.empty(nodes + 1, np.int64), np.empty(nodes), np.empty(nodes)
+    which = np.empty(nodes, np.int64)
+    values[0], each[0], which[0] = noisy[0], weights[0], 0
+    done, run = 1, 0  # runs come in the order in which their parents do
+    for node in range(nodes):
+        children[node] = done
+        v = which[node]
+        place, stop = first[max(v, 0)], first[max(v, 0) + 1]
+        if v < 0:
+            place, stop = starts[-1 - v], stops[-1 - v]
+        while place < stop:
+            which[done], values[done], each[done] = place, noisy[place], weights[place]
+            if v >= 0 and run < len(starts) and starts[run] == place:
+                if stops[run] - place == 1:
+                    both = weights[place] + w[run]
+                    values[done] = (weights[place] * noisy[place] + w[run] * pooled[run]) / both
+                    each[done] = both
+                else:
+                    which[done], values[done], each[done] = -1 - run, pooled[run], w[run]
+                place = stops[run]
+                run += 1
+            else:
+                place += 1
+            done += 1
+    children[nodes] = nodes
+    return children, values, each, which
+
+
+@compiled
+def spread_evenly(starts: Ints, stops: Ints, totals: Floats, size: int) -> Floats:
+    """The cells: each total shared evenly by the cells start … stop − 1."""
+    cells = np.zeros(size)
+    for k in range(len(totals)):
+        each = totals[k] / (stops[k] - starts[k])
+        for cell in range(starts[k], stops[k]):
+            cells[cell] = each
+    return cells

@@ -1,0 +1,186 @@
+"""What was asked of a tree whose small neighbours are pooled: nodes, level by level, and runs.
+
+A node that is pooled is a member of one run: siblings beside each other on one level. A run has one
+more answer, its total, with all the budget that its members' children would have had; below it
+nothing is asked. So a cell's path ends in a run, or on the last level, and on either the shares of
+all answers that count it add up to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.errors import InputError
+from trueup.intervaltree import IntervalTree
+
+Ints = npt.NDArray[np.int64]
+Runs = tuple[Ints, Ints]  # where runs of nodes begin and end
+NO_RUNS: Runs = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The runs that were pooled on each level of a tree, by the numbers of their nodes.
+
+    `totals` are their noisy counts, as they are among the answers: what is known of what lies
+    inside a run, so that a release can say it without the measurement.
+    """
+
+    runs: tuple[Runs, ...]
+    totals: tuple[Ints, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pooled) and self._plain == other._plain
+
+    def __hash__(self) -> int:
+        return hash(self._plain)
+
+    @cached_property
+    def _plain(self) -> tuple[object, ...]:
+        arrays = [each for level in self.runs for each in level] + list(self.totals)
+        return tuple(each.tobytes() for each in arrays)
+
+    def to_json(self) -> list[Any]:
+        """As plain values, level by level: where runs begin, their lengths, their totals."""
+        levels = zip(self.runs, self.totals, strict=True)
+        return [[a.tolist(), (b - a).tolist(), total.tolist()] for (a, b), total in levels]
+
+    @staticmethod
+    def from_json(spec: Any) -> Pooled:
+        """What `to_json` wrote; the question checks what it says."""
+        runs, totals = [], []
+        for level in spec:
+            first, long, total = (_whole_numbers(each) for each in level)
+            if not len(first) == len(long) == len(total):
+                raise InputError("Runs need one length and one total for each beginning.")
+            runs.append((first, first + long))
+            totals.append(total)
+        return Pooled(tuple(runs), tuple(totals))
+
+
+def _whole_numbers(values: Any) -> Ints:
+    found = np.array(values, ndmin=1)
+    if found.size and (found.ndim != 1 or found.dtype != np.int64):
+        raise InputError("Runs are told by lists of whole numbers.")
+    return found.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """The nodes of a tree that were reached, level by level, and the runs among them.
+
+    `nodes` are their numbers on each level, `first` is the tree they make (the children of the
+    v-th node reached are first[v] … first[v + 1] − 1), `runs` count the nodes of a level that were
+    reached, from 0.
+    """
+
+    shape: IntervalTree
+    nodes: tuple[Ints, ...]
+    first: Ints
+    runs: tuple[Runs, ...]
+
+    @cached_property
+    def level_starts(self) -> Ints:
+        """How many nodes were reached before each level, and after the last."""
+        return np.cumsum([0, *(len(nodes) for nodes in self.nodes)])
+
+    def spans(self, level: int) -> tuple[Ints, Ints]:
+        """The cells start … stop − 1 of every node reached on a level."""
+        return _bounds(self.shape, level, self.nodes[level])
+
+    def run_spans(self, level: int) -> tuple[Ints, Ints]:
+        """The cells start … stop − 1 of every run of a level."""
+        starts, stops = self.runs[level]
+        return self.spans(level)[0][starts], self.spans(level)[1][stops - 1]
+
+
+class Descent:
+    """Going down a tree level by level: what is reached once it is known what is pooled above."""
+
+    def __init__(self, shape: IntervalTree) -> None:
+        self.shape = shape
+        self.nodes: list[Ints] = [np.zeros(1, np.int64)]
+        self.families = np.array([0, 1])
+        self._runs: list[Runs] = []
+        self._children: list[Ints] = []
+
+    @property
+    def level(self) -> int:
+        """The level that has been reached."""
+        return len(self.nodes) - 1
+
+    def spans(self) -> tuple[Ints, Ints]:
+        """The cells start … stop − 1 of every node of this level that has been reached."""
+        return _bounds(self.shape, self.level, self.nodes[-1])
+
+    def pool(self, runs: Runs) -> None:
+        """Goes one level down, but not under these runs of the nodes reached."""
+        own, (starts, stops) = self.nodes[-1], runs
+        self._runs.append(runs)
+        if self.level == self.shape.height - 1:
+            self._children.append(np.zeros(len(own), np.int64))
+            return
+        first = self.shape.children(self.level)
+        number = first[own + 1] - first[own]
+        if len(starts):
+            inside = np.zeros(len(own) + 1, np.int8)
+            inside[starts] += 1
+            inside[stops] -= 1
+            number[np.cumsum(inside[:-1], dtype=np.int8) > 0] = 0
+        self._children.append(number)
+        split = number > 0
+        ends = np.cumsum(number[split])
+        self.families = np.concatenate([[0], ends])
+        shift = first[own[split]] - self.families[:-1]
+        self.nodes.append(np.repeat(shift, number[split]) + np.arange(self.families[-1]))
+
+    def reached(self) -> Reached:
+        """All that was reached, once the last level was."""
+        numbers = np.concatenate(self._children)
+        first = np.concatenate([[1], 1 + np.cumsum(numbers)])
+        return Reached(self.shape, tuple(self.nodes), first, tuple(self._runs))
+
+
+def _bounds(shape: IntervalTree, level: int, nodes: Ints) -> tuple[Ints, Ints]:
+    if shape.widths:
+        width = shape.widths[level]
+        return nodes * width, np.minimum(nodes * width + width, shape.size)
+    return shape.starts(level)[nodes], shape.stops(level)[nodes]
+
+
+def reached_by(shape: IntervalTree, shares: Sequence[Fraction], pooled: Pooled) -> Reached:
+    """The nodes that were reached and the runs among them; refused if they cannot have been.
+
+    Runs lie apart, on levels that are asked and have asked levels below; their members were reached
+    and have one parent.
+    """
+    if len(pooled.runs) != shape.height or len(pooled.totals) != shape.height:
+        raise InputError(f"The tree has {shape.height} levels; runs are told of another number.")
+    down = Descent(shape)
+    for level, (starts, stops) in enumerate(pooled.runs):
+        if not len(starts):
+            down.pool(NO_RUNS)
+            continue
+        if not (level and shares[level] and any(shares[level + 1 :])):
+            raise InputError(f"On level {level} nothing can have been pooled.")
+        apart = bool((stops > starts).all() and (starts[1:] >= stops[:-1]).all())
+        own = down.nodes[-1]
+        if not apart or starts[0] < 0 or stops[-1] > shape.length(level):
+            raise InputError("Runs must lie apart, in rising order, on nodes of their level.")
+        places = np.searchsorted(own, starts)
+        ends = places + (stops - starts)
+        known = ends[-1] <= len(own) and bool(
+            (own[places] == starts).all() and (own[ends - 1] == stops - 1).all()
+        )
+        family = np.searchsorted(down.families, places, side="right")
+        if not known or (np.searchsorted(down.families, ends, side="left") != family).any():
+            raise InputError("A run must be of siblings that were reached.")
+        down.pool((places, ends))
+    return down.reached()

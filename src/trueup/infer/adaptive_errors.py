@@ -1,0 +1,200 @@
+"""The error of every range of a tree that was asked adaptively: honest, though nodes were chosen.
+
+Which nodes were asked depends on their own noise, so that given what was asked the answers are not
+unbiased. Two bounds hold nevertheless, both at once with the probability that is told, because the
+chance to fail is shared between them; a range has the narrower one.
+
+*Paths.* Counts go down the tree, the children of a node moved alike until they sum to it. What an
+answer counts for in a range then depends on the noise only by how deep the paths to its two ends
+go. There are few ways in which they can end, and each has a law of its own, known before anything
+is asked: half of the chance to fail is for paths that go all the way down, a quarter is shared by
+the other ways. A path that ends in a pooled node leaves open how the node's cells share its count.
+
+*Runs.* The totals of runs chose nothing, so that they are unbiased whatever was asked. A range
+whose every cell was pooled holds the runs inside it, and at most the runs that it cuts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import AdaptiveTreeCounts
+from trueup.law import Combination, NoiseLaw, RangeErrors, steps
+from trueup.noise import noise_variance
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_RUNS = 4.0  # the part of the chance to fail that is for runs: one in so many
+
+
+@dataclass(frozen=True, eq=False)
+class PathErrors(RangeErrors):
+    """The error of ranges of the counts with these prefix sums; without them, of the paths alone.
+
+    `levels` are those whose answers the counts are made of, coarsest first; `scales` the noise
+    scales of their nodes, then those of their runs.
+    """
+
+    question: AdaptiveTreeCounts
+    levels: tuple[int, ...]
+    scales: tuple[Fraction, ...]
+    law: str = "discrete"
+    prefix: Floats | None = None
+    alike = False
+
+    @cached_property
+    def _runs(self) -> _AllRuns:
+        return _AllRuns.of(self.question, self.levels)
+
+    @cached_property
+    def tree(self) -> tuple[Ints, Ints, Ints]:
+        """The tree for the kernel: begins, offsets, runs."""
+        from trueup._kernels.error.pooled_paths import NOT_REACHED, SPLIT
+
+        shape, question, number = self.question.shape, self.question, 0
+        begins, runs, offsets = [], [], [0]
+        for level in self.levels[:-1]:
+            length = shape.length(level)
+            own = np.full(length, SPLIT)
+            if question.pooled is not None:
+                own[:] = NOT_REACHED
+                own[question.reached.nodes[level]] = SPLIT
+                starts, stops = question.pooled.runs[level]
+                lengths = stops - starts
+                inside = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+                own[inside + np.arange(lengths.sum())] = np.repeat(
+                    number + np.arange(len(starts)), lengths
+                )
+                number += len(starts)
+            begins += [shape.starts(level), np.array([shape.size])]
+            runs += [own, np.array([NOT_REACHED])]
+            offsets.append(offsets[-1] + length + 1)
+        if not begins:  # for the number of cells alone
+            begins, runs = [np.array([shape.size])], [np.array([NOT_REACHED])]
+        return np.concatenate(begins), np.array(offsets), np.concatenate(runs)
+
+    @cached_property
+    def _scales(self) -> Floats:
+        return np.array([float(scale) for scale in self.scales])
+
+    def given(self, prefix: Floats) -> PathErrors:
+        """The errors of counts with these prefix sums."""
+        return PathErrors(self.question, self.levels, self.scales, self.law, prefix)
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of the noise in a combination of ranges."""
+        from trueup._kernels.error.pooled_paths import classes_of
+
+        cuts, values = steps(combination, self.question.shape.size)
+        rows, _ = classes_of(self.tree, np.array(cuts), np.array(values), self._runs.totals)
+        rows = rows[rows[:, 1] < len(self.levels)]
+        return float(np.sum(rows[:, 2] * rows[:, 0] ** 2 * self._variances[rows[:, 1].astype(int)]))
+
+    def noise_law(self, combination: Combination) -> NoiseLaw:
+        """The law of the error of a combination of ranges, with what makes it honest."""
+        from trueup._kernels.error.pooled_paths import OPEN, STOPPED, WAYS, classes_of
+
+        cuts, values = steps(combination, self.question.shape.size)
+        rows, told = classes_of(self.tree, np.array(cuts), np.array(values), self._runs.totals)
+        rows = rows[rows[:, 0] != 0]
+        ways = float(told[WAYS])
+        among = 1.0 if ways == 1 else 2.0
+        if told[STOPPED]:  # and in each way, cuts beside each other may lie in one run or in two
+            among = 4 * (ways * 2 ** max(len(cuts) - 3, 0) - 1)
+        each = self._scales[rows[:, 1].astype(np.int64)]
+        paths = NoiseLaw(
+            np.abs(rows[:, 0]),
+            each,
+            rows[:, 2].copy(),
+            self.law,
+            among=among,
+            left_open=float(told[OPEN]),
+        )
+        runs = self._by_runs(combination) if ways > 1 else None
+        return paths if runs is None or _rough(paths) < _rough(runs) else runs
+
+    def _by_runs(self, combination: Combination) -> NoiseLaw | None:
+        """The law of the error of a range that was pooled as a whole; None for any other."""
+        if self.prefix is None or len(combination) != 1:
+            return None
+        ((start, stop), times) = combination[0]
+        found = self._runs.inside(start, stop)
+        if found is None:
+            return None
+        whole, cut = found
+        shown = float(self.prefix[stop] - self.prefix[start])
+        least = float(self._runs.totals[whole].sum())
+        most = least + float(np.maximum(self._runs.totals[cut], 0).sum())
+        both = np.concatenate([whole, cut])
+        return NoiseLaw(
+            np.full(len(both), abs(times)),
+            self._scales[len(self.levels) + self._runs.levels[both]],
+            np.ones(len(both)),
+            self.law,
+            among=_RUNS,
+            left_open=abs(times) * max(shown - least, most - shown, 0.0),
+        )
+
+    @cached_property
+    def _variances(self) -> Floats:
+        own = self.scales[: len(self.levels)]
+        return np.array([noise_variance(scale, self.law) for scale in own])
+
+    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of the noise in each range [start, stop) of cells."""
+        from trueup._kernels.error.pooled_paths import range_variances
+
+        first, end = (np.atleast_1d(np.asarray(ends, np.int64)) for ends in (starts, stops))
+        return range_variances(self.tree, first, end, self._runs.totals, self._variances)
+
+
+def _rough(law: NoiseLaw) -> float:
+    """About how far an interval reaches, to tell the narrower of two: both hold at once."""
+    return float(np.sqrt(law.variance) * (1.5 + np.log(law.among))) + law.left_open
+
+
+@dataclass(frozen=True, eq=False)
+class _AllRuns:
+    """All runs of a question, in the order of the levels: their cells, their levels, totals."""
+
+    starts: Ints
+    stops: Ints
+    levels: Ints
+    totals: Floats
+
+    @staticmethod
+    def of(question: AdaptiveTreeCounts, levels: tuple[int, ...]) -> _AllRuns:
+        none = np.zeros(0, np.int64)
+        spans, own, totals = [(none, none)], [none], [np.zeros(0)]
+        if question.pooled is not None:
+            for number, level in enumerate(levels[:-1]):
+                spans.append(question.reached.run_spans(level))
+                own.append(np.full(len(spans[-1][0]), number))
+                totals.append(question.pooled.totals[level].astype(np.float64))
+        starts, stops = (np.concatenate(ends) for ends in zip(*spans, strict=True))
+        return _AllRuns(starts, stops, np.concatenate(own), np.concatenate(totals))
+
+    @cached_property
+    def _in_order(self) -> Ints:
+        return np.argsort(self.starts)
+
+    def inside(self, start: int, stop: int) -> tuple[Ints, Ints] | None:
+        """The runs that lie inside [start, stop) and those it cuts; None if some cells are in no
+        run."""
+        order = self._in_order
+        first = int(np.searchsorted(self.starts[order], start, side="right")) - 1
+        end = int(np.searchsorted(self.starts[order], stop))
+        if first < 0 or start >= stop:
+            return None
+        some = order[first:end]
+        begins, ends = self.starts[some], self.stops[some]
+        if ends[-1] < stop or ends[0] <= start or (begins[1:] != ends[:-1]).any():
+            return None
+        whole = (begins >= start) & (ends <= stop)
+        return some[whole], some[~whole]

@@ -1,0 +1,154 @@
+"""Intervals of adaptive trees hold at the worst, not on average; variances are those of the fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup.ask import AdaptiveTreeCounts
+from trueup.infer import axis_model, errors_of
+from trueup.law import NoiseLaw
+from trueup.measurement import Measurement
+from trueup.paper.noise import measure_for_experiment
+
+PLACE = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": {"Clark": ["East"]}, "DC": []})
+TREES = {
+    "three levels": tu.TreeCounts(60, radices=(4, 4, 4), shares=("2/5", "3/10", "3/10")),
+    "root asked": tu.TreeCounts(60, branching=4),
+    "binary": tu.TreeCounts(32, branching=2, root=False),
+    "a level left out": tu.TreeCounts(50, radices=(3, 4, 5), shares=("1/2", 0, "1/2")),
+    "levels of its own": tu.TreeCounts(PLACE),
+    "cells alone": tu.TreeCounts(7, radices=(7,), root=False),
+    "wide": tu.TreeCounts(200, radices=(2, 100), shares=("1/3", "2/3")),
+}
+
+
+def measured(tree: tu.TreeCounts, seed: int, epsilon: object = "1/2") -> Measurement:
+    g = np.random.default_rng(seed)
+    counts = g.poisson(400, tree.size) * (g.random(tree.size) < 0.3)
+    return measure_for_experiment(counts, AdaptiveTreeCounts(tree), epsilon, seed)
+
+
+def fit_matrix(m: Measurement) -> np.ndarray:
+    """What each cell of the fit takes from each answer: the fit of one answer at a time."""
+    model = axis_model(m.noise)
+    each = [model.fit(row) for row in np.eye(len(m.noisy), dtype=np.int64)]
+    return np.array(each).T
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_variances_are_those_of_what_each_answer_counts_for(name: str) -> None:
+    for seed in range(4):
+        m = measured(TREES[name], seed)
+        fit, errors = fit_matrix(m), errors_of(m.noise)
+        size = fit.shape[0]
+        starts, stops = np.triu_indices(size + 1, 1)
+        some = np.linspace(0, len(starts) - 1, 150).astype(int)
+        starts, stops = starts[some], stops[some]
+        sums = np.cumsum(np.vstack([np.zeros(fit.shape[1]), fit]), axis=0)
+        expected = (sums[stops] - sums[starts]) ** 2 @ m.variances
+        np.testing.assert_allclose(errors.range_variances(starts, stops), expected, rtol=1e-6)
+        pair = (((2, 4), 1.0), ((1, 3), -2.0))
+        mixed = (fit[2:4].sum(0) - 2 * fit[1:3].sum(0)) ** 2 @ m.variances
+        assert errors.variance(pair) == pytest.approx(mixed)
+
+
+def test_where_nothing_is_pooled_the_law_has_no_more_than_its_noise() -> None:
+    tree = TREES["three levels"]
+    m = measure_for_experiment(np.full(60, 10**6), AdaptiveTreeCounts(tree), 1, 1)
+    law = errors_of(m.noise).noise_law((((3, 41), 1.0),))
+    assert isinstance(law, NoiseLaw)
+    assert (law.among, law.left_open) == (2.0, 0.0)
+    between_nodes = errors_of(m.noise).noise_law((((16, 48), 1.0),))
+    assert (between_nodes.among, between_nodes.left_open) == (1.0, 0.0)
+    assert between_nodes.words == "exact, from the law of the noise"
+
+
+def test_where_a_path_ends_in_a_run_the_chance_to_fail_is_shared_by_all_ways() -> None:
+    """Two cuts, each of which may end on two levels or go all the way: 9 ways, in 1 run or 2."""
+    question = AdaptiveTreeCounts(TREES["three levels"])
+    m = measure_for_experiment(np.zeros(60, np.int64), question, "1/10", 3)
+    errors = errors_of(m.noise)  # without counts: by paths
+    law = errors.noise_law((((3, 41), 1.0),))
+    assert law.among == 4 * (9 * 2 - 1)
+    assert law.left_open >= 0
+    one_end = errors.noise_law((((0, 41), 1.0),))
+    assert one_end.among == 4 * (3 - 1)
+    one_level = errors.noise_law((((0, 20), 1.0),))  # between two nodes of the second level
+    assert one_level.among == 4 * (2 - 1)
+
+
+def test_a_range_inside_one_run_is_bounded_by_the_run() -> None:
+    tree = TREES["three levels"]
+    m = measure_for_experiment(np.zeros(60, np.int64), AdaptiveTreeCounts(tree), "1/10", 3)
+    release = tu.infer(m)
+    question = m.question
+    assert isinstance(question, AdaptiveTreeCounts)
+    assert question.pooled is not None
+    ((start,), (stop,)) = question.reached.run_spans(1)
+    assert (start, stop) == (0, 60)
+    total = float(question.pooled.totals[1][0])
+    scale = float(m.noise.unit / question.left(1))
+    low, high = release.range(5, 30).interval(0.95)
+    # The run's noise is one Laplace: beyond b ln(1/α) with probability α, a quarter of 5 % here.
+    reach = scale * np.log(1 / 0.0125)
+    assert low <= 0
+    assert high == pytest.approx(max(total, 0) + reach, abs=2 + abs(low))
+    assert high < 3 * reach
+
+
+def spikes(height: int) -> np.ndarray:
+    counts = np.zeros(60, np.int64)
+    counts[2::8] = height
+    return counts
+
+
+LEVEL, DRAWS = 0.9, 300
+THRESHOLD = 5 * 2**0.5 / 0.4 * 2  # of a node of the first level at ε = 1/2, in counts
+WORST = {
+    "empty": np.zeros(60, np.int64),
+    "ones": np.ones(60, np.int64),
+    "spikes at the threshold": spikes(round(THRESHOLD / 2)),
+    "spikes above it": spikes(round(THRESHOLD / 2) + 6),
+    "spikes that are a node": np.where(np.arange(60) % 16 == 5, round(THRESHOLD), 0),
+    "comb": np.where(np.arange(60) % 2, 9, 0),
+    "ramp": np.arange(60) // 2,
+    "one cell": np.where(np.arange(60) == 33, round(THRESHOLD) + 5, 0),
+}
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_every_single_interval_holds_at_least_as_often_as_it_says(name: str) -> None:
+    """At data made to be at the thresholds; each range by itself, not the mean over ranges."""
+    counts = WORST[name]
+    truth = np.concatenate([[0], np.cumsum(counts)])
+    ends = np.array(
+        [[0, 60], [0, 16], [3, 16], [1, 2], [2, 3], [5, 33], [10, 50], [33, 34], [20, 22]]
+    )
+    true = truth[ends[:, 1]] - truth[ends[:, 0]]
+    question = AdaptiveTreeCounts(TREES["three levels"])
+    held = np.zeros(len(ends))
+    for seed in range(DRAWS):
+        found = tu.infer(measure_for_experiment(counts, question, "1/2", seed))
+        low, high = found.intervals(ends[:, 0], ends[:, 1], LEVEL, simultaneous=False)
+        held += (low <= true) & (true <= high)
+    # Four standard deviations of a share below the level: none of 72 such tests fails by chance.
+    least = LEVEL - 4 * (LEVEL * (1 - LEVEL) / DRAWS) ** 0.5
+    assert (held / DRAWS).min() >= least
+
+
+@pytest.mark.parametrize("name", ["empty", "spikes at the threshold", "ramp", "one cell"])
+def test_quantiles_and_shares_hold_too(name: str) -> None:
+    counts = WORST[name] + (1 if name == "empty" else 0)
+    prefix = np.cumsum(counts)
+    median = int(np.argmax(prefix >= 0.5 * prefix[-1]))
+    share = prefix[19] / prefix[-1]
+    question = AdaptiveTreeCounts(TREES["three levels"])
+    held = np.zeros(2)
+    for seed in range(100):
+        release = tu.infer(measure_for_experiment(counts, question, "1/2", seed))
+        low, high = release.quantile_interval(0.5, LEVEL)
+        a, b = release.cdf_interval(20, LEVEL)
+        held += [low <= median <= high, a <= share <= b]
+    assert held.min() / 100 >= LEVEL - 4 * (LEVEL * (1 - LEVEL) / 100) ** 0.5

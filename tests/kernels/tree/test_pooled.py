@@ -1,0 +1,99 @@
+"""Runs of small siblings, the tree that comes of them, and cells that share a total."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from trueup._kernels.tree.any_tree import fit
+from trueup._kernels.tree.pooled import small_runs, spread_evenly, with_runs
+
+
+def plain_runs(noisy: list[int], families: list[int], small: float, crowded: float) -> list:
+    """The same by lists and sums, family by family."""
+    found = []
+    for begin, end in itertools.pairwise(families):
+        groups, group = [], []
+        for place in [*range(begin, end), None]:
+            if place is not None and noisy[place] < small:
+                group.append(place)
+                continue
+            groups.append(group)
+            group = []
+        for members in filter(None, groups):
+            if sum(noisy[k] for k in members) <= crowded * len(members) ** 0.5:
+                found.append((members[0], members[-1] + 1))
+                continue
+            below = [k for k in members if noisy[k] < 0]
+            for k in below:
+                if found and found[-1][1] == k and k - 1 in below:
+                    found[-1] = (found[-1][0], k + 1)
+                else:
+                    found.append((k, k + 1))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_runs_are_those_of_the_recipe(seed: int) -> None:
+    g = np.random.default_rng(seed)
+    lengths = g.integers(1, 9, g.integers(1, 6))
+    families = np.concatenate([[0], np.cumsum(lengths)])
+    noisy = g.integers(-12, 30, families[-1])
+    starts, stops = small_runs(noisy, families, 15.0, 9.0)
+    expected = plain_runs(noisy.tolist(), families.tolist(), 15.0, 9.0)
+    assert list(zip(starts.tolist(), stops.tolist(), strict=True)) == expected
+
+
+def test_runs_never_cross_families_and_never_hold_what_is_not_small() -> None:
+    noisy = np.array([1, 2, 3, 100, 1, -5, 1, 2])
+    starts, stops = small_runs(noisy, np.array([0, 3, 6, 8]), 50.0, 1000.0)
+    assert list(zip(starts, stops, strict=True)) == [(0, 3), (4, 6), (6, 8)]
+
+
+def test_a_crowded_run_keeps_only_what_is_below_zero() -> None:
+    noisy = np.array([9, -1, -2, 9, 9, -3])
+    starts, stops = small_runs(noisy, np.array([0, 6]), 10.0, 1.0)
+    assert list(zip(starts, stops, strict=True)) == [(1, 3), (5, 6)]
+
+
+def test_a_run_is_a_node_between_its_parent_and_its_members() -> None:
+    # A root of four children; the first two are a run, the third is a run of one, the fourth has
+    # two leaves.
+    first = np.array([1, 5, 5, 5, 5, 7, 7, 7])
+    noisy = np.array([0.0, 1.0, 3.0, 8.0, 20.0, 11.0, 12.0])
+    weights = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0])
+    runs = np.array([1, 3]), np.array([3, 4]), np.array([6.0, 10.0]), np.array([4.0, 3.0])
+    children, values, each, which = with_runs(first, noisy, weights, *runs)
+    assert which.tolist() == [0, -1, 3, 4, 1, 2, 5, 6]
+    assert values.tolist() == [0.0, 6.0, 9.5, 20.0, 1.0, 3.0, 11.0, 12.0]
+    assert each.tolist() == [0.0, 4.0, 4.0, 1.0, 1.0, 1.0, 2.0, 2.0]
+    assert children.tolist() == [1, 4, 6, 6, 8, 8, 8, 8, 8]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_least_squares_on_it_is_that_of_all_answers(seed: int) -> None:
+    """Against dense normal equations over the leaves, answers of runs as rows of their own."""
+    g = np.random.default_rng(seed)
+    first = np.array([1, 6, 6, 6, 6, 6, 9, 9, 9, 9])  # five children, the last has three
+    noisy, weights = g.normal(20, 5, 9), g.uniform(0.5, 2, 9)
+    weights[0] = 0.0
+    starts, stops = np.array([1, 4]), np.array([4, 5])
+    pooled, w = g.normal(20, 5, 2), g.uniform(0.5, 2, 2)
+    children, values, each, which = with_runs(first, noisy, weights, starts, stops, pooled, w)
+    leaves = [1, 2, 3, 4, 6, 7, 8]
+    rows = {0: leaves, 5: [6, 7, 8], **{leaf: [leaf] for leaf in leaves}}
+    sets = [rows[v] for v in range(9)] + [[1, 2, 3], [4]]
+    matrix = np.array([[leaf in members for leaf in leaves] for members in sets], float)
+    scale = np.sqrt(np.concatenate([weights, w]))
+    right = scale * np.concatenate([noisy, pooled])
+    expected = np.linalg.lstsq(scale[:, None] * matrix, right, rcond=None)[0]
+    fitted = dict(zip(which.tolist(), fit(children, values, each), strict=True))
+    np.testing.assert_allclose([fitted[leaf] for leaf in leaves], expected)
+
+
+def test_cells_share_a_total_evenly_and_others_are_empty() -> None:
+    starts, stops = np.array([4, 0]), np.array([6, 3])
+    cells = spread_evenly(starts, stops, np.array([5.0, 6.0]), 8)
+    assert cells.tolist() == [2, 2, 2, 0, 2.5, 2.5, 0, 0]
