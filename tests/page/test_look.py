@@ -24,6 +24,7 @@ _CUT_OFF = """
 def views(site: Any) -> dict[str, tuple[str | None, str, str]]:
     """Each view: who looks at it, its address, and what shows that it is there."""
     fares = site.measure("trips", column="fare", epsilon="1/20", strategy="tree")
+    other = site.measure("trips", column="fare", epsilon="1/50", strategy="tree")
     friends = site.measure("friends", epsilon="1/4", strategy="sorted")
     places = site.measure("trips", column="borough", epsilon="1/50")
     columns = [{"column": "fare", "cells": 64}, {"column": "borough"}]
@@ -38,7 +39,7 @@ def views(site: Any) -> dict[str, tuple[str | None, str, str]]:
             "#/ask/trips?column=fare&strategy=tree&where=borough%20%3D%20%27Bronx%27",
             ".picture .trace",
         ),
-        "explore": ("ann", f"#/release/{fares}?raw=1&{ranges}", ".picture .bars path"),
+        "explore": ("ann", f"#/release/{fares}?raw=1&{ranges}&with={other}", ".picture .bars path"),
         "shares": ("ann", f"#/release/{fares}?show=cdf", ".picture .line"),
         "table": ("ann", f"#/release/{fares}?show=table&raw=1&high=4", ".figures table"),
         "degrees": ("ann", f"#/release/{friends}?raw=1", ".picture .line"),

@@ -19,12 +19,13 @@ function along(axis, view, title) {
 }
 
 /** Bars with their intervals; with raw answers, diamonds where the noise had put them. */
-export function drawHistogram(target, axis, view, marked, title) {
+export function drawHistogram(target, axis, view, marked, title, over = null) {
   draw(target, (width) => {
     const { at, x } = along(axis, view, title);
     const high = (values) => values.map((value, i) => value * view.times[i]); // equal density, equal height
     const [counts, low, top, raw] = [view.counts, view.low, view.high, view.raw ?? []].map(high);
-    const highest = Math.max(...counts, ...top, ...raw, 1e-9);
+    const theirs = over ? over.counts.map((value, i) => (value * over.times[i] * view.cells_per_point) / over.cells_per_point) : [];
+    const highest = Math.max(...counts, ...top, ...raw, ...theirs, 1e-9);
     const lowest = Math.min(0, ...counts, ...low, ...raw);
     const chart = frame(width, height(width), x, { kind: "linear", domain: [lowest, highest + 0.04 * (highest - lowest)], title: view.height });
     const edges = at.map(chart.x.at);
@@ -42,6 +43,10 @@ export function drawHistogram(target, axis, view, marked, title) {
       return `M${middle},${a}V${b}${isWide ? `M${middle - 3},${a}h6M${middle - 3},${b}h6` : ""}`;
     });
     chart.drawn.append(svg("g", { class: "bars" }, bars), svg("path", { class: "intervals", d: whiskers.join(""), stroke: "var(--orange)", "stroke-width": isWide ? 1.75 : 1, fill: "none" }), diamonds(raw, edges, chart));
+    if (over) {
+      const at = over.edges.map((edge, i) => chart.x.at(axes.place(axis, edge, over.cells[i])));
+      chart.drawn.append(line(chart, at, [...theirs, theirs.at(-1)], true, { class: "line other", stroke: "var(--purple)" }));
+    }
     marks(chart, marked);
     const tells = (px) => {
       if (px < chart.left || px > chart.right) return null;

@@ -10,7 +10,9 @@ import { drawHistogram, drawShares, drawSorted, labelBars } from "../plot.js";
 import { pictureIn } from "../chart.js";
 import { zoomButtons } from "../zoom.js";
 import { howWords } from "./datasets.js";
+import { beside } from "./beside.js";
 import { downloads } from "./downloads.js";
+import { elsewhere } from "./elsewhere.js";
 import { numbers, words } from "./figures.js";
 import { grid } from "./grid.js";
 import { labelled } from "./labelled.js";
@@ -46,6 +48,7 @@ export async function explore(page, { view: place = "release", subject, query: o
   const said = el("div", {});
   const largest = el("p", { class: "answer" });
   let view = null;
+  let over = null; // the bars of a release that this one is compared with
   let loading = new AbortController();
   let did = false; // whether what is shown next is a step that Back undoes
 
@@ -72,6 +75,7 @@ export async function explore(page, { view: place = "release", subject, query: o
     view = await get(withParameters(`${address}/${shares ? "cdf" : "view"}`, {
       ...span, points, column: release.margin, version: state.version, level: state.level, raw: state.raw && !shares && !margin ? 1 : null,
     }), AbortSignal.any([loading.signal, signal]));
+    over = (await other?.bars(view)) ?? null;
   }
 
   function draw() {
@@ -97,7 +101,7 @@ export async function explore(page, { view: place = "release", subject, query: o
     const along = release.about?.units ? `${release.title} (${release.about.units})` : release.title;
     if (isSorted) drawSorted(picture, view);
     else if (state.show === "cdf") drawShares(picture, axis, view, marked, along);
-    else drawHistogram(picture, axis, view, marked, along);
+    else drawHistogram(picture, axis, view, marked, along, over);
   }
 
   /** The address that reopens this view; a step of its own if something was done. */
@@ -113,12 +117,14 @@ export async function explore(page, { view: place = "release", subject, query: o
     if (state.sort !== "count") kept.set("sort", state.sort);
     if (state.find) kept.set("find", state.find);
     if (state.path.length) kept.set("path", JSON.stringify(state.path));
+    if (state.other) kept.set("with", state.other);
     for (const range of state.ranges) kept.append("range", JSON.stringify(range));
     const query = kept.toString();
     const link = `#/${place}/${encodeURIComponent(subject)}${query ? `?${query}` : ""}`;
     if (link !== location.hash) history[did ? "pushState" : "replaceState"](null, "", link);
     did = false;
     saved.refresh();
+    code?.refresh();
   }
 
   /** What somebody did: shown, and undone by Back. */
@@ -136,13 +142,15 @@ export async function explore(page, { view: place = "release", subject, query: o
     zoomed();
   });
   const drags = choice("Dragging", { count: "counts", zoom: "zooms" }, state.drag, (value) => (state.drag = value));
-  const compared = isSorted ? null : ranges(address, release, state, step(draw));
+  const compared = isSorted ? null : ranges(address, release, state, step(() => { draw(); other?.load(); }));
   const bars = hasLabels ? labelled(address, release, state, { add: (range) => compared.add(range), changed: step(remember), signal }) : null;
   const map = hasLabels && release.about?.regions ? mapped(address, release, state, { add: (range) => compared.add(range), signal }) : null;
   const barsPlace = hasLabels ? el("div", {}, bars.parts) : null;
   const saved = downloads(address, release, state, () => (hasLabels ? labelBars(bars.shown(), release.title) : pictureIn(picture)));
   const below = isSorted || hasLabels ? null : quantiles(address, release, state);
-  const all = () => Promise.all([load(), compared?.load(), below?.load()]);
+  const code = isSorted ? null : elsewhere(address, release, state, !me);
+  const other = isSorted || hasLabels || margin || !me ? null : beside(address, release, state, step(() => Promise.all([load(), other.load()])), signal);
+  const all = () => Promise.all([load(), compared?.load(), below?.load(), other?.load()]);
   const versions = release.versions.length > 1 ? versionChoice(release, state, step(all)) : null;
   const ways = isSorted ? { histogram: "Picture", table: "Table" } : { histogram: "Histogram", cdf: "Share below", table: "Table" };
 
@@ -166,8 +174,8 @@ export async function explore(page, { view: place = "release", subject, query: o
         versions?.choice ?? null, certainty(state, step(all)), zoom ? drags : null, zoom?.parts ?? null),
       said, hasLabels ? barsPlace : figure, map?.parts ?? null, tabled, note,
       el("div", { class: "more" }, versions?.words ?? null, hasLabels || margin ? null : raw)),
-    compared?.parts ?? null,
-    el("div", { class: "halves" }, below?.parts ?? null, saved.parts), me?.role === "owner" ? publishing(release) : null);
+    compared?.parts ?? null, other?.parts ?? null,
+    el("div", { class: "halves" }, below?.parts ?? null, saved.parts), code?.parts ?? null, me?.role === "owner" ? publishing(release) : null);
   all();
 }
 
@@ -197,6 +205,7 @@ function restored(query, release) {
     raw: query.get("raw") === "1",
     level: [0.9, 0.95, 0.99].includes(level) ? level : 0.95,
     drag: "count",
+    other: query.get("with"),
     low: query.get("low"),
     high: query.get("high"),
     span: null,

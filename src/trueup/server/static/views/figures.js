@@ -15,6 +15,7 @@ function histogramWords({ axis, cells }, view, state) {
   if (state.show === "table") return [`${shown}, ${bars}.`];
   const whose = state.version === "whole" ? " of the unbiased counts" : "";
   return [`${shown}, ${bars}. `, el("b", { class: "orange" }, "Orange"), `: ${percent(state.level)} intervals${whose}. `,
+    ...(state.other ? [el("b", { class: "purple" }, "Purple line"), ": the release it is compared with. "] : []),
     ...(state.raw && !view.raw ? ["The cells themselves were not asked, so there are no raw answers to show."] : []),
     ...(view.raw ? [el("b", { class: "purple" }, "Purple diamonds"), ": the noisy answers as they were measured, added up. Making all answers agree turned them into the bars, which are nearer the truth."] : [])];
 }
