@@ -9,6 +9,7 @@ import pytest
 
 import trueup as tu
 from trueup.config import read_config
+from trueup.server import releases
 from trueup.server.errors import NotFoundError
 from trueup.server.service import Service, open_service
 
@@ -68,3 +69,22 @@ def test_only_so_many_are_kept_open(service: Service) -> None:
     again = service.releases.open(names[0])
     assert again is not first
     assert again.measurement == first.measurement
+
+
+def test_a_file_of_text_is_bounded_and_others_are_not(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    axis = tu.Axis.integers("age", 0, 99)
+    service.tables["trips"].owner.measure(tu.CellCounts(axis), "1/10")
+    ((table, charge),) = service.releases.all()
+    opened = service.releases.open(releases.release_id(table, charge))
+    monkeypatch.setattr(releases, "_MOST_WRITTEN", 99)
+    for kind in ("csv", "json"):
+        with pytest.raises(tu.InputError, match="Take parquet or arrow"):
+            releases.release_file(opened, "unbiased", kind)  # type: ignore[arg-type]
+        with pytest.raises(tu.InputError, match="Take parquet or arrow"):
+            releases.measurement_file(opened, kind)  # type: ignore[arg-type]
+    for kind in ("parquet", "arrow"):
+        assert releases.release_file(opened, "whole", kind)  # type: ignore[arg-type]
+    monkeypatch.setattr(releases, "_MOST_WRITTEN", 100)
+    assert releases.release_file(opened, "unbiased", "csv")

@@ -27,7 +27,7 @@ from trueup.release import Published, Release, SortedRelease
 from trueup.server.answers import Answering, Version
 from trueup.server.boxes import AnsweringBoxes
 from trueup.server.datasets import Table
-from trueup.server.errors import NotFoundError
+from trueup.server.errors import FieldError, NotFoundError
 from trueup.server.jobs import Jobs, Status
 from trueup.server.questions import strategy_of
 
@@ -38,6 +38,7 @@ MEDIA: dict[Format, str] = {
     "arrow": "application/vnd.apache.arrow.stream",
     "csv": "text/csv; charset=utf-8",
 }
+_MOST_WRITTEN = 1 << 18  # counts in a file of text
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +248,7 @@ def release_id(table: Table, charge: Charge) -> str:
 def measurement_file(opened: Opened, kind: Format) -> bytes:
     """The noisy answers as a file; as Parquet, the very bytes that were stored."""
     measured = opened.measurement
+    _check_written(len(measured.noisy), kind)
     if kind == "parquet":
         return opened.stored
     if kind == "json":
@@ -256,10 +258,21 @@ def measurement_file(opened: Opened, kind: Format) -> bytes:
 
 def release_file(opened: Opened, version: Version, kind: Format) -> bytes:
     """A version of the release as a file."""
+    _check_written(opened.measurement.question.size, kind)
     name, columns, about = opened.version(version).contents()
     if kind in ("parquet", "json"):
         return encode(name, columns, about, f".{kind}")
     return _table(columns, about, kind)
+
+
+def _check_written(rows: int, kind: Format) -> None:
+    """Refuses to write out as text what would take many seconds."""
+    if kind in ("csv", "json") and rows > _MOST_WRITTEN:
+        raise FieldError(
+            f"{rows:,} counts are more than the {_MOST_WRITTEN:,} that are written as {kind}. "
+            f"Take parquet or arrow.",
+            "/format",
+        )
 
 
 def _table(columns: Mapping[str, Any], metadata: Mapping[str, Any], kind: Format) -> bytes:
