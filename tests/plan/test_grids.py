@@ -11,7 +11,6 @@ import pytest
 
 import trueup as tu
 from trueup.plan import Plan
-from trueup.plan.table import figure
 
 SIZES = [(36, 5), (9, 8), (4, 6, 3)]
 
@@ -136,18 +135,6 @@ def test_unknown_strategies_are_refused():
 def test_the_page_shows_what_the_code_prints():
     page = (Path(__file__).parents[2] / "docs" / "grids.md").read_text(encoding="utf-8")
     assert tu.plan([256, 256], epsilon=1).table() in page
-
-
-def test_in_a_notebook_a_plan_is_a_table():
-    age = tu.Axis.integers("<age>", 0, 39)
-    found = tu.plan([age, 7], 1)
-    page = found._repr_html_()
-    assert page.count("<tr>") == 1 + len(found.strategies)
-    assert "&lt;age&gt;" in page
-
-
-def test_figures_have_four_digits():
-    assert [figure(x) for x in (0, 0.5, 99.96, 1234.5)] == ["0", "0.5", "99.96", "1,234"]
 
 
 def test_every_box_is_every_box():

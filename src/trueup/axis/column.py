@@ -186,7 +186,8 @@ def _of_arrow(array: Any) -> Column:
             return _of_arrow(pa.array(texts, pa.string()))
         return Column("something else", _nothing(array), np.zeros(len(array), np.bool_), name)
     if types.is_dictionary(kind):
-        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        indices = array.indices.cast(pa.int64())  # Polars' are unsigned, and have no -1
+        codes = indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return _taken(_of_arrow(array.dictionary), codes)
     missing = array.is_null().to_numpy(zero_copy_only=False)
     if types.is_integer(kind) or types.is_floating(kind):

@@ -49,7 +49,8 @@ def _outward(end: float, rounded: Callable[[float], int]) -> str:
     """The end of an interval to three figures, rounded so that the interval does not shrink."""
     if not math.isfinite(end):
         return written(end)
-    step = 10.0 ** min(0, math.floor(math.log10(abs(end))) - 2) if end else 1.0
+    least = math.ulp(0.0)  # of the smallest numbers a thousandth is 0
+    step = max(10.0 ** min(0, math.floor(math.log10(abs(end))) - 2), least) if end else 1.0
     return written(rounded(end / step) * step if step < 1 else rounded(end))
 
 

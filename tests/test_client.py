@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import socket
 import threading
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,14 @@ import pytest
 
 import trueup as tu
 from trueup.client import Client
+
+from .server.conftest import Running, running, write_config
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(write_config(tmp_path_factory.mktemp("served"))) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
