@@ -24,11 +24,11 @@ source = "flights.parquet"
 ledger = "flights.ledger"
 limit = "9"
 axes.route = {{ kind = "hierarchy", levels = ["origin", "destination"], paths = {routes} }}
-axes.delay = {{ kind = "integers", first = -4, last = 150 }}
+axes.delay = {{ kind = "integers", first = -4, last = 150, title = "Delay", units = "minutes", description = "Past the plan." }}
 axes.net = {{ kind = "ipv4", network = "10.0.0.0/8", length = 16 }}
 axes.day = {{ kind = "dates", first = "2013-01-01", last = "2013-12-31", unit = "day" }}
 axes.tail = {{ kind = "categories", labels = {tails} }}
-"""
+"""  # noqa: E501
 TAILS = [f"N{number} of a carrier with a long name" for number in range(300)]
 _OVERLAPS = """
 () => {
@@ -117,6 +117,21 @@ def test_three_hundred_labels_have_three_hundred_bars(
     assert set(rows(page)) == set(TAILS)
     page.get_by_role("button", name="Picture as SVG").click()
     expect(page.get_by_text("Saved as")).to_be_visible()
+
+
+def test_titles_units_and_descriptions_are_the_owners(
+    opened: Callable[..., Page], flights: Site
+) -> None:
+    release = flights.measure("flights", column="delay", epsilon="1/10")
+    page = opened("#/", at=flights)
+    row = page.get_by_role("row", name="Delay (delay)")
+    expect(row).to_contain_text("Past the plan. In minutes.")
+    page.goto(f"{flights.address}/#/release/{release}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Delay of Flights")
+    expect(page.locator(".picture .xtitle")).to_have_text("Delay (minutes)")
+    expect(page.locator(".answer .of")).to_contain_text("all of Delay")
+    page.goto(f"{flights.address}/#/ask/flights?column=delay")
+    expect(page.get_by_text("Past the plan. In minutes.")).to_be_visible()
 
 
 def test_a_whole_number_is_called_itself(opened: Callable[..., Page], flights: Site) -> None:

@@ -17,7 +17,7 @@ function card(dataset, releases, me) {
   const mayAsk = me.role !== "reader";
   const name = encodeURIComponent(dataset.name);
   const asked = (column) => el("a", { class: "button", href: `#/ask/${name}?column=${encodeURIComponent(column)}`, "aria-label": `Ask about ${column}` }, "Ask");
-  const columns = dataset.columns.map((c) => [c.column, c.describes, ...(mayAsk ? [asked(c.column)] : [])]);
+  const columns = dataset.columns.map((c) => [named(c), c.describes, ...(mayAsk ? [asked(c.column)] : [])]);
   if (dataset.graph) columns.push(["degrees", graphWords(dataset.graph), ...(mayAsk ? [el("a", { class: "button", href: `#/ask/${name}`, "aria-label": "Ask about the degrees" }, "Ask")] : [])]);
   return el("section", { class: "card", "aria-label": dataset.title || dataset.name },
     el("h2", {}, dataset.title || dataset.name),
@@ -28,6 +28,13 @@ function card(dataset, releases, me) {
     table("Columns and their cells", ["column", "cells", ...(mayAsk ? ["~ask"] : [])], columns),
     el("h3", {}, "Published"),
     releases.length ? table("Releases, free to explore", ["release", "#ε", "when, by whom"], releases.toReversed().map(row)) : el("p", { class: "quiet" }, "Nothing yet."));
+}
+
+/** A column as its owner calls it, with what she says of it. */
+function named({ column, title, units, description }) {
+  const words = title && title !== column ? `${title} (${column})` : column;
+  const more = [description, units ? `In ${units}.` : null].filter(Boolean).join(" ");
+  return more ? twoLines(words, more) : words;
 }
 
 export const graphWords = (graph) => `of all ${graph.nodes.toLocaleString("en")} nodes, ${graph.kind ?? "undirected"}, sorted`;
