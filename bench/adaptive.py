@@ -1,7 +1,7 @@
 """Adaptive trees beside the tree that is asked at once: accuracy, constants, speed, coverage.
 
 Run: python bench/adaptive.py [--data DIR] [--draws 100] [--adversaries] [--choose] [--speed]
-     [--coverage]
+     [--coverage] [--grids]
 
 DIR holds .npy vectors of counts (or a folder hist1d of them); without it, made-up vectors. Each
 figure is the squared error of `TreeCounts(axis, adaptive=True)` over that of the plan's question
@@ -269,6 +269,51 @@ def coverage(draws: int, level: float = 0.95) -> None:
         print(f"{name:32} worst range held {share:.3f}, mean half width {wide:,.0f}")
 
 
+def grids(data: Path | None, draws: int) -> None:
+    """Quadtrees whose finer levels have 1.3 times the share, over those that share alike."""
+    g = np.random.default_rng(5)
+    for epsilon in EPSILONS:
+        for name, counts in _grids(data):
+            axes = [tu.Axis.integers(n, 0, s - 1) for n, s in zip("xy", counts.shape, strict=True)]
+            lengths = 2 ** g.integers(0, int(np.log2(min(counts.shape))) + 1, (3000, 2))
+            starts = (g.random((3000, 2)) * (np.array(counts.shape) - lengths + 1)).astype(int)
+            uniform = np.sort(g.integers(0, min(counts.shape) + 1, (3000, 2, 2)), axis=2)
+            boxes = [(starts, starts + lengths), (uniform[:, :, 0], uniform[:, :, 1])]
+            found = []
+            for finer in (1, "1.3"):
+                asked = tu.BoxCounts.quadtree(*axes, finer=finer)
+                found.append(
+                    np.mean(
+                        [_box_errors(counts, asked, epsilon, seed, boxes) for seed in range(draws)],
+                        axis=0,
+                    )
+                )
+            each = " / ".join(f"{x:.2f}" for x in found[1] / found[0])
+            print(f"{name}, ε = {epsilon}: {each} over log-uniform / all boxes", flush=True)
+
+
+def _grids(data: Path | None) -> Iterator[tuple[str, Ints]]:
+    if data is None:
+        y, x = np.mgrid[:64, :64]
+        yield "one hill", np.rint(3e4 * np.exp(-((x - 20) ** 2 + (y - 40) ** 2) / 50)).astype(int)
+        return
+    for path in sorted((data / "hist2d").glob("*.npy")):
+        yield path.stem, np.load(path).astype(np.int64)
+
+
+def _box_errors(
+    counts: Ints, question: Question, epsilon: str, seed: int, boxes: list[tuple[Ints, Ints]]
+) -> list[float]:
+    m = measure_for_experiment(counts.ravel(), question, epsilon, seed)
+    wrong = tu.infer(m, nonnegative=True, integers=True).prefix.copy()
+    wrong[1:, 1:] -= counts.cumsum(0).cumsum(1)
+    found = []
+    for low, high in boxes:
+        (a, c), (b, d) = low.T, high.T
+        found.append(float(np.mean((wrong[b, d] - wrong[a, d] - wrong[b, c] + wrong[a, c]) ** 2)))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder of .npy vectors")
@@ -278,6 +323,7 @@ def main() -> None:
     parser.add_argument("--choose", action="store_true")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--coverage", action="store_true")
+    parser.add_argument("--grids", action="store_true", help="folder hist2d of DIR")
     given = parser.parse_args()
     if given.speed:
         speed()
@@ -285,6 +331,8 @@ def main() -> None:
         choose(given.draws)
     elif given.coverage:
         coverage(given.draws)
+    elif given.grids:
+        grids(given.data, given.draws)
     elif given.adversaries:
         compared(list(adversaries(4096, 10.0)), "0.1", given.draws, 1.2)
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -42,3 +44,15 @@ def test_a_grid_of_marginals_asks_the_margins_of_a_contingency_table():
     shown = release.margin("age", "sex").counts()
     assert shown.dtype == np.int64
     assert shown.min() >= 0
+
+
+def test_finer_levels_of_a_quadtree_have_so_many_times_the_share():
+    plain, finer = (tu.BoxCounts.quadtree(64, 64, finer=times) for times in (1, "1.3"))
+    assert plain == tu.BoxCounts.quadtree(64, 64)
+    assert finer.levels == plain.levels
+    assert [b / a for a, b in zip(finer.shares[:-1], finer.shares[1:], strict=True)] == [
+        Fraction(13, 10)
+    ] * 2
+    assert sum(finer.shares) == 1
+    with pytest.raises(tu.InputError, match="finer must be positive"):
+        tu.BoxCounts.quadtree(64, 64, finer=0)

@@ -180,5 +180,6 @@ THRESHOLDS: dict[str, str] = {
     "intervaltree/worst_range.py:_FEW": "tests/intervaltree/test_worst_range.py",
     "optimize.py:MOST_CELLS": REFUSED,
     "plan/choice.py:_EQUAL": CHOICE,
+    "plan/shapes.py:_MOST_CELLS": REFUSED,
     "release/drawing.py:MOST_BARS": CHOICE,
 }

@@ -24,7 +24,7 @@ from trueup.ask.several import (
 )
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
-from trueup.epsilon import exact
+from trueup.epsilon import exact, positive
 from trueup.errors import InputError
 from trueup.intervaltree import IntervalTree
 
@@ -99,10 +99,11 @@ class BoxCounts(Question):
         return BoxCounts(*over, radices=[(axis.size,) for axis in over], shares=asked)
 
     @staticmethod
-    def quadtree(*axes: Axis | int, branching: int = 4) -> BoxCounts:
+    def quadtree(*axes: Axis | int, branching: int = 4, finer: object = 1) -> BoxCounts:
         """Boxes in boxes: each axis cut into about so many equal parts on every level.
 
-        The root is not asked, and the levels share ε alike. A size that is no power of the
+        The root is not asked, and the levels share ε alike; with `finer`, each level has so many
+        times the share of the one above. A size that is no power of the
         branching is cut by other factors near it (100 by 5 · 5 · 4); one that has no such factors
         is refused. A short axis is not cut on the first levels.
         """
@@ -121,9 +122,11 @@ class BoxCounts(Question):
                 )
             radices.append(cut)
         height = max(len(cut) for cut in radices)
+        times = positive(finer, "finer")
+        parts = [times**level for level in range(height)]
         shares = {
-            tuple(max(0, level - height + len(cut)) for cut in radices): Fraction(1, height)
-            for level in range(1, height + 1)
+            tuple(max(0, level + 1 - height + len(cut)) for cut in radices): part / sum(parts)
+            for level, part in enumerate(parts)
         }
         return BoxCounts(*over, radices=radices, shares=shares or {(0,) * len(over): 1})
 
