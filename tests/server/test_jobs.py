@@ -411,3 +411,13 @@ def test_what_another_machine_measured_is_told_at_its_deadline(
         began = dt.datetime.fromisoformat(charge.time).timestamp()
         ready = table.ledger.answered_at(charge)
         assert told == jobs.Status("done", began + 8.0 if by else ready)
+
+
+def test_a_failure_that_version_0_1_wrote_down_is_told_in_today_s_shape(tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    file.write_text('{"at": 1.5, "body": {"error": {"code": "source", "message": "Unread."}}}')
+    found = jobs._failure(file)
+    assert found is not None
+    assert (found["at"], found["body"]["code"], found["body"]["status"]) == (1.5, "source", 503)
+    file.write_text("")
+    assert jobs._failure(file) is None

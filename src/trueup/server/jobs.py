@@ -228,9 +228,12 @@ def _began(file: Path) -> float | None:
 
 def _failure(file: Path) -> dict[str, Any] | None:
     try:
-        return json.loads(file.read_bytes() or b"null")
+        said = json.loads(file.read_bytes() or b"null")
     except (FileNotFoundError, ValueError):
         return None
+    if said is not None and "code" not in said["body"]:  # written by version 0.1
+        said["body"] = errors.body("source", UNREAD, 503)
+    return None if said is None else dict(said)
 
 
 def _held(file: Path) -> bool:
