@@ -153,6 +153,8 @@ class Guard:
 
 def _printable(text: str) -> str:
     """Text for a log: what is no printable character of ASCII is written as its number."""
+    if text.isascii() and text.isprintable():
+        return text
     known = text.encode("ascii", "backslashreplace").decode()
     return "".join(each if " " <= each <= "~" else f"\\x{ord(each):02x}" for each in known)
 
