@@ -166,11 +166,11 @@ def choose(draws: int) -> None:
     size, epsilon = 4096, "0.1"
     sets = list(families(size, 10.0))
     plain = [np.mean(errors(c, _default(size), epsilon, draws), axis=0) for _, c in sets]
-    tries: list[tuple[float, float, float, float]] = [(5, 5.5, 0.85, 0.5)]
-    tries += [(small, 5.5, 0.85, 0.5) for small in (3, 4, 6)]
-    tries += [(5, crowded, 0.85, 0.5) for crowded in (4, 5, 7)]
-    tries += [(5, 5.5, sooner, 0.5) for sooner in (0.75, 0.8, 0.9, 1.0)]
-    tries += [(5, 5.5, 0.85, evened) for evened in (0.0, 0.3, 0.7, 1.0)]
+    tries: list[tuple[float, float, float, float]] = [(5, 4.5, 0.85, 0.5)]
+    tries += [(small, 4.5, 0.85, 0.5) for small in (3, 4, 6)]
+    tries += [(5, crowded, 0.85, 0.5) for crowded in (3.5, 5.5, 7)]
+    tries += [(5, 4.5, sooner, 0.5) for sooner in (0.75, 0.8, 0.9, 1.0)]
+    tries += [(5, 4.5, 0.85, evened) for evened in (0.0, 0.3, 0.7, 1.0)]
     print("| small | crowded | shares by level | evened | geometric mean | worst |")
     print("|--:|--:|--:|--:|--:|--:|")
     for small, crowded, sooner, evened in tries:

@@ -185,6 +185,19 @@ def test_a_strategy_is_asked_by_name(
     assert tu.load(tmp_path / "m.parquet").question == question(tu.Axis.integers("age", 0, 99))
 
 
+def test_an_adaptive_tree_is_asked_by_name_and_inferred_again(
+    run: Run, people: Path, tmp_path: Path
+) -> None:
+    ran = run("measure", people, *AXIS, *PAY, "--strategy", "adaptive", "-o", "m.parquet")
+    assert (ran.code, ran.err) == (0, "")
+    measured = tu.load(tmp_path / "m.parquet")
+    assert measured.question.tree == tu.AdaptiveTreeCounts(tu.Axis.integers("age", 0, 99)).tree
+    assert measured.question.settled
+    ran = run("infer", "m.parquet", "--nonnegative", "-o", "r.parquet")
+    assert ran.code == 0, ran.err
+    assert tu.load(tmp_path / "r.parquet").counts().min() >= 0
+
+
 @pytest.mark.parametrize("strategy", [(), ("--strategy", "best")])
 def test_without_a_strategy_it_asks_what_everybody_publishes(
     run: Run, people: Path, tmp_path: Path, strategy: tuple[str, ...]

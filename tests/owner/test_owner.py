@@ -82,6 +82,16 @@ def test_the_same_key_returns_the_same_measurement_even_when_the_source_is_gone(
     assert ledger.spent == 1
 
 
+def test_an_adaptive_tree_is_charged_once_and_kept_with_what_it_asked(ledger: tu.Ledger) -> None:
+    owner = tu.Owner(trips(), ledger)
+    question = tu.TreeCounts(tu.Axis.integers("hour", 0, 999), adaptive=True)
+    first = owner.measure(question, "1/2", key="adaptive")
+    assert ledger.remaining == 100 - Fraction(1, 2)
+    assert first.question.settled
+    assert owner.measure(question, "1/2", key="adaptive") == first
+    assert ledger.remaining == 100 - Fraction(1, 2)
+
+
 def test_without_a_key_each_measurement_is_new_and_charged(ledger: tu.Ledger) -> None:
     owner = tu.Owner(trips(), ledger)
     assert owner.measure(tu.CellCounts(HOUR), 1) != owner.measure(tu.CellCounts(HOUR), 1)

@@ -17,7 +17,7 @@ from trueup.plan.offers import Offer, grid_offers, offers, question, sorted_erro
 from trueup.server import errors
 from trueup.workload import Workload, as_workload, default_workload
 
-_STRATEGIES = {"unit": "flat", "young": "sorted"}
+_STRATEGIES = {"unit": "flat", "young": "sorted", "adaptive tree": "adaptive"}
 """What analysts call a question where that is not its recorded kind."""
 _CHOICES = 60  # numbers of cells that are offered
 

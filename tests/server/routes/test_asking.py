@@ -152,6 +152,18 @@ def test_sorted_counts_of_a_column(server: Any) -> None:
     assert server().get(f"/api/v1/releases/{name}").json()["kind"] == "sorted"
 
 
+def test_adaptive_trees_are_quoted_measured_and_answered(server: Any) -> None:
+    name = server.measured("fares-adaptive", strategy="adaptive", epsilon=1)
+    told = server().get(f"/api/v1/releases/{name}").json()
+    assert told["strategy"] == "adaptive"
+    total = server().get(f"/api/v1/releases/{name}/range").json()
+    assert total["low"] <= total["count"] <= total["high"]
+    view = server().get(f"/api/v1/releases/{name}/view").json()
+    assert all(
+        a <= c <= b for a, c, b in zip(view["low"], view["counts"], view["high"], strict=True)
+    )
+
+
 def test_history_is_an_analyst_s_own_and_the_owner_s_whole(server: Any, fares: str) -> None:
     other = server.measured("by-the-owner", who="boss", epsilon="1/100")
     own = server().get("/api/v1/datasets/trips/history").json()["charges"]

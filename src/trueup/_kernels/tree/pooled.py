@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 SMALL = 5.0  # a node is small if its answer is below so many deviations of its noise
-CROWDED = 5.5  # and a run is not if its sum is above so many deviations of that sum
+CROWDED = 4.5  # and a run is not if its sum is above so many deviations of that sum
 
 
 @compiled
