@@ -87,7 +87,7 @@ def offers(
 
     >>> from trueup.workload import Workload
     >>> [offer.way for offer in offers(Axis.integers("x", 0, 99), Fraction(1), Workload.prefixes())]
-    ['shown', 'hats', 'tree', 'flat', 'binary']
+    ['shown', 'hats', 'tree', 'adaptive', 'flat', 'binary']
     """
     check_level(level)
     workload.check(axis)

@@ -18,12 +18,6 @@ READ = [
     ("/api/v1/datasets/trips/allowances", told.AllowanceList),
     ("/api/v1/releases", told.ReleaseList),
     ("/api/v1/releases/{release}", told.ReleaseTold),
-    ("/api/v1/releases/{release}/view?raw=true", told.ViewTold),
-    ("/api/v1/releases/{graph}/view?raw=true", told.ViewTold),
-    ("/api/v1/releases/{release}/cdf", told.CdfTold),
-    ("/api/v1/releases/{release}/range?low=0&high=16", told.RangeTold),
-    ("/api/v1/releases/{days}/nodes?level=month", told.NodesTold),
-    ("/api/v1/releases/{grid}/heatmap", told.HeatmapTold),
     ("/api/v1/jobs/{release}", told.JobTold),
     ("/api/v1/tokens", told.TokenList),
     ("/api/v1/requests", told.RequestList),
@@ -51,6 +45,4 @@ def test_an_answer_has_the_fields_of_its_model(
     said = server("boss").get(path.format(**names))
     found = TypeAdapter(model).validate_json(said.content, strict=True)
     given = said.json()
-    if isinstance(found, told.HistogramView | told.SortedView):
-        given.setdefault("raw", None)
     assert found.model_dump() == given

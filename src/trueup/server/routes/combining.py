@@ -13,7 +13,7 @@ from trueup.release import Estimate
 from trueup.server import errors
 from trueup.server.answers import EXACT, OF_UNBIASED, Answering, check_affordable
 from trueup.server.releases import Opened
-from trueup.server.routes import told
+from trueup.server.routes import told, told_counts
 from trueup.server.routes.asking import NOT_FOUND, Anyone, Identifier, Parts, reply
 from trueup.server.routes.bodies import Column, Level, Range, Sent, Versions, example
 from trueup.server.service import anybody
@@ -47,10 +47,12 @@ class ReleasesCompared(Sent):
 class ComparisonTold(told.Told):
     """A range of two releases: each count, the first less the second, and both as one."""
 
-    first: told.CountTold
-    second: told.CountTold
-    difference: told.CountTold
-    combined: told.CountTold | None = Field(description="Only of the same question, asked twice.")
+    first: told_counts.CountTold
+    second: told_counts.CountTold
+    difference: told_counts.CountTold
+    combined: told_counts.CountTold | None = Field(
+        description="Only of the same question, asked twice."
+    )
 
 
 class ComparisonsTold(told.Told):
@@ -61,7 +63,7 @@ class ComparisonsTold(told.Told):
 
 @router.post(
     "/releases/{release}/sum",
-    response_model=told.CountTold,
+    response_model=told_counts.CountTold,
     responses=NOT_FOUND,
     dependencies=[Depends(anybody)],
 )

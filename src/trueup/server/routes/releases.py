@@ -14,7 +14,7 @@ from trueup.server import answers, errors
 from trueup.server.answers import Answering, Version
 from trueup.server.auth import Holder
 from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
-from trueup.server.routes import told
+from trueup.server.routes import told, told_counts
 from trueup.server.routes.asking import (
     NOT_FOUND,
     OUTLINES,
@@ -108,7 +108,9 @@ def _file(data: bytes, name: str, kind: Literal["parquet", "json", "arrow", "csv
     return Response(data, headers=headers, media_type=MEDIA[kind])
 
 
-@router.post("/releases/{release}/ranges", response_model=told.RangesTold, responses=NOT_FOUND)
+@router.post(
+    "/releases/{release}/ranges", response_model=told_counts.RangesTold, responses=NOT_FOUND
+)
 def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
     """The counts of many ranges, each with an interval of its own."""
     most = parts.settings.most_ranges
@@ -127,7 +129,7 @@ def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
 
 
 @router.post(
-    "/releases/{release}/difference", response_model=told.DifferenceTold, responses=NOT_FOUND
+    "/releases/{release}/difference", response_model=told_counts.DifferenceTold, responses=NOT_FOUND
 )
 def difference(parts: Parts, release: Identifier, body: Difference) -> Response:
     """The count of one range less that of another, with the error of the difference."""
@@ -140,7 +142,7 @@ def difference(parts: Parts, release: Identifier, body: Difference) -> Response:
 
 
 @router.post(
-    "/releases/{release}/quantiles", response_model=told.QuantilesTold, responses=NOT_FOUND
+    "/releases/{release}/quantiles", response_model=told_counts.QuantilesTold, responses=NOT_FOUND
 )
 def quantiles(parts: Parts, release: Identifier, body: Quantiles) -> Response:
     """The values below which shares of the total lie."""
@@ -148,7 +150,7 @@ def quantiles(parts: Parts, release: Identifier, body: Quantiles) -> Response:
     return reply({"answers": asked.quantiles(body.quantiles, body.level)})
 
 
-@router.get("/releases/{release}/view", response_model=told.ViewTold, responses=NOT_FOUND)
+@router.get("/releases/{release}/view", response_model=told_counts.ViewTold, responses=NOT_FOUND)
 def view(parts: Parts, release: Identifier, shown: Annotated[View, Query()]) -> Response:
     """A picture's worth of a release: at most so many bars, at any zoom.
 
@@ -183,14 +185,14 @@ def _raw(opened: Opened, edges: list[int]) -> list[Any] | None:
     return None if cells is None else answers.raw_counts(cells, np.array(edges, np.int64))
 
 
-@router.get("/releases/{release}/cdf", response_model=told.CdfTold, responses=NOT_FOUND)
+@router.get("/releases/{release}/cdf", response_model=told_counts.CdfTold, responses=NOT_FOUND)
 def cdf(parts: Parts, release: Identifier, shown: Annotated[Zoom, Query()]) -> Response:
     """The share of the total below each edge, with a band."""
     asked = parts.releases.open(release).answering(shown.version, shown.column)
     return reply(asked.cdf(*shown.cells(asked.axis), shown.points, shown.level))
 
 
-@router.get("/releases/{release}/nodes", response_model=told.NodesTold, responses=NOT_FOUND)
+@router.get("/releases/{release}/nodes", response_model=told_counts.NodesTold, responses=NOT_FOUND)
 def nodes(parts: Parts, release: Identifier, asked: Annotated[Nodes, Query()]) -> Response:
     """The labels, periods or prefixes of one level of the axis, to go down level by level."""
     found = parts.releases.open(release).answering(asked.version, asked.column)
@@ -198,7 +200,7 @@ def nodes(parts: Parts, release: Identifier, asked: Annotated[Nodes, Query()]) -
     return reply(found.nodes(asked.level, asked.start, asked.stop, most, asked.sure))
 
 
-@router.post("/releases/{release}/boxes", response_model=told.BoxesTold, responses=NOT_FOUND)
+@router.post("/releases/{release}/boxes", response_model=told_counts.BoxesTold, responses=NOT_FOUND)
 def boxes(parts: Parts, release: Identifier, body: ManyBoxes) -> Response:
     """The counts of boxes of a grid, each with an interval of its own."""
     most = parts.settings.most_ranges
@@ -213,7 +215,9 @@ def boxes(parts: Parts, release: Identifier, body: ManyBoxes) -> Response:
     return reply({"answers": asked.many(found, body.level)})
 
 
-@router.get("/releases/{release}/heatmap", response_model=told.HeatmapTold, responses=NOT_FOUND)
+@router.get(
+    "/releases/{release}/heatmap", response_model=told_counts.HeatmapTold, responses=NOT_FOUND
+)
 def heatmap(parts: Parts, release: Identifier, shown: Annotated[Heatmap, Query()]) -> Response:
     """A picture's worth of a grid: boxes, the margins of what is shown, and its sum."""
     asked = parts.releases.open(release).boxes(shown.version)
