@@ -20,7 +20,7 @@ import sys
 from trueup._kernels import beside
 
 beside.SHOWN = {few}
-beside._COMMAND = beside._COMMAND.replace("(SHOWN)", "({few})")
+beside._COMMAND = beside._COMMAND.replace("(b.SHOWN + b.NOISE)", "({few})")
 beside._cores = lambda: 2
 begun = []
 start = beside._started
@@ -86,5 +86,39 @@ def test_the_types_are_those_that_the_kernels_are_called_with() -> None:
     called = (np.array([1, 3, 3, 3]), np.array([2.0, 5.0]))
     assert node_sums(*called).tolist() == [7, 2, 5]
     assert beside._signature(FEW[0][2]) == tuple(map(numba.typeof, called))
-    for _, _, types in beside.SHOWN:
+    for _, _, types in beside.SHOWN + beside.NOISE:
         assert all(isinstance(each, numba.types.Type) for each in beside._signature(types))
+
+
+def test_what_is_compiled_beside_is_what_a_large_release_calls(tmp_path: Path) -> None:
+    """With all of it on disk nothing of it is missing, and nothing of it is compiled again."""
+    script = """
+import numpy as np
+import trueup as tu
+from trueup._kernels import beside, compiled
+
+listed = beside.SHOWN + beside.NOISE
+beside.compile_now(listed)
+compiled.machine_code_only()
+tree = tu.TreeCounts(tu.Axis.integers("x", 0, 63), 4)
+kernels = [beside._kernel(module, name) for module, name, _ in listed]
+before = [len(kernel.machine.signatures) for kernel in kernels]
+for epsilon in (1, "1/1000"):  # noise of one digit and of two
+    tu.infer(tu.measure(np.arange(64), tree, epsilon), nonnegative=True, integers=True)
+print([len(kernel.machine.signatures) for kernel in kernels] == before)
+"""
+    assert run(tmp_path, script) == "True"
+
+
+def test_no_kernel_has_defaults() -> None:
+    """Machine code for a call that leaves arguments out is not found on disk again."""
+    import pkgutil
+    from importlib import import_module
+
+    import trueup._kernels as room
+    from trueup._kernels.compiled import Kernel
+
+    for module in pkgutil.walk_packages(room.__path__, "trueup._kernels."):
+        for name, kernel in vars(import_module(module.name)).items():
+            if isinstance(kernel, Kernel):
+                assert not kernel.py_func.__defaults__, f"{module.name}.{name}"

@@ -21,20 +21,28 @@ Wanted = tuple[str, str, tuple[str, ...]]
 """A module of kernels, the name of one, and the types of its arguments as numba writes them."""
 
 INTS, FLOATS = "int64[::1]", "float64[::1]"
+PREFIXES, WORDS, CHOSEN = "uint16[::1]", "uint64[::1]", "int16[::1]"
 
 SHOWN: tuple[Wanted, ...] = (
-    (
-        "display.topdown",
-        "settle_large_first",
-        ("int64[::1]", "float64[::1]", "float64[::1]", "float64"),
-    ),
-    ("display.rounding", "whole_numbers", ("int64[::1]", "float64[::1]", "int64", "boolean")),
-    ("display.nonnegative", "node_sums", ("int64[::1]", "float64[::1]")),
+    ("display.topdown", "settle_large_first", (INTS, FLOATS, FLOATS, "float64", "float64")),
+    ("display.rounding", "whole_numbers", (INTS, FLOATS, "int64", "boolean")),
+    ("display.nonnegative", "node_sums", (INTS, FLOATS)),
 )
 """Those that make the counts of a tree non-negative and whole."""
 
+NOISE: tuple[Wanted, ...] = (
+    (
+        "noise.laplace",
+        "decide",
+        (PREFIXES, PREFIXES, "int64", WORDS, "int64", INTS, WORDS, "int64", CHOSEN, INTS, WORDS),
+    ),
+    ("noise.laplace", "add_top", (INTS, CHOSEN, "int64")),
+    ("noise.laplace", "add_top_and_digit", (INTS, CHOSEN, "int64", "int64", CHOSEN)),
+)
+"""Those that draw noise. A first release draws it by plain Python; the next finds them on disk."""
+
 _PATIENCE = 30.0  # seconds after which the first process goes on alone
-_COMMAND = "from trueup._kernels.beside import SHOWN, compile_now; compile_now(SHOWN)"
+_COMMAND = "from trueup._kernels import beside as b; b.compile_now(b.SHOWN + b.NOISE)"
 
 
 @contextlib.contextmanager

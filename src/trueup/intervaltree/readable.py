@@ -72,7 +72,7 @@ def large_first_cells(shape: IntervalTree, noisy: Floats, weights: Floats, unit:
         here = slice(narrow.level_starts[place], narrow.level_starts[place + 1])
         there = slice(shape.level_starts[level], shape.level_starts[level + 1])
         values[here], each[here] = noisy[there], weights[there]
-    return settle_large_first(narrow.first, values, each, unit)
+    return settle_large_first(narrow.first, values, each, unit, 0.0)
 
 
 def kept_large_first_cells(shape: IntervalTree, cells: Floats, variances: list[float]) -> Floats:

@@ -93,12 +93,12 @@ def test_large_first_adds_up_and_is_never_negative():
     rng = np.random.default_rng(15)
     for _ in range(500):
         first, y, w = noisy_tree(rng)
-        found = settle_large_first(first, y, w, 9.0)
+        found = settle_large_first(first, y, w, 9.0, 0.0)
         assert found.min() >= 0
         fitted = fit(first, y, w)
         if fitted[leaves_of(first)].min() >= 0:
             np.testing.assert_allclose(found, fitted[leaves_of(first)], atol=1e-9)
-        again = settle_large_first(first, node_sums(first, found), w, 9.0)
+        again = settle_large_first(first, node_sums(first, found), w, 9.0, 0.0)
         np.testing.assert_allclose(again, found, atol=1e-9 * (1 + np.abs(y).max()))
 
 
@@ -111,7 +111,7 @@ def test_large_children_keep_their_unbiased_counts():
         counts = rng.choice([0, 0, 0, 3, 100], k)
         noisy = counts + rng.laplace(0, 5, k)
         found = settle_large_first(
-            first, np.append([0.0], noisy), np.append([0.0], np.ones(k)), 5 * np.sqrt(2)
+            first, np.append([0.0], noisy), np.append([0.0], np.ones(k)), 5 * np.sqrt(2), 0.0
         )
         large = noisy > CLEAR * 5 * np.sqrt(2)
         if noisy.min() >= 0:
@@ -130,7 +130,7 @@ def test_a_parent_that_was_asked_is_kept_by_its_children():
     first = np.array([1, 3, 5, 7, 7, 7, 7, 7])
     y = np.array([0.0, 50.0, 60.0, 55.0, -5.0, 40.0, 30.0])
     w = np.array([0.0, 1e9, 1e9, 1.0, 1.0, 1.0, 1.0])
-    found = settle_large_first(first, y, w, 1.0)
+    found = settle_large_first(first, y, w, 1.0, 0.0)
     np.testing.assert_allclose(found, [50, 0, 35, 25], atol=1e-6)
 
 
@@ -139,8 +139,8 @@ def test_permuting_subtrees_permutes_both_answers():
     for _ in range(200):
         first, y, w = noisy_tree(rng)
         shuffled, old = permuted(first, rng)
-        here = node_sums(first, settle_large_first(first, y, w, 9.0))
-        there = node_sums(shuffled, settle_large_first(shuffled, y[old], w[old], 9.0))
+        here = node_sums(first, settle_large_first(first, y, w, 9.0, 0.0))
+        there = node_sums(shuffled, settle_large_first(shuffled, y[old], w[old], 9.0, 0.0))
         np.testing.assert_allclose(there, here[old], atol=1e-9 * (1 + np.abs(y).max()))
         ours = node_sums(first, rng.normal(1, 3, len(leaves_of(first))))
         top = node_sums(first, project_top_down(first, ours))
@@ -159,7 +159,7 @@ def test_large_first_leaves_large_counts_less_wrong_than_the_projection():
         noisy = counts + rng.laplace(0, 10, 32)
         values = np.append([noisy.sum()], noisy)
         plain += ((project_top_down(first, values) - counts) ** 2).sum()
-        settled += ((settle_large_first(first, values, weights, 14.1) - counts) ** 2).sum()
+        settled += ((settle_large_first(first, values, weights, 14.1, 0.0) - counts) ** 2).sum()
     assert settled < plain
 
 
@@ -171,7 +171,7 @@ def test_kept_large_first_is_settled_large_first_where_only_leaves_were_asked(se
     nodes = len(shape.first) - 1
     noisy, weights = np.zeros(nodes), np.zeros(nodes)
     noisy[nodes - shape.size :], weights[nodes - shape.size :] = leaves, 1.0
-    wanted = settle_large_first(shape.first, noisy, weights, 20.0)
+    wanted = settle_large_first(shape.first, noisy, weights, 20.0, 0.0)
     variances = 400.0 * node_sums(shape.first, np.ones(shape.size))
     found = keep_large_first(shape.first, node_sums(shape.first, leaves), variances)
     np.testing.assert_allclose(found, wanted, atol=1e-9)

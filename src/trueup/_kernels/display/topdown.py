@@ -112,9 +112,7 @@ def _from_below(first: Integers, y: Floats, w: Floats) -> tuple[Floats, Floats, 
 
 
 @compiled
-def settle_large_first(
-    first: Integers, y: Floats, w: Floats, unit: float, evened: float = 0.0
-) -> Floats:
+def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float, evened: float) -> Floats:
     """The leaves, in node order, from noisy answers y of weights w (0: not asked).
 
     `unit` is the standard error of an answer of weight 1. Going down, the children's best
