@@ -224,7 +224,7 @@ def picture() -> str:
             def middle(room: str) -> float:
                 linked = near[room] | {other for other in near if room in near[other]}
                 known = [place[other][0] for other in linked if other in place]
-                return sum(known) / len(known) if known else wide / 2
+                return round(sum(known) / len(known), 3) if known else wide / 2
 
             for at, room in enumerate(sorted(floor, key=lambda room: (middle(room), room))):
                 x = wide * (at + 0.5) / len(floor)

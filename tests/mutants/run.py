@@ -18,6 +18,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
@@ -179,21 +180,31 @@ class Copy:
             "TRUEUP_MUTANT": "1",
         }
         environment.pop("PYTEST_XDIST_WORKER", None)
-        try:
-            run = subprocess.run(
+        # Into a file, not a pipe: what a broken test leaves running would keep a pipe open.
+        with tempfile.TemporaryFile("w+") as told:
+            run = subprocess.Popen(
                 [*command, *tests],
                 cwd=self.root,
                 env=environment,
-                capture_output=True,
-                text=True,
-                timeout=patience,
+                stdin=subprocess.DEVNULL,
+                stdout=told,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired:
-            return "no test ends: too slow"
-        if run.returncode in (0, 5) or "ERROR: not found" in run.stdout + run.stderr:
+            try:
+                code = run.wait(patience)
+            except subprocess.TimeoutExpired:
+                return "no test ends: too slow"
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
+            told.seek(0)
+            said = told.read()
+        if code in (0, 5) or "ERROR: not found" in said:
             return None
-        found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", run.stdout, re.MULTILINE)
-        return found[1] if found else f"pytest ended with {run.returncode}"
+        found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", said, re.MULTILINE)
+        return found[1] if found else f"pytest ended with {code}"
 
 
 def _callers(source: Path) -> dict[str, set[str]]:

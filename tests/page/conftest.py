@@ -27,7 +27,8 @@ from trueup.server.auth import Tokens, create
 from trueup.server.settings import read_settings
 
 # A busy machine is slow, not wrong.
-expect.set_options(timeout=int(os.environ.get("TRUEUP_PATIENCE", "120000")))
+PATIENCE = int(os.environ.get("TRUEUP_PATIENCE", "120000"))
+expect.set_options(timeout=PATIENCE)
 BOROUGHS = ["Bronx", "Brooklyn", "Queens <i>West</i>", "Staten Island"]
 SOURCE = Path(__file__).parents[2] / "src"
 _CONFIG = """
@@ -204,6 +205,7 @@ def windows(browser: Browser) -> Iterator[Callable[[str | None], BrowserContext]
         if who not in made:
             size: Any = {"width": 1280, "height": 900}
             made[who] = browser.new_context(viewport=size, accept_downloads=True)
+            made[who].set_default_timeout(PATIENCE)
         return made[who]
 
     yield window
