@@ -266,7 +266,7 @@ def test_docker_reads_the_compose_file_as_we_do() -> None:
         pytest.skip("NOT TESTED: docker compose is not installed; the file was read as YAML")
     command = ["docker", "compose", "-f", str(DEPLOY / "compose.yaml"), "config", "--quiet"]
     settings = os.environ | {"LEDGER_PASSWORD": "x", "SITE": "counts.example"}
-    subprocess.run(command, check=True, env=settings)
+    assert subprocess.run(command, env=settings).returncode == 0
 
 
 # The systemd unit.

@@ -55,7 +55,7 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
         if pooled is not None:
             if not isinstance(pooled, Pooled):
                 raise InputError("pooled= says what was asked: leave it out.")
-            assert self.reached is not None  # checks what it says
+            self.reached  # noqa: B018  checks what it says
 
     @property
     def axis(self) -> Axis:
