@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 import trueup as tu
 from trueup.config import read_config
@@ -88,7 +88,31 @@ def test_a_difference_is_that_of_the_counts_shown_beside_it(
     ]
     for other, words in zip(counts[1:], page.locator(".ranges .by").all_inner_texts(), strict=True):
         by = other - counts[0]
-        assert words.split()[0] == f"{by:+,}".replace("-", "−")
+        assert words.split()[0] == (f"{by:+,}".replace("-", "−") if by else "0")
+
+
+def test_a_late_answer_does_not_replace_a_newer_one(opened: Opened, site: Any, fares: str) -> None:
+    page = opened(f"#/release/{fares}")
+    expect(page.locator(".answer .count")).not_to_be_empty()
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/ranges", hold_the_first)
+    pick(page, "90 %")  # asks for the total again, and is kept waiting
+    page.get_by_label("From").fill("10")
+    page.get_by_label("Up to").fill("20")
+    page.keyboard.press("Enter")
+    answer = site.call(f"/releases/{fares}/range?low=10&high=20&level=0.9")
+    expect(page.locator(".ranges .count")).to_have_text(shown(answer["count"]))
+    assert held
+    held[0].continue_()
+    page.wait_for_timeout(500)
+    expect(page.locator(".ranges .count")).to_have_text(shown(answer["count"]))
 
 
 def test_an_end_between_two_cells_is_refused_in_the_servers_words(

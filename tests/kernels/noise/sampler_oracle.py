@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
+from itertools import product
 
 import mpmath
 import numpy as np
 
 from trueup._kernels.noise import laplace
+from trueup._kernels.noise.inversion import Inverted
 from trueup._kernels.noise.laplace_tables import SamplerPart, Tables
 
 # Below one, around the steps of 48·2^k, with composite numerators and denominators, to the ends.
@@ -67,3 +71,19 @@ def sampler(law: Tables, bits: Callable[[np.ndarray], None]) -> Callable[[int], 
         return values
 
     return draw
+
+
+def settled_strings(part: Inverted, depth: int) -> Counter[int]:
+    """How many strings of four bits, so many in a row, `settle` leads to each outcome."""
+    drawn: Counter[int] = Counter()
+    for string in product(range(16), repeat=depth):
+        later = list(string[:0:-1])
+
+        def more(later: list[int] = later) -> int:
+            if not later:
+                raise UndecidedError
+            return later.pop()
+
+        with suppress(UndecidedError):
+            drawn[part.lowest + part.settle(string[0], more)] += 1
+    return drawn

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
-from itertools import product
 
 import mpmath
 import numpy as np
@@ -13,6 +11,8 @@ import pytest
 from trueup._kernels.noise.gauss_tables import TOP, GaussPart, checked_variance, gauss_tables
 from trueup._kernels.noise.inversion import working
 from trueup.errors import InputError
+
+from .sampler_oracle import settled_strings
 
 # Below one, around TOP², with composite numerators and denominators, to both ends.
 LISTED = """
@@ -100,10 +100,6 @@ def test_balls_of_the_law_hold_the_true_chance(variance: str) -> None:
                 assert radius < 1e-30
 
 
-class UndecidedError(Exception):
-    """The bits given do not decide."""
-
-
 def strings_inside(part: GaussPart, outcome: int, bits: int) -> int:
     """How many strings of so many bits lie wholly between C at outcome − 1 and C at outcome."""
     if outcome < 0 and not part.signed:
@@ -120,20 +116,7 @@ def strings_inside(part: GaussPart, outcome: int, bits: int) -> int:
 def test_ties_are_settled_exactly_at_any_depth(variance: str, top: int, depth: int) -> None:
     """All strings of 4, 8 and 12 bits: the exact number leads to each outcome."""
     part = gauss_tables(Fraction(variance), 4, 2, top).part
-    drawn: Counter[int] = Counter()
-    for string in product(range(16), repeat=depth):
-        later = list(string[:0:-1])
-
-        def more(later: list[int] = later) -> int:
-            if not later:
-                raise UndecidedError
-            return later.pop()
-
-        try:
-            index = part.settle(string[0], more)
-        except UndecidedError:
-            continue
-        drawn[part.lowest + index] += 1
+    drawn = settled_strings(part, depth)
     for outcome in range(-40, 40):
         assert drawn.pop(outcome, 0) == strings_inside(part, outcome, 4 * depth)
     assert not drawn

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import mpmath
 import numpy as np
@@ -15,7 +13,7 @@ from trueup._kernels.noise import inversion
 from trueup._kernels.noise.laplace_tables import SamplerPart, tables
 from trueup.audit import noise_fit
 
-from .sampler_oracle import LEVEL, SCALES, UndecidedError, sampler, seeded, strings_inside
+from .sampler_oracle import LEVEL, SCALES, sampler, seeded, settled_strings, strings_inside
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -23,20 +21,7 @@ from .sampler_oracle import LEVEL, SCALES, UndecidedError, sampler, seeded, stri
 def test_ties_are_settled_exactly_at_any_depth(scale: str, depth: int) -> None:
     """All strings of 4, 8 and 12 bits: the exact number leads to each outcome."""
     for part in tables(Fraction(scale), word=4, prefix=2, top_scale=12).parts:
-        drawn: Counter[int] = Counter()
-        for string in product(range(16), repeat=depth):
-            later = list(string[:0:-1])
-
-            def more(later: list[int] = later) -> int:
-                if not later:
-                    raise UndecidedError
-                return later.pop()
-
-            try:
-                index = part.settle(string[0], more)
-            except UndecidedError:
-                continue
-            drawn[part.lowest + index] += 1
+        drawn = settled_strings(part, depth)
         for outcome in range(-60, 60):
             assert drawn.pop(outcome, 0) == strings_inside(part, outcome, 4 * depth)
         assert not drawn

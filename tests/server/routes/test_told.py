@@ -27,17 +27,6 @@ READ = [
 ]
 
 
-@pytest.fixture(scope="module")
-def names(server: Any, fares: str) -> dict[str, str]:
-    columns = [{"column": "age"}, {"column": "borough"}]
-    return {
-        "release": fares,
-        "graph": server.measured("told-graph", dataset="friends", column=None),
-        "days": server.measured("told-days", column="day"),
-        "grid": server.measured("told-grid", column=None, columns=columns),
-    }
-
-
 @pytest.mark.parametrize(("path", "model"), READ, ids=[path for path, _ in READ])
 def test_an_answer_has_the_fields_of_its_model(
     server: Any, names: dict[str, str], path: str, model: Any

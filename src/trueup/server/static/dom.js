@@ -56,6 +56,16 @@ export function announce(words) {
   document.getElementById("announcer").textContent = words;
 }
 
+/** Signals for loads of which only the newest counts: each stops the one before it, so that no late answer is shown. */
+export function newest(outer) {
+  let last = new AbortController();
+  return () => {
+    last.abort();
+    last = new AbortController();
+    return outer ? AbortSignal.any([outer, last.signal]) : last.signal;
+  };
+}
+
 /** The function, run once its calls have paused. */
 export function paused(milliseconds, run) {
   let timer = 0;

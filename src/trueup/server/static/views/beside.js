@@ -2,7 +2,7 @@
 
 import * as axes from "../axis.js";
 import { get, post, withParameters } from "../api.js";
-import { el, field, fill, table, trouble } from "../dom.js";
+import { el, field, fill, newest, table, trouble } from "../dom.js";
 import { count, day, epsilon, percent, to } from "../numbers.js";
 import { letter } from "./ranges.js";
 
@@ -11,6 +11,7 @@ export function beside(address, release, state, changed, signal) {
   const body = el("div", {});
   const select = el("select", { onchange: () => { state.other = select.value || null; changed(); } }, el("option", { value: "" }, "no other release"));
   const parts = el("section", { class: "card", "aria-label": "Compare" }, el("h2", {}, "Compare and combine"), field("With", select, "Releases of the same column, of this dataset or another."), body);
+  const begun = newest(signal);
   let others = null;
 
   async function offer() {
@@ -24,6 +25,7 @@ export function beside(address, release, state, changed, signal) {
   }
 
   async function load() {
+    const own = begun();
     try {
       await offer();
       if (!state.other) {
@@ -31,7 +33,7 @@ export function beside(address, release, state, changed, signal) {
         return;
       }
       const asked = [[null, null], ...state.ranges];
-      const { answers } = await post(`${address}/compare`, { other: state.other, ranges: asked, level: state.level }, signal);
+      const { answers } = await post(`${address}/compare`, { other: state.other, ranges: asked, level: state.level }, own);
       const both = answers.some((one) => one.combined);
       const cell = ({ count: value, low, high }) => el("span", {}, el("strong", {}, count(value)), el("small", { class: "hint" }, to(low, high)));
       const change = (one) => el("span", { class: "change" }, el("strong", {}, `${one.difference.count > 0 ? "+" : ""}${count(one.difference.count)}`), el("small", { class: "hint" }, `${to(one.difference.low, one.difference.high)}${one.difference.low <= 0 && one.difference.high >= 0 ? "; may be none" : ""}`));

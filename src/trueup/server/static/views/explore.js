@@ -3,7 +3,7 @@
 
 import * as axes from "../axis.js";
 import { get, withParameters } from "../api.js";
-import { announce, choice, el, fill, paused, trouble } from "../dom.js";
+import { announce, choice, el, fill, newest, paused, trouble } from "../dom.js";
 import { dragging } from "../drag.js";
 import { day, epsilon, time } from "../numbers.js";
 import { drawHistogram, drawShares, drawSorted, labelBars } from "../plot.js";
@@ -49,16 +49,15 @@ export async function explore(page, { view: place = "release", subject, query: o
   const largest = el("p", { class: "answer" });
   let view = null;
   let over = null; // the bars of a release that this one is compared with
-  let loading = new AbortController();
+  const begun = newest(signal);
   let did = false; // whether what is shown next is a step that Back undoes
 
   async function load() {
-    loading.abort();
-    loading = new AbortController();
+    const own = begun();
     figure.setAttribute("aria-busy", "true");
     try {
       if (hasLabels) await (state.show === "map" ? map : bars).load();
-      else await fetchView();
+      else await fetchView(own);
       fill(said);
       draw();
     } catch (wrong) {
@@ -68,13 +67,13 @@ export async function explore(page, { view: place = "release", subject, query: o
     figure.removeAttribute("aria-busy");
   }
 
-  async function fetchView() {
+  async function fetchView(own) {
     const shares = state.show === "cdf";
     const span = state.span ? { start: state.span[0], stop: state.span[1] } : { low: state.low, high: state.high };
     const points = isSorted ? 600 : innerWidth < 640 ? 80 : 200; // more bars cannot be told apart
     view = await get(withParameters(`${address}/${shares ? "cdf" : "view"}`, {
       ...span, points, column: release.margin, version: state.version, level: state.level, raw: state.raw && !shares && !margin ? 1 : null,
-    }), AbortSignal.any([loading.signal, signal]));
+    }), own);
     over = (await other?.bars(view)) ?? null;
   }
 
@@ -142,12 +141,12 @@ export async function explore(page, { view: place = "release", subject, query: o
     zoomed();
   });
   const drags = choice("Dragging", { count: "counts", zoom: "zooms" }, state.drag, (value) => (state.drag = value));
-  const compared = isSorted ? null : ranges(address, release, state, step(() => { draw(); other?.load(); }));
+  const compared = isSorted ? null : ranges(address, release, state, step(() => { draw(); other?.load(); }), signal);
   const bars = hasLabels ? labelled(address, release, state, { add: (range) => compared.add(range), changed: step(remember), signal }) : null;
   const map = hasLabels && release.about?.regions ? mapped(address, release, state, { add: (range) => compared.add(range), signal }) : null;
   const barsPlace = hasLabels ? el("div", {}, bars.parts) : null;
   const saved = downloads(address, release, state, () => (hasLabels ? labelBars(bars.shown(), release.title) : pictureIn(picture)));
-  const below = isSorted || hasLabels ? null : quantiles(address, release, state);
+  const below = isSorted || hasLabels ? null : quantiles(address, release, state, signal);
   const code = isSorted ? null : elsewhere(address, release, state, !me);
   const other = isSorted || hasLabels || margin || !me ? null : beside(address, release, state, step(() => Promise.all([load(), other.load()])), signal);
   const all = () => Promise.all([load(), compared?.load(), below?.load(), other?.load()]);

@@ -3,7 +3,7 @@
 import * as axes from "../axis.js";
 import { get, post, withParameters } from "../api.js";
 import { pictureIn } from "../chart.js";
-import { announce, choice, el, fill, paused, table, trouble } from "../dom.js";
+import { announce, choice, el, fill, newest, paused, table, trouble } from "../dom.js";
 import { draggingBox } from "../dragbox.js";
 import { count, percent, to } from "../numbers.js";
 import { drawGrid } from "../plot.js";
@@ -20,6 +20,7 @@ export async function grid(page, heading, address, release, opened, link, signal
   const figure = el("div", { class: "figure" }, picture);
   const [tabled, boxed, said, answer, note] = [el("div", { class: "figures" }), el("div", { class: "ranges" }), el("div", {}), el("p", { class: "answer" }), el("p", { class: "hint note" })];
   const sizes = columns.map((column) => column.cells);
+  const begun = newest(signal);
   let view = null;
   let did = false;
 
@@ -28,18 +29,20 @@ export async function grid(page, heading, address, release, opened, link, signal
 
   async function load() {
     figure.setAttribute("aria-busy", "true");
+    const own = begun();
     try {
       const [[a, b], [c, d]] = state.spans;
       const asked = { version: state.version, level: state.level, points: innerWidth < 640 ? 32 : 64, first_start: a, first_stop: b, second_start: c, second_stop: d };
       const [found, counted] = await Promise.all([
-        get(withParameters(`${address}/heatmap`, asked), signal),
-        state.boxes.length ? post(`${address}/boxes`, { boxes: [[null, null], ...state.boxes], level: state.level, version: state.version }, signal) : null,
+        get(withParameters(`${address}/heatmap`, asked), own),
+        state.boxes.length ? post(`${address}/boxes`, { boxes: [[null, null], ...state.boxes], level: state.level, version: state.version }, own) : null,
       ]);
       view = found;
       fill(said);
       draw(counted?.answers ?? []);
     } catch (wrong) {
-      if (wrong.name !== "AbortError" && wrong.status !== 401) fill(said, trouble(wrong.message));
+      if (wrong.name === "AbortError") return; // a newer load shows more
+      if (wrong.status !== 401) fill(said, trouble(wrong.message));
     }
     figure.removeAttribute("aria-busy");
   }

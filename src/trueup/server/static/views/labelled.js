@@ -22,23 +22,29 @@ export function labelled(address, { axis, column, margin }, state, { add, change
 
   const depth = () => Math.min(state.path.length + 1, axis.levels?.length ?? 1);
 
+  const wanted = () => JSON.stringify([state.version, state.level, state.path]);
+
   async function load() {
-    const key = JSON.stringify([state.version, state.level, state.path]);
-    if (key === fetched) return draw();
+    const key = wanted();
+    if (key === fetched) {
+      draw();
+      return;
+    }
     const found = axes.groups(axis, state.path, depth());
     const answers = [];
     for (let i = 0; i < found.length; i += AT_ONCE) {
       const asked = found.slice(i, i + AT_ONCE).map((group) => group.range);
       answers.push(...(await post(`${address}/ranges`, { ranges: asked, level: state.level, version: state.version, column: margin }, signal)).answers);
     }
+    if (key !== wanted()) return; // something else was asked for meanwhile, and is on its way
     rows = found.map((group, i) => ({ ...group, ...answers[i], range: group.range }));
     fetched = key;
-    return draw();
+    draw();
   }
 
   function ordered() {
-    const wanted = state.find.trim().toLowerCase();
-    const found = rows.filter((row) => row.words.toLowerCase().includes(wanted));
+    const sought = state.find.trim().toLowerCase();
+    const found = rows.filter((row) => row.words.toLowerCase().includes(sought));
     if (state.sort === "count") found.sort((a, b) => b.count - a.count);
     if (state.sort === "label") found.sort((a, b) => a.words.localeCompare(b.words, "en", { numeric: true }));
     return found;

@@ -2,7 +2,7 @@
 
 import * as axes from "../axis.js";
 import { get, post, withParameters } from "../api.js";
-import { announce, el, fill, paused, trouble } from "../dom.js";
+import { announce, el, fill, newest, paused, trouble } from "../dom.js";
 import { outlines, regionMap } from "../map.js";
 import { count, percent, to } from "../numbers.js";
 import { large, rangeColour } from "./ranges.js";
@@ -18,6 +18,7 @@ export function mapped(address, { axis, column, margin }, state, { add, signal }
   const toggle = el("button", { type: "button", "aria-pressed": "false", onclick: () => outline(toggle.getAttribute("aria-pressed") !== "true") }, "Draw an outline");
   const button = (label, sign, run) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, onclick: run }, sign);
   const parts = el("div", { class: "mapped" }, place, said);
+  const summing = newest(signal);
   let map = null;
   let counts = new Map(); // by the label of each region
   let most = 1;
@@ -27,14 +28,17 @@ export function mapped(address, { axis, column, margin }, state, { add, signal }
   const leaf = (path) => (axis.kind === "hierarchy" ? String(path.at(-1)) : String(path));
   const groups = axes.groups(axis, [], axis.levels?.length ?? 1);
 
+  const wanted = () => JSON.stringify([state.version, state.level]);
+
   async function load() {
-    const key = JSON.stringify([state.version, state.level]);
+    const key = wanted();
     if (key !== fetched) {
       const rows = [];
       for (let i = 0; i < groups.length; i += AT_ONCE) {
         const asked = groups.slice(i, i + AT_ONCE).map((group) => group.range);
         rows.push(...(await post(`${address}/ranges`, { ranges: asked, level: state.level, version: state.version, column: margin }, signal)).answers);
       }
+      if (key !== wanted()) return; // something else was asked for meanwhile, and is on its way
       counts = new Map(groups.map((group, i) => [leaf(axis.kind === "hierarchy" ? group.path : group.words), { ...rows[i], range: group.range, words: group.words }]));
       most = Math.max(...rows.map((row) => row.count), 1e-9);
       fetched = key;
@@ -77,7 +81,7 @@ export function mapped(address, { axis, column, margin }, state, { add, signal }
     }
     try {
       const ranges = regions.map((region) => counts.get(region.label).range);
-      const found = await post(`${address}/sum`, { ranges, level: state.level, version: state.version, column: margin }, signal);
+      const found = await post(`${address}/sum`, { ranges, level: state.level, version: state.version, column: margin }, summing());
       fill(said, ...large(`in the ${count(regions.length)} ${regions.length === 1 ? "region" : "regions"} that you outlined`, found, state));
       announce(said.textContent);
       fit();

@@ -2,7 +2,7 @@
 
 import * as axes from "../axis.js";
 import { post } from "../api.js";
-import { announce, el, field, fill, trouble } from "../dom.js";
+import { announce, el, field, fill, newest, trouble } from "../dom.js";
 import { count, half, percent, to } from "../numbers.js";
 
 const LETTERS = "ABCDEFGH";
@@ -12,28 +12,32 @@ export const rangeColour = (i) => `range-${i}`;
 const MOST_CHOICES = 1000; // labels in a list; more are typed
 
 /** The range fields, the table of ranges, and the one large number: of the last range, or of all. */
-export function ranges(address, { axis, title, margin: column }, state, changed) {
+export function ranges(address, { axis, title, margin: column }, state, changed, signal) {
   const tabled = el("div", { class: "ranges" });
   const answer = el("p", { class: "answer" });
   const said = el("div", {});
   const inputs = rangeInputs(axis);
+  const begun = newest(signal);
+  let counted = []; // the ranges that were answered last
 
   async function load() {
     try {
       await fetchAll();
     } catch (wrong) {
-      fill(said, trouble(wrong.message));
+      if (wrong.name !== "AbortError") fill(said, trouble(wrong.message));
     }
   }
 
   async function fetchAll() {
     const { version, level } = state;
     const asked = state.ranges;
+    const own = begun();
     const [found, ...differences] = await Promise.all([
-      post(`${address}/ranges`, { ranges: [[null, null], ...asked], level, version, column }),
-      ...asked.slice(1).map((range) => post(`${address}/difference`, { first: range, second: asked[0], level, version, column })),
+      post(`${address}/ranges`, { ranges: [[null, null], ...asked], level, version, column }, own),
+      ...asked.slice(1).map((range) => post(`${address}/difference`, { first: range, second: asked[0], level, version, column }, own)),
     ]);
     const [total, ...answers] = found.answers;
+    counted = asked;
     fill(answer, ...large(asked.length ? `${letter(asked.length - 1)}: ${axes.between(axis, ...asked.at(-1))}` : `all of ${title}`, answers.at(-1) ?? total, state));
     fill(tabled, answers.length ? table(answers, differences, total) : null);
   }
@@ -48,7 +52,7 @@ export function ranges(address, { axis, title, margin: column }, state, changed)
   }
 
   function row(i, answer, total, compared, difference) {
-    const words = axes.between(axis, ...state.ranges[i]);
+    const words = axes.between(axis, ...counted[i]);
     return el("tr", {},
       el("th", { scope: "row" }, el("span", { class: `letter range-${i}` }, letter(i)), " ", el("span", { class: "range" }, words)),
       el("td", { class: "number count" }, count(answer.count)),
@@ -75,7 +79,8 @@ export function ranges(address, { axis, title, margin: column }, state, changed)
       announce(`Range ${answer.textContent}`);
       changed();
     } catch (wrong) {
-      state.ranges = state.ranges.slice(0, -1);
+      if (wrong.name === "AbortError") return; // a newer load has this range in it
+      state.ranges = counted;
       fill(said, trouble(wrong.message));
     }
   }
