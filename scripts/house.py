@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from html import escape
@@ -36,6 +37,12 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Every node of a module, the module itself first; each file is parsed and walked once."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def lines() -> int:
     """The lines of Python under src."""
     return sum(len(path.read_text().splitlines()) for path in modules().values())
@@ -48,9 +55,9 @@ def switches(classes: str, but: tuple[str, ...]) -> list[str]:
     for name, path in modules().items():
         if name.split(".")[1:2] and name.split(".")[1] in but:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             asked: ast.AST | None = None
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
                 asked = node.args[1]
             elif isinstance(node, ast.MatchClass):
                 asked = node.cls
@@ -73,7 +80,7 @@ def fact_dictionaries() -> list[str]:
 def functions() -> Iterator[tuple[str, int, int]]:
     """Every function: where it is, how many lines it has, how many parameters."""
     for name, path in modules().items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 given = node.args
                 names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
@@ -87,14 +94,13 @@ def imports() -> Graph:
     known = modules()
     graph: Graph = {name: set() for name in known}
     for name, path in known.items():
-        tree = ast.parse(path.read_text())
         unseen = {
             id(inner)
-            for node in ast.walk(tree)
+            for node in nodes(path)
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
             for inner in ast.walk(node)
         }
-        for node in ast.walk(tree):
+        for node in nodes(path):
             if id(node) in unseen:
                 continue
             if isinstance(node, ast.Import):
@@ -143,7 +149,8 @@ def twins() -> list[str]:
     """Names of classes that stand for two."""
     found: dict[str, list[str]] = {}
     for name, path in modules().items():
-        for part in ast.parse(path.read_text(encoding="utf-8")).body:
+        module = nodes(path)[0]
+        for part in module.body if isinstance(module, ast.Module) else ():
             if isinstance(part, ast.ClassDef):
                 found.setdefault(part.name, []).append(name)
     return [f"{name}: {', '.join(places)}" for name, places in found.items() if len(places) > 1]

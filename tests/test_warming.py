@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from trueup.warming import families
+from trueup.errors import InputError
+from trueup.warming import families, warm
 
 ASKED = """
 import gc, json, sys
@@ -52,6 +53,18 @@ def test_after_warming_nobody_waits_for_machine_code() -> None:
     assert told == [name for name, _ in families()]
     assert late == []
     assert asked("cold")[1]
+
+
+def test_some_families_are_warmed_alone_and_an_unknown_one_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trueup.warming.machine_code_only", lambda: None)
+    told: list[str] = []
+    warm(told.append, ["hats", "noise"])
+    assert told == ["noise", "hats"]
+    with pytest.raises(InputError, match="'nose'.*Choose from: noise, trees"):
+        warm(told.append, ["noise", "nose"])
+    assert told == ["noise", "hats"]
 
 
 def test_every_family_has_a_name_of_its_own_and_work_that_can_be_done() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from trueup._kernels.compiled import machine_code_only
 from trueup.ask import CellCounts, GridCounts, HatCounts, SortedCounts, TreeCounts, WaveletCounts
 from trueup.axis import Axis
+from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.infer import infer
 from trueup.infer.display import METHODS
@@ -39,12 +40,24 @@ def families() -> Iterator[Family]:
     yield "reading tables", _tables
 
 
-def warm(told: Callable[[str], object] = lambda _: None) -> None:
-    """Compiles every kernel, family by family, and keeps the code on disk where that can be."""
+def warm(
+    told: Callable[[str], object] = lambda _: None, only: Collection[str] | None = None
+) -> None:
+    """Compiles every kernel, family by family, and keeps the code on disk where that can be.
+
+    `only` names the families to compile; without it, all are.
+    """
+    known = dict(families())
+    for name in only or ():
+        if name not in known:
+            raise InputError(
+                f"There is no family of kernels {name!r}. Choose from: {', '.join(known)}."
+            )
     machine_code_only()
-    for name, work in families():
-        told(name)
-        work()
+    for name, work in known.items():
+        if not only or name in only:
+            told(name)
+            work()
 
 
 def _noise() -> None:

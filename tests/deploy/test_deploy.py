@@ -42,6 +42,7 @@ class Image:
 
     root: Path
     context: Path
+    arguments: dict[str, str] = field(default_factory=dict)
     folder: Path = field(init=False)
     environment: dict[str, str] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
@@ -68,6 +69,10 @@ class Image:
         for pair in shlex.split(rest):
             name, _, value = pair.partition("=")
             self.environment[name] = self.inside(value)
+
+    def do_arg(self, rest: str) -> None:
+        name, _, value = rest.partition("=")
+        self.environment[name] = self.arguments.get(name, value.strip('"'))
 
     def do_workdir(self, rest: str) -> None:
         self.folder = Path(self.inside(rest))
@@ -143,7 +148,9 @@ def context(to: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    made = Image(tmp_path_factory.mktemp("root"), context(tmp_path_factory.mktemp("context")))
+    """All commands are run; the kernels that are compiled are few, and `test_warming` has all."""
+    sent = context(tmp_path_factory.mktemp("context"))
+    made = Image(tmp_path_factory.mktemp("root"), sent, {"KERNELS": "noise"})
     made.build((DEPLOY / "Dockerfile").read_text())
     return made
 

@@ -58,7 +58,12 @@ def demo_command(
     emit(as_json, facts, lambda: say(""))
 
 
-def warm_command(as_json: AsJson = False) -> None:
+def warm_command(
+    only: Annotated[
+        list[str] | None, typer.Argument(help="Families, such as trees or noise; all if none.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Compile every kernel now, so that nothing has to be compiled later.
 
     Small releases need no compiled code. Larger ones compile what they use, once: this does it
@@ -78,8 +83,9 @@ def warm_command(as_json: AsJson = False) -> None:
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
-        task = bar.add_task("", total=len(list(families())))
+        task = bar.add_task("", total=len(only or list(families())))
         bar.start_task(task)
-        warm(lambda name: bar.update(task, description=name, advance=1))
+        warm(lambda name: bar.update(task, description=name, advance=1), only)
     seconds = round(time.perf_counter() - begun, 1)
-    emit(as_json, {"seconds": seconds}, lambda: say(f"All kernels are compiled: {seconds} s."))
+    which = f"The kernels for {', '.join(only)}" if only else "All kernels"
+    emit(as_json, {"seconds": seconds}, lambda: say(f"{which} are compiled: {seconds} s."))
