@@ -62,7 +62,7 @@ def test_some_families_are_warmed_alone_and_an_unknown_one_is_refused(
     told: list[str] = []
     warm(told.append, ["hats", "noise"])
     assert told == ["noise", "hats"]
-    with pytest.raises(InputError, match="'nose'.*Choose from: noise, trees"):
+    with pytest.raises(InputError, match=r"'nose'.*Choose from: noise, trees"):
         warm(told.append, ["noise", "nose"])
     assert told == ["noise", "hats"]
 
