@@ -183,7 +183,7 @@ def nouns(tmp_path_factory):
         tu.infer(tu.measure([1] * 5_000, named, 1)),
         tu.plan(age, 1), tu.plan(age, 1)[0], tu.plan([20, 30], 1),
         tu.Workload.given([(i, i + 1) for i in range(99)]), tu.optimize("ranges", 16, steps=3),
-        ledger, tu.Owner(__import__("pyarrow").table({"age": [1]}), ledger),
+        tu.Cost.of(0.1), ledger, tu.Owner(__import__("pyarrow").table({"age": [1]}), ledger),
         tu.connect("http://127.0.0.1:9", token="secret"),
     ]  # fmt: skip
 

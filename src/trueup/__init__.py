@@ -13,6 +13,7 @@ Questions               CellCounts, TreeCounts, AdaptiveTreeCounts, HatCounts, W
 What comes back         Release, SortedRelease, NamedRelease; numbers are Estimates, a / b a Ratio
 Before spending         plan, epsilon_for, error_for, Workload, optimize
 With an account         Owner (a table) and Ledger (its limit); connect (a server)
+What it costs           Cost.of(epsilon=…) or Cost.of(rho=…); .shown_at(delta) as (ε, δ)
 Files                   release.save("x.parquet"), load("x.parquet")
 Several releases        reconcile
 Errors                  all are TrueupError; InputError is a ValueError, too
@@ -36,6 +37,7 @@ from trueup.ask import (
     WeightedCounts,
 )
 from trueup.axis import Axis
+from trueup.cost import Cost
 from trueup.errors import (
     BudgetError,
     FileError,
@@ -69,6 +71,7 @@ __all__ = [
     "BoxCounts",
     "BudgetError",
     "CellCounts",
+    "Cost",
     "Estimate",
     "FileError",
     "GridCounts",
