@@ -99,7 +99,7 @@ def main() -> None:
                 line += f"{'':>28}"
             fitted = fit(first, y, w)
             down = seconds(partial(project_top_down, first, fitted), 3)
-            large = seconds(partial(settle_large_first, first, y, w, 100.0), 3)
+            large = seconds(partial(settle_large_first, first, y, w, 100.0, 0.0), 3)
             nodes = node_sums(first, project_top_down(first, fitted))
             total = round(nodes[0])
             whole = seconds(partial(whole_numbers, first, nodes, total, True), 3)

@@ -248,7 +248,8 @@ def _answers_with_noise(cells: Ints, draw: Draw) -> Ask:
     sums = np.concatenate([[0], np.cumsum(cells)])
 
     def ask(starts: Ints, stops: Ints, share: Fraction) -> Ints:
-        answers: Ints = sums[stops] - sums[starts]
+        answers: Ints = sums[stops]
+        answers -= sums[starts]
         if len(starts):
             answers += draw(len(starts), share)
         return answers

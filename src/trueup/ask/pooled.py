@@ -95,6 +95,18 @@ class Reached:
         """The cells start … stop − 1 of every node reached on a level."""
         return _bounds(self.shape, level, self.nodes[level])
 
+    def ends(self, level: int) -> npt.NDArray[np.bool]:
+        """Which nodes reached on a level have nothing asked below them."""
+        begin, end = self.level_starts[level], self.level_starts[level + 1]
+        return np.asarray(self.first[begin + 1 : end + 1] == self.first[begin:end])
+
+    def below(self, above: int, level: int) -> Ints:
+        """Where the nodes of a level begin under each node of a level above, and where they end."""
+        places = self.first[self.level_starts[above] : self.level_starts[above + 1] + 1]
+        for _ in range(above + 1, level):
+            places = self.first[places]
+        return np.asarray(places - self.level_starts[level])
+
     def run_spans(self, level: int) -> tuple[Ints, Ints]:
         """The cells start … stop − 1 of every run of a level."""
         starts, stops = self.runs[level]
@@ -122,10 +134,11 @@ class Descent:
 
     def pool(self, runs: Runs) -> None:
         """Goes one level down, but not under these runs of the nodes reached."""
+        from trueup._kernels.tree.pooled import children_of
+
         own, (starts, stops) = self.nodes[-1], runs
         self._runs.append(runs)
         if self.level == self.shape.height - 1:
-            self._children.append(np.zeros(len(own), np.int64))
             return
         first = self.shape.children(self.level)
         number = first[own + 1] - first[own]
@@ -135,22 +148,23 @@ class Descent:
             inside[stops] -= 1
             number[np.cumsum(inside[:-1], dtype=np.int8) > 0] = 0
         self._children.append(number)
-        split = number > 0
-        ends = np.cumsum(number[split])
-        self.families = np.concatenate([[0], ends])
-        shift = first[own[split]] - self.families[:-1]
-        self.nodes.append(np.repeat(shift, number[split]) + np.arange(self.families[-1]))
+        below, self.families = children_of(first[own], number)
+        self.nodes.append(below)
 
     def reached(self) -> Reached:
         """All that was reached, once the last level was."""
-        numbers = np.concatenate(self._children)
-        first = np.concatenate([[1], 1 + np.cumsum(numbers)])
+        numbers = np.concatenate([[1], *self._children])
+        nodes = sum(map(len, self.nodes))
+        first = np.full(nodes + 1, nodes)  # on the last level none has children
+        np.cumsum(numbers, out=first[: len(numbers)])
         return Reached(self.shape, tuple(self.nodes), first, tuple(self._runs))
 
 
 def _bounds(shape: IntervalTree, level: int, nodes: Ints) -> tuple[Ints, Ints]:
     if shape.widths:
         width = shape.widths[level]
+        if width == 1:
+            return nodes, nodes + 1
         return nodes * width, np.minimum(nodes * width + width, shape.size)
     return shape.starts(level)[nodes], shape.stops(level)[nodes]
 

@@ -21,6 +21,8 @@ from trueup.noise import Noise
 from trueup.workload import Workload
 
 Floats = npt.NDArray[np.float64]
+Nodes = tuple[Floats, Floats]
+WeighedRuns = tuple[npt.NDArray[Any], ...]
 
 EVENED = 0.5  # how much of the spread of cells that noise explains is taken away: from experiments
 
@@ -67,60 +69,64 @@ class AdaptiveTreeModel(AxisModel):
 
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The cells, from the top down: siblings are moved alike until they sum to their parent."""
-        from trueup._kernels.tree.pooled import spread_evenly
+        from trueup._kernels.tree.pooled import moved_to_parents, spread_evenly
 
         asked, found = self._question, self._question.reached
         answers = asked.by_level(noisy)
-        cells = np.zeros(self.tree.size)
-        parents: Floats | None = None
-        before = 0
-        for level in self.errors.levels:
-            own = np.asarray(answers[level][0], np.float64)
-            if parents is not None:
-                families = _descendants(found.nodes, found.first, found.level_starts, before, level)
-                number = np.diff(families)
-                sums = np.add.reduceat(own, families[:-1]) if len(own) else own
-                own = own + np.repeat((parents - sums) / np.maximum(number, 1), number)
-            starts, stops = found.spans(level)
-            end = _ends_here(found.first, found.level_starts, level)
-            cells += spread_evenly(starts[end], stops[end], own[end], self.tree.size)
-            parents, before = own[~end], level
+        before, *below = self.errors.levels
+        own = np.asarray(answers[before][0], np.float64)
+        cells = np.empty(self.tree.size)
+        for level in below:
+            starts, stops = found.spans(before)
+            end = found.ends(before)
+            spread_evenly(starts[end], stops[end], own[end], cells)
+            own = moved_to_parents(own, found.below(before, level), answers[level][0])
+            before = level
+        if len(own) == len(cells):  # every cell was asked
+            return own
+        cells[found.nodes[-1]] = own
         return cells
 
     def large_first(self, noisy: npt.NDArray[Any]) -> Floats:
         """The cells settled large first, from all answers, on the tree that was asked."""
-        from trueup._kernels.display.nonnegative import leaves_of
-        from trueup._kernels.display.topdown import settle_large_first
-        from trueup._kernels.tree.pooled import spread_evenly, with_runs
+        from trueup._kernels.display.topdown import settle_nodes
+        from trueup._kernels.tree.pooled import spread_leaves, with_runs
 
+        found = self._question.reached
+        nodes, runs = self._answers(noisy)
+        unit, upper = min(self.noise.variances) ** 0.5, len(found.nodes) - 1
+        if not len(runs[0]):  # every cell was asked
+            each = np.repeat(nodes[1], np.diff(found.level_starts))
+            settle_nodes(found.first, nodes[0], each, unit, EVENED)
+            return nodes[0][-self.tree.size :]
+        levels = found.level_starts, nodes[1]
+        children, settled, each, which = with_runs(found.first, nodes[0], *levels, *runs)
+        settle_nodes(children, settled, each, unit, EVENED)
+        spans = zip(*(found.spans(level) for level in range(upper)), strict=True)
+        starts, stops = map(np.concatenate, spans)
+        cells = np.empty(self.tree.size)
+        spread_leaves(children, which, settled, (starts, stops), found.nodes[-1], cells)
+        return cells
+
+    def _answers(self, noisy: npt.NDArray[Any]) -> tuple[Nodes, WeighedRuns]:
+        """The answers of nodes, 0 where not asked, and the weights of their levels; the runs,
+        counting the nodes, with answers and weights."""
         asked, found = self._question, self._question.reached
         weights = iter(self.noise.relative_weights)
-        values, each, starts, stops, pooled, w = [], [], [], [], [], []
-        for level, (own, runs) in enumerate(asked.by_level(noisy)):
-            length, offset = len(found.nodes[level]), found.level_starts[level]
-            values.append(np.zeros(length) if own is None else np.asarray(own, np.float64))
-            each.append(np.full(length, 0.0 if own is None else next(weights)))
-            if runs is not None:
-                starts.append(found.runs[level][0] + offset)
-                stops.append(found.runs[level][1] + offset)
-                pooled.append(np.asarray(runs, np.float64))
-                w.append(np.full(len(runs), next(weights)))
-        none = [np.empty(0)]
-        tree = with_runs(
-            found.first,
-            np.concatenate(values),
-            np.concatenate(each),
-            np.concatenate([*starts, np.empty(0, np.int64)]),
-            np.concatenate([*stops, np.empty(0, np.int64)]),
-            np.concatenate(pooled + none),
-            np.concatenate(w + none),
+        values, levels, runs = [], [], []
+        for level, (own, pooled) in enumerate(asked.by_level(noisy)):
+            values.append(np.zeros(len(found.nodes[level])) if own is None else own)
+            levels.append(0.0 if own is None else next(weights))
+            if pooled is not None:
+                starts, stops = (ends + found.level_starts[level] for ends in found.runs[level])
+                runs.append((starts, stops, pooled, np.full(len(pooled), next(weights))))
+        nodes = np.concatenate(values, dtype=np.float64), np.array(levels)
+        types = np.int64, np.int64, np.float64, np.float64
+        each = zip(*runs, strict=True) if runs else ((),) * 4
+        return nodes, tuple(
+            np.concatenate([*some, np.empty(0, kind)], dtype=kind)
+            for some, kind in zip(each, types, strict=True)
         )
-        unit = min(self.noise.variances) ** 0.5
-        settled = settle_large_first(*tree[:3], unit, EVENED)
-        at = tree[3][leaves_of(tree[0])]
-        spans = [found.spans(level) for level in range(len(found.nodes))]
-        first, end = (np.concatenate(ends)[at] for ends in zip(*spans, strict=True))
-        return spread_evenly(first, end, settled, self.tree.size)
 
     def figures(self) -> TreeFigures:
         """The expected squared errors of the tree that is asked where nothing is small."""
@@ -144,21 +150,3 @@ class AdaptiveTreeModel(AxisModel):
         if not any(map(asked.can_pool, range(asked.shape.height))):
             return []
         return [Candidate("adaptive tree", lambda: asked, FOR_NONNEGATIVE - 10, "adaptive")]
-
-
-def _ends_here(first: npt.NDArray[np.int64], level_starts: Any, level: int) -> npt.NDArray[np.bool]:
-    """Which nodes reached on a level have nothing asked below them."""
-    begin, end = level_starts[level], level_starts[level + 1]
-    return np.asarray(first[begin + 1 : end + 1] == first[begin:end])
-
-
-def _descendants(
-    nodes: Any, first: npt.NDArray[np.int64], level_starts: Any, above: int, level: int
-) -> npt.NDArray[np.int64]:
-    """Where the nodes of a level begin under each node of a level above that was split."""
-    begin, end = level_starts[above], level_starts[above + 1]
-    places = first[begin : end + 1]
-    places = np.append(places[:-1][np.diff(places) > 0], places[-1])
-    for _ in range(above + 1, level):
-        places = first[places]
-    return np.asarray(places - level_starts[level], np.int64)

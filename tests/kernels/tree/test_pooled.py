@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from trueup._kernels.tree.any_tree import fit
-from trueup._kernels.tree.pooled import small_runs, spread_evenly, with_runs
+from trueup._kernels.tree.pooled import (
+    children_of,
+    moved_to_parents,
+    small_runs,
+    spread_evenly,
+    spread_leaves,
+    with_runs,
+)
 
 
 def plain_runs(noisy: list[int], families: list[int], small: float, crowded: float) -> list:
@@ -63,9 +70,9 @@ def test_a_run_is_a_node_between_its_parent_and_its_members() -> None:
     # two leaves.
     first = np.array([1, 5, 5, 5, 5, 7, 7, 7])
     noisy = np.array([0.0, 1.0, 3.0, 8.0, 20.0, 11.0, 12.0])
-    weights = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0])
+    levels = np.array([0, 1, 5, 7]), np.array([0.0, 1.0, 2.0])
     runs = np.array([1, 3]), np.array([3, 4]), np.array([6.0, 10.0]), np.array([4.0, 3.0])
-    children, values, each, which = with_runs(first, noisy, weights, *runs)
+    children, values, each, which = with_runs(first, noisy, *levels, *runs)
     assert which.tolist() == [0, -1, 3, 4, 1, 2, 5, 6]
     assert values.tolist() == [0.0, 6.0, 9.5, 20.0, 1.0, 3.0, 11.0, 12.0]
     assert each.tolist() == [0.0, 4.0, 4.0, 1.0, 1.0, 1.0, 2.0, 2.0]
@@ -77,11 +84,14 @@ def test_least_squares_on_it_is_that_of_all_answers(seed: int) -> None:
     """Against dense normal equations over the leaves, answers of runs as rows of their own."""
     g = np.random.default_rng(seed)
     first = np.array([1, 6, 6, 6, 6, 6, 9, 9, 9, 9])  # five children, the last has three
-    noisy, weights = g.normal(20, 5, 9), g.uniform(0.5, 2, 9)
-    weights[0] = 0.0
+    noisy, levels = g.normal(20, 5, 9), np.array([0.0, *g.uniform(0.5, 2, 2)])
+    level_starts = np.array([0, 1, 6, 9])
+    weights = np.repeat(levels, np.diff(level_starts))
     starts, stops = np.array([1, 4]), np.array([4, 5])
     pooled, w = g.normal(20, 5, 2), g.uniform(0.5, 2, 2)
-    children, values, each, which = with_runs(first, noisy, weights, starts, stops, pooled, w)
+    children, values, each, which = with_runs(
+        first, noisy, level_starts, levels, starts, stops, pooled, w
+    )
     leaves = [1, 2, 3, 4, 6, 7, 8]
     rows = {0: leaves, 5: [6, 7, 8], **{leaf: [leaf] for leaf in leaves}}
     sets = [rows[v] for v in range(9)] + [[1, 2, 3], [4]]
@@ -93,7 +103,35 @@ def test_least_squares_on_it_is_that_of_all_answers(seed: int) -> None:
     np.testing.assert_allclose([fitted[leaf] for leaf in leaves], expected)
 
 
-def test_cells_share_a_total_evenly_and_others_are_empty() -> None:
+@pytest.mark.parametrize("seed", range(10))
+def test_children_come_in_the_order_of_their_parents(seed: int) -> None:
+    g = np.random.default_rng(seed)
+    number = g.integers(0, 4, 12)
+    first = 5 + np.cumsum(number) - number
+    found, families = children_of(first, number)
+    split = [range(a, a + n) for a, n in zip(first, number, strict=True) if n]
+    assert found.tolist() == [child for family in split for child in family]
+    assert np.split(found, families[1:-1])[0].tolist() == list(split[0])
+    assert np.diff(families).tolist() == [len(family) for family in split]
+
+
+def test_families_are_moved_alike_to_the_counts_of_their_parents() -> None:
+    noisy = np.array([1, 5, 3, 2, 2])
+    found = moved_to_parents(np.array([9.0, 4.0, 7.0]), np.array([0, 3, 3, 5]), noisy)
+    assert found.tolist() == [1, 5, 3, 3.5, 3.5]
+
+
+def test_cells_share_a_total_evenly_and_others_stay() -> None:
     starts, stops = np.array([4, 0]), np.array([6, 3])
-    cells = spread_evenly(starts, stops, np.array([5.0, 6.0]), 8)
-    assert cells.tolist() == [2, 2, 2, 0, 2.5, 2.5, 0, 0]
+    cells = np.full(8, -1.0)
+    spread_evenly(starts, stops, np.array([5.0, 6.0]), cells)
+    assert cells.tolist() == [2, 2, 2, -1, 2.5, 2.5, -1, -1]
+
+
+def test_leaves_above_the_last_level_share_their_counts_and_others_are_cells() -> None:
+    # A root of two nodes of three cells; the first was pooled, the second has three leaves.
+    children, which = np.array([1, 3, 3, 6, 6, 6, 6]), np.array([0, 1, 2, 3, 4, 5])
+    bounds, last = (np.array([0, 0, 3]), np.array([6, 3, 6])), np.array([3, 4, 5])
+    cells = np.zeros(6)
+    spread_leaves(children, which, np.array([9.0, 6.0, 3.0, 0.5, 1.0, 1.5]), bounds, last, cells)
+    assert cells.tolist() == [2, 2, 2, 0.5, 1, 1.5]

@@ -66,12 +66,13 @@ def _fit_to_sum(x: Floats, places: Integers, total: float, live: Integers) -> No
 
 
 @compiled
-def _draw_together(x: Floats, places: Integers, variance: Floats, times: float) -> None:
-    """Draw the values at these places towards their mean, in place; their sum stays."""
+def _draw_together(x: Floats, places: Integers, w: Floats, times: float) -> None:
+    """Draw the values at these places, leaves of weights w, towards their mean, in place; their
+    sum stays."""
     mean, noise, spread = 0.0, 0.0, 0.0
     for place in places:
         mean += x[place] / len(places)
-        noise += times * variance[place] / len(places)
+        noise += times * (1.0 / w[place]) / len(places)
     for place in places:
         spread += (x[place] - mean) ** 2 / (len(places) - 1)
     kept = max(0.0, 1.0 - noise / spread) if spread > 0.0 else 0.0
@@ -92,28 +93,38 @@ def project_top_down(first: Integers, consistent: Floats) -> Floats:
 
 
 @compiled
-def _from_below(first: Integers, y: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Least squares on the way up: each node's estimate from its own subtree and its variance,
-    and both of its children added up."""
-    nodes = len(y)
-    z, variance = np.empty(nodes), np.empty(nodes)
-    spread, sums = np.zeros(nodes), np.zeros(nodes)
-    for v in range(nodes - 1, -1, -1):
+def _from_below(first: Integers, z: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
+    """Least squares on the way up, in place: noisy answers become each node's estimate from its own
+    subtree. Comes back with its variance, and both of its children added up.
+
+    The leaves after the last node that has children are left out: their variance is 1 / w.
+    """
+    inner = len(z)
+    while inner > 0 and first[inner - 1] == first[inner]:
+        inner -= 1
+    variance, spread, sums = np.empty(inner), np.zeros(inner), np.zeros(inner)
+    weight, own = 1.0, 1.0  # of the last leaf: most leaves have the same
+    for v in range(inner - 1, -1, -1):
         if first[v] == first[v + 1]:
-            z[v], variance[v] = y[v], 1.0 / w[v]
+            variance[v] = 1.0 / w[v]
             continue
         for c in range(first[v], first[v + 1]):
-            spread[v] += variance[c]
+            if c < inner:
+                spread[v] += variance[c]
+            else:
+                if w[c] != weight:
+                    weight, own = w[c], 1.0 / w[c]
+                spread[v] += own
             sums[v] += z[c]
         gain = w[v] * spread[v]
-        z[v] = (gain * y[v] + sums[v]) / (1.0 + gain)
+        z[v] = (gain * z[v] + sums[v]) / (1.0 + gain)
         variance[v] = spread[v] / (1.0 + gain)
-    return z, variance, spread, sums
+    return variance, spread, sums
 
 
 @compiled
-def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float, evened: float) -> Floats:
-    """The leaves, in node order, from noisy answers y of weights w (0: not asked).
+def settle_nodes(first: Integers, x: Floats, w: Floats, unit: float, evened: float) -> None:
+    """Settles noisy answers x of weights w (0: not asked) large first, in place.
 
     `unit` is the standard error of an answer of weight 1. Going down, the children's best
     estimates given their parent's settled count are worked out as in least squares. If one is
@@ -124,11 +135,13 @@ def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float, evene
     With `evened`, leaves that are not clear are first drawn towards their mean (James and Stein):
     by so much of the part of their spread that their noise explains.
     """
-    nodes = len(y)
-    z, variance, spread, sums = _from_below(first, y, w)
-    x = z.copy()
+    nodes, answer = len(x), x[0]
+    variance, spread, sums = _from_below(first, x, w)
+    inner = len(variance)
     small, large = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     live = np.empty(nodes, np.int64)
+    weight, own = 1.0, 1.0  # of the last leaf
+    known, clear = 0.0, 0.0  # a variance, and how large a count of it is clear
     for v in range(nodes):
         a, b = first[v], first[v + 1]
         if a == b:
@@ -136,29 +149,44 @@ def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float, evene
             continue
         few, many, negative, left, above, noise = 0, 0, False, x[v], 0.0, 0.0
         leaves = first[a] == first[b]
+        gap = (x[v] - sums[v]) / spread[v]
         for c in range(a, b):
-            x[c] = z[c] + variance[c] * ((x[v] - sums[v]) / spread[v])
+            if c < inner:
+                own = variance[c]
+            elif w[c] != weight or c == inner:
+                weight, own = w[c], 1.0 / w[c]
+            if own != known:
+                known, clear = own, CLEAR * unit * np.sqrt(own)
+            before = x[c]
+            x[c] = before + own * gap
             negative |= x[c] < 0.0
-            if x[c] > CLEAR * unit * np.sqrt(variance[c]):
+            if x[c] > clear:
                 large[few] = c
                 few += 1
                 left -= x[c]
-                above += z[c]
-                noise += variance[c]
+                above += before
+                noise += own
             else:
                 small[many] = c
                 many += 1
         if evened > 0.0 and leaves and left > 0.0 and many >= FEWEST:
-            _draw_together(x, small[:many], variance, evened * unit * unit)
+            _draw_together(x, small[:many], w, evened * unit * unit)
         if v == 0 and left < 0.0 and many > 0:
             gain = w[0] * noise
-            x[0] = max((gain * y[0] + above) / (1.0 + gain), 0.0)
+            x[0] = max((gain * answer + above) / (1.0 + gain), 0.0)
         if left <= 0.0 and many > 0:
             for k in range(many):
                 x[small[k]] = 0.0
             _fit_to_sum(x, large[:few], x[v], live)
         elif negative:
             _fit_to_sum(x, small[:many], left, live)
+
+
+@compiled
+def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float, evened: float) -> Floats:
+    """The leaves that `settle_nodes` makes of noisy answers y, in node order."""
+    x = y.copy()
+    settle_nodes(first, x, w, unit, evened)
     return x[leaves_of(first)]
 
 

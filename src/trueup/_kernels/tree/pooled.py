@@ -56,7 +56,8 @@ def small_runs(noisy: Ints, families: Ints, small: float, crowded: float) -> tup
 def with_runs(
     first: Ints,
     noisy: Floats,
-    weights: Floats,
+    level_starts: Ints,
+    level_weights: Floats,
     starts: Ints,
     stops: Ints,
     pooled: Floats,
@@ -64,30 +65,38 @@ def with_runs(
 ) -> tuple[Ints, Floats, Floats, Ints]:
     """The tree with each run as a node between its parent and its members.
 
-    `noisy` and `weights` are those of the nodes that were reached, `pooled` and `w` those of the
-    runs starts[r] … stops[r] − 1. A run of one is no node of its own: the two answers are put
-    together by their weights. Comes back with the answer and the weight of every node, and which
-    of the nodes reached it is; −1 − r for run r.
+    `noisy` are the answers of the nodes that were reached, `level_weights` those of their levels,
+    `pooled` and `w` those of the runs starts[r] … stops[r] − 1. A run of one is no node of its own:
+    the two answers are put together by their weights. Comes back with the answer and the weight of
+    every node, and which of the nodes reached it is; −1 − r for run r.
     """
     nodes = len(noisy)
     for r in range(len(starts)):
         nodes += stops[r] - starts[r] > 1
     children, values, each = np.empty(nodes + 1, np.int64), np.empty(nodes), np.empty(nodes)
     which = np.empty(nodes, np.int64)
-    values[0], each[0], which[0] = noisy[0], weights[0], 0
+    values[0], each[0], which[0] = noisy[0], level_weights[0], 0
     done, run = 1, 0  # runs come in the order in which their parents do
+    above, inside = 0, 0  # the levels of parents and of members of runs: neither ever falls
     for node in range(nodes):
         children[node] = done
         v = which[node]
-        place, stop = first[max(v, 0)], first[max(v, 0) + 1]
-        if v < 0:
+        if v >= 0:
+            place, stop = first[v], first[v + 1]
+            while v >= level_starts[above + 1]:
+                above += 1
+            weight = level_weights[min(above + 1, len(level_weights) - 1)]
+        else:
             place, stop = starts[-1 - v], stops[-1 - v]
+            while place >= level_starts[inside + 1]:
+                inside += 1
+            weight = level_weights[inside]
         while place < stop:
-            which[done], values[done], each[done] = place, noisy[place], weights[place]
+            which[done], values[done], each[done] = place, noisy[place], weight
             if v >= 0 and run < len(starts) and starts[run] == place:
                 if stops[run] - place == 1:
-                    both = weights[place] + w[run]
-                    values[done] = (weights[place] * noisy[place] + w[run] * pooled[run]) / both
+                    both = weight + w[run]
+                    values[done] = (weight * noisy[place] + w[run] * pooled[run]) / both
                     each[done] = both
                 else:
                     which[done], values[done], each[done] = -1 - run, pooled[run], w[run]
@@ -101,11 +110,69 @@ def with_runs(
 
 
 @compiled
-def spread_evenly(starts: Ints, stops: Ints, totals: Floats, size: int) -> Floats:
-    """The cells: each total shared evenly by the cells start … stop − 1."""
-    cells = np.zeros(size)
+def children_of(first: Ints, number: Ints) -> tuple[Ints, Ints]:
+    """All children, where node v has first[v] … first[v] + number[v] − 1, and where those of each
+    node that has any begin among them."""
+    families, total, split = np.empty(len(number) + 1, np.int64), 0, 0
+    for v in range(len(number)):
+        if number[v] > 0:
+            families[split] = total
+            split += 1
+            total += number[v]
+    families[split] = total
+    found, done = np.empty(total, np.int64), 0
+    for v in range(len(number)):
+        for k in range(number[v]):
+            found[done + k] = first[v] + k
+        done += number[v]
+    return found, families[: split + 1]
+
+
+@compiled
+def moved_to_parents(parents: Floats, families: Ints, noisy: Floats) -> Floats:
+    """The noisy counts, those of each family moved alike until they sum to their parent.
+
+    The children of parent p are families[p] … families[p + 1] − 1; some parents have none.
+    """
+    found = np.empty(len(noisy))
+    for parent in range(len(parents)):
+        begin, end = families[parent], families[parent + 1]
+        total = 0.0
+        for k in range(begin, end):
+            total += noisy[k]
+        step = (parents[parent] - total) / max(end - begin, 1)
+        for k in range(begin, end):
+            found[k] = noisy[k] + step
+    return found
+
+
+@compiled
+def spread_evenly(starts: Ints, stops: Ints, totals: Floats, cells: Floats) -> None:
+    """Puts each total into the cells start … stop − 1, which share it evenly."""
     for k in range(len(totals)):
         each = totals[k] / (stops[k] - starts[k])
         for cell in range(starts[k], stops[k]):
             cells[cell] = each
-    return cells
+
+
+@compiled
+def spread_leaves(
+    children: Ints, which: Ints, x: Floats, bounds: tuple[Ints, Ints], last: Ints, cells: Floats
+) -> None:
+    """Puts the counts of leaves into their cells, which share them evenly.
+
+    Leaf v is the node which[v] of those that were reached. It has the cells start … stop − 1 of
+    `bounds`, or is one of those on the last level, which come after them: a cell each.
+    """
+    starts, stops = bounds
+    upper = len(starts)
+    for v in range(len(x)):
+        if children[v] < children[v + 1]:
+            continue
+        node = which[v]
+        if node >= upper:
+            cells[last[node - upper]] = x[v]
+            continue
+        each = x[v] / (stops[node] - starts[node])
+        for cell in range(starts[node], stops[node]):
+            cells[cell] = each
