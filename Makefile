@@ -36,9 +36,13 @@ docs: .venv/test
 	@echo "open site/index.html"
 
 # Kills, power cuts, failing disks, races and tampering; 20,000 kills, or KILLS=… of them. Then the
-# same in PostgreSQL, with PG_KILLS=… of clients and CRASHES=… of the server.
+# same to a ledger that counts rho, with RHO_KILLS=…; then in PostgreSQL, with PG_KILLS=… of clients
+# and CRASHES=… of the server.
 torture: .venv/test system
 	$(BIN)/python tests/owner/torture.py --kills $(or $(KILLS),20000)
+	$(BIN)/python tests/owner/torture.py --notion rho --kills $(or $(RHO_KILLS),2000)
+	$(BIN)/python tests/owner/torture.py --notion rho --store postgresql \
+		--kills $(or $(RHO_KILLS),400) --crashes 20 --dumps 20
 	$(BIN)/python tests/owner/torture.py --store postgresql --kills $(or $(PG_KILLS),2000) \
 		--crashes $(or $(CRASHES),200) --dumps 100
 

@@ -227,13 +227,13 @@ def _started(durable: bool = False) -> Postgres:
         raise
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "sqlite, rho", "postgresql"])
 def home(
     request: pytest.FixtureRequest, tmp_path: Path, durable: Callable[[int], Postgres]
 ) -> Home:
-    """A home for a ledger that does not exist yet: one test, every store."""
-    if request.param == "sqlite":
-        return SqliteHome.made(tmp_path)
+    """A home for a ledger that does not exist yet: one test, every store and every notion."""
+    if request.param != "postgresql":
+        return SqliteHome.made(tmp_path, "rho" if "rho" in request.param else "epsilon")
     return PostgresHome.made(durable(0), tmp_path)
 
 

@@ -22,6 +22,19 @@ from trueup.owner.ledger import Ledger
 ASKED = {"question": {"kind": "unit-counts"}, "neighbours": "add-remove", "unit": "row"}
 
 
+class RhoLedger(Ledger):
+    """A ledger that counts ρ, made with `limit` and charged as those that count ε are in tests."""
+
+    def __init__(self, path: Any, limit: object = None, **options: Any) -> None:
+        super().__init__(path, rho=limit, **options)
+
+    def spend(self, request: Any, rho: object = None, **options: Any) -> bytes:  # type: ignore[override]
+        return super().spend(request, rho=rho, **options)
+
+
+LEDGERS: dict[str, type[Ledger]] = {"epsilon": Ledger, "rho": RhoLedger}
+
+
 def never() -> bytes:
     """A draw that must not happen."""
     raise AssertionError("noise was drawn")
@@ -37,6 +50,7 @@ class Home(Protocol):
 
     anchor: Path
     refusal: type[Exception]  # what the database says to a change of an entry
+    notion: str  # what its ledger counts: epsilon or rho
 
     @property
     def address(self) -> str: ...
@@ -91,18 +105,19 @@ class SqliteHome:
     path: Path
     anchor: Path
     refusal: type[Exception] = sqlite3.IntegrityError
+    notion: str = "epsilon"
 
     @staticmethod
-    def made(folder: Path) -> SqliteHome:
+    def made(folder: Path, notion: str = "epsilon") -> SqliteHome:
         path = folder / "trips.ledger"
-        return SqliteHome(path, path.with_name("trips.ledger.anchor"))
+        return SqliteHome(path, path.with_name("trips.ledger.anchor"), notion=notion)
 
     @property
     def address(self) -> str:
         return str(self.path)
 
     def ledger(self, limit: object = None, **options: Any) -> Ledger:
-        return Ledger(self.path, limit, **{"anchor": self.anchor} | options)
+        return LEDGERS[self.notion](self.path, limit, **{"anchor": self.anchor} | options)
 
     def is_empty(self) -> bool:
         return not list(self.path.parent.iterdir())
@@ -113,7 +128,7 @@ class SqliteHome:
         for part in (self.path.name, self.path.name + "-wal"):
             if (self.path.parent / part).exists():
                 shutil.copy(self.path.parent / part, to / part)
-        return SqliteHome(to / self.path.name, to / self.anchor.name)
+        return SqliteHome(to / self.path.name, to / self.anchor.name, notion=self.notion)
 
     def restore(self, copy: Home) -> None:
         assert isinstance(copy, SqliteHome)
@@ -183,21 +198,22 @@ class PostgresHome:
     schema: str
     anchor: Path
     refusal: type[Exception] = Exception
+    notion: str = "epsilon"
 
     @staticmethod
-    def made(server: Postgres, folder: Path) -> PostgresHome:
+    def made(server: Postgres, folder: Path, notion: str = "epsilon") -> PostgresHome:
         import psycopg
 
         name = "t" + os.urandom(6).hex()
-        anchor = folder / "trips.anchor"
-        return PostgresHome(server, "postgres", name, anchor, psycopg.errors.RaiseException)
+        anchor, refusal = folder / "trips.anchor", psycopg.errors.RaiseException
+        return PostgresHome(server, "postgres", name, anchor, refusal, notion)
 
     @property
     def address(self) -> str:
         return f"{self.server.database(self.database)}#{self.schema}"
 
     def ledger(self, limit: object = None, **options: Any) -> Ledger:
-        return Ledger(self.address, limit, **{"anchor": self.anchor} | options)
+        return LEDGERS[self.notion](self.address, limit, **{"anchor": self.anchor} | options)
 
     @contextmanager
     def connected(self) -> Iterator[Any]:
@@ -221,7 +237,7 @@ class PostgresHome:
             connection.execute(f"CREATE DATABASE {database}".encode())
         self.server.restore(database, self.server.dump(self.database, self.schema))
         anchor = self.anchor.with_name(f"{name}.anchor")
-        return PostgresHome(self.server, database, self.schema, anchor, self.refusal)
+        return PostgresHome(self.server, database, self.schema, anchor, self.refusal, self.notion)
 
     def restore(self, copy: Home) -> None:
         assert isinstance(copy, PostgresHome)

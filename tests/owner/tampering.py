@@ -82,8 +82,11 @@ def forged(entries: list[Entry], chance: random.Random) -> list[Entry]:
     for entry in entries:
         fact = json.loads(entry.body)
         if fact["kind"] == "charge":
-            cost = Fraction(fact["epsilon"]) / (2 if entry.number == victim else 1)
-            fact |= {"epsilon": str(cost), "spent": str(account.spent + cost)}
+            notion = account.budget.notion
+            cost = Fraction(fact[notion]) / (2 if entry.number == victim else 1)
+            if notion == "rho":
+                fact.pop("epsilon", None)  # or the square of it would not be what is charged
+            fact |= {notion: str(cost), "spent": str(account.spent + cost)}
         body = canonical(fact)
         made.append(Entry(entry.number, body, link(account.hash, body)))
         account.follow(made[-1])

@@ -9,22 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, LedgerError
 from trueup.owner.account import Account, Entry, canonical, link, opening, readable_request
+from trueup.owner.budget import Budget
 
 NOW = "2026-01-01T00:00:00+00:00"
+
+
+def budget_of(limit: object = None, **said: object) -> Budget:
+    """The budget of a new ledger."""
+    found = Budget.said(limit, **said)
+    assert found is not None
+    return found.made
 
 
 def account(limit: object = 1) -> Account:
     """A fresh account."""
     made = Account()
-    made.follow(opening("test", Fraction(limit), NOW))
+    made.follow(opening("test", budget_of(limit), NOW))
     return made
 
 
 def spend(made: Account, key: str, epsilon: Fraction) -> Entry:
     """The entry of a charge, after the account has taken it in."""
-    entry = made.charge(key, '{"q":1}', epsilon, None, NOW)
+    entry = made.charge(key, '{"q":1}', Cost.of(epsilon), None, NOW)
     made.follow(entry)
     return entry
 
@@ -66,22 +75,22 @@ def test_a_refusal_says_what_is_left() -> None:
 def test_a_key_pays_for_one_request_only() -> None:
     made = account()
     spend(made, "key", Fraction(1, 2))
-    assert made.known("key", '{"q":1}', Fraction(1, 2), None) is not None
-    assert made.known("other", '{"q":1}', Fraction(1, 2), None) is None
+    assert made.known("key", '{"q":1}', Cost.of("1/2"), None) is not None
+    assert made.known("other", '{"q":1}', Cost.of("1/2"), None) is None
     for request, epsilon, by in [
         ('{"q":2}', Fraction(1, 2), None),
         ('{"q":1}', Fraction(1, 3), None),
         ('{"q":1}', Fraction(1, 2), "somebody else"),
     ]:
         with pytest.raises(InputError, match="different request"):
-            made.known("key", request, epsilon, by)
+            made.known("key", request, Cost.of(epsilon), by)
 
 
 @given(st.data())
 def test_any_change_of_a_line_breaks_the_chain(data: st.DataObject) -> None:
     made = account()
     entries = [
-        opening("test", Fraction(1), NOW),
+        opening("test", budget_of(1), NOW),
         *(spend(made, str(number), Fraction(1, 10)) for number in range(4)),
     ]
     victim = data.draw(st.integers(0, len(entries) - 1))
@@ -141,9 +150,9 @@ def test_a_key_charged_or_answered_twice_is_refused() -> None:
 
 
 def test_a_newer_version_is_refused_by_name() -> None:
-    body = json.loads(opening("test", Fraction(1), NOW).body) | {"version": 3}
+    body = json.loads(opening("test", budget_of(1), NOW).body) | {"version": 4}
     line = canonical(body)
-    with pytest.raises(LedgerError, match="version 3; this trueup reads versions up to 2"):
+    with pytest.raises(LedgerError, match="version 4; this trueup reads versions up to 3"):
         Account().follow(Entry(0, line, link("", line)))
 
 
@@ -169,7 +178,7 @@ def allow(made: Account, by: str, limit: Fraction) -> None:
 
 def spend_for(made: Account, key: str, epsilon: Fraction, by: str | None) -> None:
     """Takes a charge on somebody's behalf into the account."""
-    made.follow(made.charge(key, '{"q":1}', epsilon, by, NOW))
+    made.follow(made.charge(key, '{"q":1}', Cost.of(epsilon), by, NOW))
 
 
 def test_an_allowance_can_be_reached_and_not_passed() -> None:
@@ -210,7 +219,7 @@ def test_a_charge_beyond_an_allowance_does_not_follow() -> None:
     made, freer = account(10), account(10)
     allow(made, "ana", Fraction(1, 10))
     allow(freer, "ana", Fraction(2))
-    forged = json.loads(freer.charge("a", '{"q":1}', Fraction(1), "ana", NOW).body)
+    forged = json.loads(freer.charge("a", '{"q":1}', Cost.of(1), "ana", NOW).body)
     body = canonical(forged)
     with pytest.raises(LedgerError, match="has been edited"):
         made.follow(Entry(2, body, link(made.hash, body)))
@@ -232,3 +241,112 @@ def test_an_entry_out_of_its_turn_is_refused_however_well_it_is_hashed(number: i
     with pytest.raises(LedgerError, match="edited"):
         made.follow(Entry(number, body, link(made.hash, body)))
     assert made.allowances == {}
+
+
+# Accounts that count ρ, and δ beside either.
+
+
+def test_an_epsilon_costs_half_its_square_in_rho() -> None:
+    made = Account()
+    made.follow(opening("test", budget_of(rho="1/2"), NOW))
+    made.follow(made.charge("a", "{}", Cost.of("1/2"), None, NOW))
+    made.follow(made.charge("b", "{}", Cost.of(rho="1/8"), None, NOW))
+    assert made.spent == Fraction(1, 4)
+    assert made.charges["a"].cost == Cost.of("1/2")
+    assert made.charges["a"].rho == Fraction(1, 8)
+    with pytest.raises(BudgetError) as refusal:
+        made.charge("c", "{}", Cost.of(1), None, NOW)
+    assert str(refusal.value) == (
+        "This costs rho 1/2 (epsilon 1); 1/4 of 1/2 is left. "
+        "Ask with rho <= 1/4, or epsilon <= 7071/10000."
+    )
+    with pytest.raises(BudgetError, match=r"^This costs rho 1/3; 1/4 of 1/2 is left"):
+        made.charge("c", "{}", Cost.of(rho="1/3"), None, NOW)
+    with pytest.raises(InputError, match="different request"):  # as much, asked otherwise
+        made.known("a", "{}", Cost.of(rho="1/8"), None)
+
+
+def test_rho_is_refused_where_epsilon_is_counted() -> None:
+    with pytest.raises(InputError, match="the ledger counts epsilon"):
+        account().charge("a", "{}", Cost.of(rho="1/8"), None, NOW)
+
+
+@pytest.mark.parametrize("said", [{"limit": 2}, {"rho": 1}])
+def test_deltas_add_up_to_their_own_limit_and_not_beyond(said: dict[str, object]) -> None:
+    made = Account()
+    made.follow(opening("test", budget_of(**said, delta_limit="1e-6"), NOW))
+    for number in range(10):
+        made.follow(made.charge(str(number), "{}", Cost.of(0.1, delta="1e-7"), None, NOW))
+    assert made.total.delta == Fraction(1, 10**6)
+    with pytest.raises(BudgetError, match=r"costs delta 1/1000000.*0; 0 of 1/1000000 is left"):
+        made.charge("more", "{}", Cost.of("1e-6", delta="1e-30"), None, NOW)
+    if "rho" in said:
+        made.follow(made.charge("none", "{}", Cost.of(0.1), None, NOW))
+
+
+@pytest.mark.parametrize("said", [{"limit": 1}, {"rho": 1}])
+def test_a_ledger_made_without_a_delta_spends_none(said: dict[str, object]) -> None:
+    made = Account()
+    made.follow(opening("test", budget_of(**said), NOW))
+    with pytest.raises(BudgetError, match="made without any delta"):
+        made.charge("a", "{}", Cost.of(0.1, delta="1e-30"), None, NOW)
+
+
+RHO = {**CHARGE, "delta": "0", "spent_delta": "0"}
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        {**RHO, "epsilon": "1/2", "rho": "1/9", "spent": "1/9"},  # less than half its square
+        {**RHO, "epsilon": "1/2", "spent": "1/8"},  # the ledger's own notion is missing
+        {**RHO, "rho": "1/8", "spent": "1/9"},  # a wrong sum
+        {**RHO, "rho": "2", "spent": "2"},
+        {**RHO, "rho": "-1/8", "spent": "-1/8"},
+        {**RHO, "rho": "0", "spent": "0"},
+        {**RHO, "rho": "1/8", "spent": "1/8", "delta": "1/8"},  # a delta that was not added
+        {**RHO, "rho": "1/8", "spent": "1/8", "delta": "1/2", "spent_delta": "1/2"},  # too much
+        {**RHO, "rho": "1/8", "spent": "1/8", "delta": "-1/8", "spent_delta": "-1/8"},
+        {**CHARGE, "rho": "1/8", "spent": "1/8"},  # no word of delta
+        {**CHARGE, "epsilon": "1/8", "spent": "1/8"},  # as in a ledger that counts epsilon
+    ],
+)
+def test_a_well_hashed_charge_in_rho_that_makes_no_sense_is_refused(
+    fact: dict[str, object],
+) -> None:
+    made = Account()
+    made.follow(opening("test", budget_of(rho="1/2", delta_limit="1/4"), NOW))
+    with pytest.raises(LedgerError, match="edited"):
+        made.follow(relinked(made, fact))
+
+
+def test_a_charge_in_rho_does_not_follow_where_epsilon_is_counted() -> None:
+    for budget in (budget_of(1), budget_of(1, delta_limit="1e-6")):
+        made = Account()
+        made.follow(opening("test", budget, NOW))
+        with pytest.raises(LedgerError, match="edited"):
+            made.follow(relinked(made, {**RHO, "rho": "1/8", "spent": "1/8"}))
+
+
+def test_a_ledger_that_counts_epsilon_alone_is_written_as_before() -> None:
+    made = account()
+    entry = spend(made, "k", Fraction(1, 2))
+    assert json.loads(opening("test", budget_of(1), NOW).body) == {
+        "entry": 0, "kind": "opening", "ledger": "test", "limit": "1", "protects": None,
+        "time": NOW, "version": 2,
+    }  # fmt: skip
+    assert set(json.loads(entry.body)) == {
+        "by", "entry", "epsilon", "key", "kind", "request", "spent", "time"
+    }  # fmt: skip
+
+
+def test_units_are_one_also_where_rho_is_counted() -> None:
+    made = Account()
+    made.follow(opening("test", budget_of(rho=1), NOW))
+    rows = canonical({"unit": "row", "neighbours": "replace"})
+    made.follow(made.charge("a", rows, Cost.of(0.1), None, NOW))
+    made.follow(made.charge("b", rows, Cost.of(rho=0.1), None, NOW))
+    assert made.protects is not None
+    assert made.protects.privacy == "rho"
+    with pytest.raises(LedgerError, match="open another ledger"):
+        made.charge("c", canonical({"unit": "user"}), Cost.of(rho=0.1), None, NOW)

@@ -14,6 +14,7 @@ from trueup.errors import LedgerError
 from trueup.owner import account
 from trueup.owner.account import Account
 from trueup.owner.anchor import Anchor, FileAnchor
+from trueup.owner.budget import Budget
 
 HEAD = Anchor("a" * 32, 3, "b" * 64)
 
@@ -62,7 +63,9 @@ def test_an_anchor_with_another_entry_and_its_old_sum_is_refused(tmp_path: Path)
 
 def test_a_ledger_must_contain_the_anchored_entry() -> None:
     now = Account()
-    now.follow(account.opening("a" * 32, Fraction(1), "2026-01-01T00:00:00+00:00", None))
+    now.follow(
+        account.opening("a" * 32, Budget("epsilon", Fraction(1)), "2026-01-01T00:00:00+00:00", None)
+    )
     now.follow(now.allowance("ann", Fraction(1), "2026-01-01T00:00:00+00:00"))
     here, there = "ledger", "anchor"
     for entry in (0, 1):

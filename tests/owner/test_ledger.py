@@ -8,10 +8,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from homes import ASKED, Home, fresh, never
 
+from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, LedgerError
 from trueup.owner.account import Account
 from trueup.owner.ledger import Ledger
@@ -63,7 +65,7 @@ def test_a_key_reused_for_another_request_is_refused_and_costs_nothing(home: Hom
 
 def test_a_refused_charge_draws_nothing(home: Home) -> None:
     ledger = home.ledger(1)
-    with pytest.raises(BudgetError, match="This costs 2; 1 of 1 is left"):
+    with pytest.raises(BudgetError, match=r"This costs (rho )?2; 1 of 1 is left"):
         ledger.spend(ASKED, 2, draw=never)
     for wrong in (0, -1, float("nan"), float("inf"), True, "much", Fraction(10**5000)):
         with pytest.raises(InputError):
@@ -123,9 +125,9 @@ def test_the_history_tells_what_was_asked_and_never_when_it_was_answered(home: H
     ledger = home.ledger(1)
     ledger.spend(ASKED, "1/3", draw=lambda: b"answer", key="k", by="ana")
     (charge,) = ledger.history()
-    assert (charge.key, charge.epsilon, charge.by) == ("k", Fraction(1, 3), "ana")
+    assert (charge.key, charge.charged.amount, charge.by) == ("k", Fraction(1, 3), "ana")
     table = ledger.charges
-    assert table.column_names == [
+    assert table.column_names[:8] == [
         "entry",
         "time",
         "key",
@@ -136,7 +138,8 @@ def test_the_history_tells_what_was_asked_and_never_when_it_was_answered(home: H
         "answer",
     ]
     (row,) = table.to_pylist()
-    assert row["epsilon"] == row["spent"] == "1/3"
+    assert row[home.notion] == row["spent"] == "1/3"
+    assert ("rho" in row) == (home.notion == "rho")
     assert row["request"] == (
         '{"neighbours":"add-remove","question":{"kind":"unit-counts"},"unit":"row"}'
     )
@@ -186,7 +189,9 @@ def test_the_database_itself_refuses_updates_and_deletes(home: Home) -> None:
 
 def test_another_limit_is_refused(home: Home) -> None:
     home.ledger(1)
-    with pytest.raises(LedgerError, match="made with limit 1; it was opened with limit 2"):
+    with pytest.raises(
+        LedgerError, match=r"made with (limit|rho) 1; it was opened with (limit|rho) 2"
+    ):
         home.ledger(2)
 
 
@@ -239,7 +244,8 @@ def test_a_chain_forged_from_a_changed_entry_is_refused_by_the_anchor(home: Home
     ledger.spend(ASKED, "1/10", draw=fresh, key="k")
     forged = Account()
     forged.follow(home.entries()[0])
-    cheap = forged.charge("k", ledger.history()[0].request, Fraction(1, 99), None, "")
+    cost = Cost.of(**{home.notion: "1/99"})
+    cheap = forged.charge("k", ledger.history()[0].request, cost, None, "")
     forged.follow(cheap)
     answer = forged.answer("k", ledger.history()[0].answer or "")
     home.edit(
@@ -378,3 +384,43 @@ def test_verify_reads_every_entry_again(home: Home) -> None:
     home.edit("""UPDATE entries SET body = replace(body, '"one"', '"own"') WHERE number = 1""")
     with pytest.raises(LedgerError, match="Entry 1 of the ledger has been edited"):
         ledger.verify()
+
+
+# Ledgers that count ρ.
+
+
+def test_a_ledger_is_of_one_kind_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    made = Ledger(path, rho="1/2", delta_limit="1e-9", shown_at_delta="1e-10")
+    assert (made.notion, made.limit, made.remaining) == ("rho", Fraction(1, 2), Fraction(1, 2))
+    for said in ({"limit": "1/2"}, {"rho": 1}, {"rho": "1/2", "delta_limit": "1e-8"}):
+        with pytest.raises(LedgerError, match=r"made with rho 1/2, delta_limit .* opened with"):
+            Ledger(path, **said)
+    with pytest.raises(LedgerError, match="opened with rho 1/2"):
+        Ledger(path, rho="1/2", shown_at_delta="1e-6")
+    assert Ledger(path, rho="1/2").balance == Ledger(path).balance == made.balance
+    pure = Ledger(tmp_path / "pure", limit=1)
+    assert pure.notion == "epsilon"
+    with pytest.raises(LedgerError, match="made with limit 1; it was opened with rho 1"):
+        Ledger(tmp_path / "pure", rho=1)
+    with pytest.raises(InputError, match="the ledger counts epsilon"):
+        pure.spend(ASKED, rho="1/8", draw=never)
+    assert pure.history() == ()
+
+
+def test_epsilon_rho_and_delta_are_spent_from_one_ledger(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l", rho="1/2", delta_limit="1e-9", unit="row", neighbours="replace")
+    asked = ASKED | {"neighbours": "replace"}
+    first = ledger.spend(asked, "1/2", draw=fresh, key="a", by="ana")
+    ledger.spend(asked, rho="1/8", delta="1e-9", draw=fresh, key="b")
+    again = Ledger(tmp_path / "l", unit="row", neighbours="replace")
+    assert again.spend(asked, "1/2", draw=never, key="a", by="ana") == first
+    assert again.balance.spent == Cost.of(rho="1/4", delta="1e-9")
+    assert again.allowed("ana") == (None, Fraction(1, 8))
+    shown = again.balance.spent.shown_at("1e-6")
+    assert repr(again) == f"<Ledger 'l': ρ 1/4 of 1/2 spent; as (ε, δ): {shown}>"
+    assert again.verify() == 5
+    with pytest.raises(BudgetError, match="0 of 1/1000000000 is left"):
+        again.spend(asked, rho="1/8", delta="1e-12", draw=never)
+    with pytest.raises(LedgerError, match="open another ledger"):
+        again.spend(ASKED, rho="1/8", draw=never)

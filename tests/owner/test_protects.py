@@ -84,9 +84,10 @@ def test_whom_it_protects_may_stand_in_the_first_entry(trips: Path, tmp_path: Pa
 
 def test_an_entry_that_protects_another_unit_is_an_edit(tmp_path: Path) -> None:
     from trueup.owner.account import Account, Entry, Protects, canonical, link, opening
+    from trueup.owner.budget import Budget
 
     now = Account()
-    now.follow(opening("l", Fraction(1), "now", Protects("row", "add-remove")))
+    now.follow(opening("l", Budget("epsilon", Fraction(1)), "now", Protects("row", "add-remove")))
     request = canonical({"unit": "user", "neighbours": "add-remove"})
     forged = {
         "by": None, "entry": 1, "epsilon": "1/2", "key": "k", "kind": "charge",

@@ -51,6 +51,16 @@ def test_no_kill_power_cut_failing_disk_race_or_tampering_breaks_the_ledger() ->
 
 
 @UNTRIED
+def test_a_ledger_that_counts_rho_is_tortured_too() -> None:
+    sizes = ("--kills=24", "--cuts=20", "--failures=10", "--processes=8", "--tampered=36")
+    said = tortured("--notion=rho", *sizes)
+    assert kills(said) >= 24
+    assert "20 power cuts: all well" in said
+    assert "8 processes asked 200 times: 2 passed spent == limit" in said
+    assert "36 tampered copies: 36 refusals" in said
+
+
+@UNTRIED
 def test_no_kill_of_client_or_server_race_old_dump_or_tampering_breaks_one_in_postgresql() -> None:
     sizes = ("--kills=80", "--crashes=10", "--dumps=9", "--asks=10", "--tampered=51")
     said = tortured("--store=postgresql", *sizes)

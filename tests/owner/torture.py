@@ -2,6 +2,7 @@
 
     python tests/owner/torture.py --kills 200
     python tests/owner/torture.py --store postgresql --kills 200 --crashes 50
+    python tests/owner/torture.py --notion rho --kills 200
 
 Each part prints one line of figures, or stops at the first broken promise. PostgreSQL's own disk
 is its own affair; instead its processes are killed, one or all of them, while clients spend.
@@ -33,10 +34,16 @@ import tampering
 from homes import Home, PostgresHome, SqliteHome
 from postgres_server import Postgres
 
+from trueup.cost import Cost
 from trueup.errors import BudgetError, LedgerError
 from trueup.owner.ledger import Ledger
 
-COST = Fraction(1, 1000)
+COSTS = {"epsilon": Fraction(1, 1000), "rho": Fraction(1, 5000)}  # what a request is charged
+PRICES = {
+    "epsilon": [Cost.of(Fraction(1, 1000))],
+    "rho": [Cost.of(rho=Fraction(1, 5000)), Cost.of(Fraction(1, 50))],
+}
+NOTION = ["epsilon"]  # what the ledgers count
 ASKED = {"question": "how many?", "unit": "row"}
 
 
@@ -45,7 +52,16 @@ SERVERS: list[Postgres] = []  # one, where the ledgers live in PostgreSQL
 
 def made_home(folder: Path) -> Home:
     """A home for a ledger that is not there yet."""
-    return PostgresHome.made(SERVERS[0], folder) if SERVERS else SqliteHome.made(folder)
+    if SERVERS:
+        return PostgresHome.made(SERVERS[0], folder, NOTION[0])
+    return SqliteHome.made(folder, NOTION[0])
+
+
+def spent(ledger: Ledger, key: str | None = None, draw: Callable[[], bytes] | None = None) -> bytes:
+    """The answer to a request; in a ledger that counts ρ, half of the keys are asked with ε."""
+    prices = PRICES[NOTION[0]]
+    price = prices[hashlib.sha256((key or "").encode()).digest()[0] % len(prices)]
+    return Ledger.spend(ledger, ASKED, price, draw=draw or _noise, key=key)
 
 
 class World:
@@ -67,7 +83,7 @@ class World:
 
     def ask(self, key: str) -> None:
         """Spend, and hand the answer out: from here on it cannot be taken back."""
-        answer = self.ledger().spend(ASKED, COST, draw=lambda: os.urandom(16), key=key)
+        answer = spent(self.ledger(), key)
         self.outbox.send(key.encode() + b"=" + answer)
 
     def collect(self) -> None:
@@ -88,7 +104,7 @@ class World:
         after = self.charged()
         assert all(count == 1 for count in after.values()), "a key was charged twice"
         assert set(after) == set(before) | set(keys), "a retry was charged again"
-        assert self.ledger().spent == COST * len(after), "the sum is wrong"
+        assert self.ledger().spent == COSTS[NOTION[0]] * len(after), "the sum is wrong"
         recorded: dict[str, list[str]] = {}
         for fact in self.facts("answer"):
             recorded.setdefault(fact["key"], []).append(fact["sha256"])
@@ -275,14 +291,14 @@ def crashes(most: int, clients: int, chance: random.Random) -> tuple[int, int, i
                 """Each client has one ledger, as a server of ours has, and asks until answered."""
                 held: list[Ledger] = []
 
-                def spent(key: str) -> bytes:
+                def asked(key: str) -> bytes:
                     held.extend([here.ledger()] if not held else [])
-                    return held[0].spend(ASKED, COST, draw=_noise, key=key)
+                    return spent(held[0], key)
 
                 for key in keys:
                     for _ in range(60):
                         try:
-                            here.outbox.send(key.encode() + b"=" + spent(key))
+                            here.outbox.send(key.encode() + b"=" + asked(key))
                         except LedgerError:
                             os.write(tally_in, b"r")
                             time.sleep(0.1)
@@ -336,11 +352,11 @@ def old_dumps(most: int, chance: random.Random) -> int:
             dumps = dumps[-5:]
             for _ in range(3):
                 dumps.append(here.home.snapshot())
-                ledger.spend(ASKED, COST, draw=_noise)
+                spent(ledger)
             last = here.home.snapshot()
             for dump in chance.sample(dumps, min(3, most - refusals)):
                 here.home.put(dump)
-                for attempt in (here.ledger, lambda: ledger.spend(ASKED, COST, draw=_never)):
+                for attempt in (here.ledger, lambda: spent(ledger, draw=_never)):
                     refusal = "none: it was accepted"
                     try:
                         attempt()
@@ -406,6 +422,7 @@ def parsed() -> argparse.Namespace:
     """What the command says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
+    parser.add_argument("--notion", choices=("epsilon", "rho"), default="epsilon")
     parser.add_argument("--kills", type=int, default=200, help="about half at random instants")
     parser.add_argument("--cuts", type=int, default=10**6, help="of the power, at most; SQLite")
     parser.add_argument("--failures", type=int, default=10**6, help="of the disk, at most; SQLite")
@@ -451,6 +468,7 @@ def main() -> None:
         sys.exit("The torture needs strace: install Debian's package of that name.")
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(10**9)
     tempfile.tempdir = given.folder
+    NOTION[0] = given.notion
     print(f"seed {seed}", flush=True)
     if given.store == "postgresql":
         SERVERS.append(Postgres.made(durable=True))

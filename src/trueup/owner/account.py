@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from trueup.cost import Cost, check_delta
 from trueup.errors import BudgetError, InputError, KeyConflictError, LedgerError
+from trueup.owner.budget import Balance, Budget, advised
+from trueup.owner.charge import Charge
 
-if TYPE_CHECKING:
-    import pyarrow
-
-VERSION = 2  # version 1 had no `protects` in its first entry
-_READ = (1, VERSION)
+VERSION = 3  # version 1 had no `protects` in its first entry
+_PLAIN = 2  # written for a ledger that counts ε alone, so that its file is what it was
+_READ = (1, _PLAIN, VERSION)
 _LONGEST_KEY = 200
 _MOST_BITS = 3000  # of the denominator of a sum: far above any use, below what Python reads back
 
@@ -40,7 +41,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Protects:
-    """Whom a ledger's ε protects, and in which sense: charges add up only where these are one.
+    """Whom a ledger's costs protect, and in which sense: charges add up only where these are one.
 
     `unit` is "row", "edge" or the column that names the unit; None where a request names none.
     `privacy` is the notion that costs are counted in.
@@ -51,12 +52,12 @@ class Protects:
     privacy: str = "epsilon"
 
     @staticmethod
-    def of(request: Mapping[str, Any]) -> Protects:
-        """What a request says; one that says nothing is a notion of its own."""
+    def of(request: Mapping[str, Any], privacy: str | None = None) -> Protects:
+        """What a request says, its cost counted in this notion; silence is a unit of its own."""
         return Protects(
             _as_text(request.get("unit")),
             _as_text(request.get("neighbours")),
-            _as_text(request.get("privacy")) or "epsilon",
+            privacy or _as_text(request.get("privacy")) or "epsilon",
         )
 
     def __str__(self) -> str:
@@ -68,22 +69,6 @@ class Protects:
 
 def _as_text(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else canonical(value)
-
-
-@dataclass(frozen=True)
-class Charge:
-    """One charge: what was asked, what it cost, and the hash of its stored answer, if any yet."""
-
-    entry: int
-    key: str
-    epsilon: Fraction
-    spent: Fraction  # this charge included
-    request: str  # canonical JSON: question, neighbours, unit, source, filter
-    by: str | None
-    time: str  # of the charge, which is before any row is read
-    answer: str | None = None
-    answered: int | None = None  # the entry that recorded the answer
-    resumed: bool = False  # asked again before there was an answer
 
 
 def canonical(value: object) -> str:
@@ -100,17 +85,17 @@ def link(previous: str, body: str) -> str:
     return hashlib.sha256(f"{previous}\n{body}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def opening(name: str, limit: Fraction, time: str, protects: Protects | None = None) -> Entry:
-    """The first entry of a ledger: its name, its limit, whom it protects, its rules' version."""
+def opening(name: str, budget: Budget, time: str, protects: Protects | None = None) -> Entry:
+    """The first entry of a ledger: its name, its budget, whom it protects, its rules' version."""
     body = canonical(
         {
             "entry": 0,
             "kind": "opening",
             "ledger": name,
-            "limit": str(limit),
+            **budget.to_json(),
             "protects": None if protects is None else asdict(protects),
             "time": time,
-            "version": VERSION,
+            "version": _PLAIN if budget.plain else VERSION,
         }
     )
     return Entry(0, body, link("", body))
@@ -122,8 +107,8 @@ class Account:
 
     ledger: str = ""
     version: int = VERSION
-    limit: Fraction = Fraction(0)
-    spent: Fraction = Fraction(0)
+    budget: Budget = field(default_factory=lambda: Budget("epsilon", Fraction(0), Fraction(0)))
+    total: Cost = field(default_factory=lambda: Cost.nothing("epsilon"))
     protects: Protects | None = None  # fixed by the opening, or else by the first charge
     mixed: bool = False  # only a ledger of version 1 can be
     number: int = -1
@@ -132,6 +117,27 @@ class Account:
     charges: dict[str, Charge] = field(default_factory=dict)
     allowances: dict[str, Fraction] = field(default_factory=dict)
     spent_by: dict[str, Fraction] = field(default_factory=dict)
+
+    @property
+    def limit(self) -> Fraction:
+        """The most that may be spent, in the ledger's notion."""
+        return self.budget.limit
+
+    @property
+    def spent(self) -> Fraction:
+        """What is spent, in the ledger's notion."""
+        return self.total.amount
+
+    @property
+    def balance(self) -> Balance:
+        """How far it is spent, its δ included."""
+        budget = self.budget
+        limit = Cost(budget.notion, budget.limit, budget.delta_limit or Fraction(0))
+        return Balance(limit, self.total, budget.shown_at)
+
+    def named(self, request: Mapping[str, Any]) -> Protects:
+        """Whom a request protects, its cost counted in the ledger's notion."""
+        return Protects.of(request, self.budget.notion if self.version > _PLAIN else None)
 
     def follow(self, entry: Entry) -> None:
         """Take one more entry into the account, refusing any that does not follow."""
@@ -154,29 +160,13 @@ class Account:
                     f"This ledger has version {fact['version']}; this trueup reads versions up to "
                     f"{VERSION}. Open it with the trueup that wrote it, or a newer one."
                 )
-            self.ledger, self.limit = fact["ledger"], Fraction(fact["limit"])
-            self.version = fact["version"]
+            self.ledger, self.version = fact["ledger"], fact["version"]
+            self.budget = Budget.from_json(fact, plain=self.version <= _PLAIN)
+            self.total = Cost.nothing(self.budget.notion)
             if self.version > 1 and fact["protects"] is not None:
                 self.protects = Protects(**fact["protects"])
         elif kind == "charge":
-            epsilon, spent = Fraction(fact["epsilon"]), Fraction(fact["spent"])
-            if epsilon <= 0 or spent != self.spent + epsilon or spent > self.limit:
-                raise _edited(number)
-            by = fact["by"]
-            own = self.spent_by.get(by, Fraction(0)) + epsilon
-            if fact["key"] in self.charges or own > self.allowances.get(by, own):
-                raise _edited(number)
-            self._protect(Protects.of(fact["request"]), number)
-            self.charges[fact["key"]] = Charge(
-                number,
-                fact["key"],
-                epsilon,
-                spent,
-                canonical(fact["request"]),
-                by,
-                fact["time"],
-            )
-            self.spent, self.spent_by[by] = spent, own
+            self._take_charge(fact, number)
         elif kind == "answer":
             charge = self.charges[fact["key"]]
             if charge.answer is not None:
@@ -192,6 +182,42 @@ class Account:
         else:
             raise _edited(number)
 
+    def _take_charge(self, fact: Mapping[str, Any], number: int) -> None:
+        cost = self._cost(fact)
+        charged = cost.counted_in(self.budget.notion)
+        total = self.total + charged
+        said = Cost(charged.notion, Fraction(fact["spent"]), Fraction(fact.get("spent_delta", 0)))
+        if charged.amount <= 0 or said != total or self._passed(total):
+            raise _edited(number)
+        by = fact["by"]
+        own = self.spent_by.get(by, Fraction(0)) + charged.amount
+        if fact["key"] in self.charges or own > self.allowances.get(by, own):
+            raise _edited(number)
+        self._protect(self.named(fact["request"]), number)
+        request = canonical(fact["request"])
+        self.charges[fact["key"]] = Charge(
+            number, fact["key"], cost, charged, total, request, by, fact["time"]
+        )
+        self.total, self.spent_by[by] = total, own
+
+    def _cost(self, fact: Mapping[str, Any]) -> Cost:
+        """What a charge cost as it was asked; refused if the ledger charged another amount."""
+        if self.version <= _PLAIN:
+            return Cost("epsilon", Fraction(fact["epsilon"]))
+        delta = check_delta(fact["delta"])
+        if "epsilon" in fact:
+            cost = Cost("epsilon", Fraction(fact["epsilon"]), delta)
+        else:
+            cost = Cost("rho", Fraction(fact["rho"]), delta)
+        charged = cost.counted_in(self.budget.notion)
+        if Fraction(fact[charged.notion]) != charged.amount:
+            raise _edited(self.number + 1)
+        return cost
+
+    def _passed(self, total: Cost) -> bool:
+        """Whether such a total would pass the limit, or that of δ."""
+        return total.amount > self.limit or total.delta > (self.budget.delta_limit or 0)
+
     def _protect(self, named: Protects, number: int) -> None:
         self.protects = self.protects or named
         if named != self.protects:
@@ -199,52 +225,68 @@ class Account:
                 raise _edited(number)
             self.mixed = True
 
-    def known(self, key: str, request: str, epsilon: Fraction, by: str | None) -> Charge | None:
+    def known(self, key: str, request: str, cost: Cost, by: str | None) -> Charge | None:
         """The charge made under this key, or None; a key that paid for another request is refused.
 
         The words name no other request: a key may be somebody else's.
         """
         charge = self.charges.get(key)
-        if charge is not None and (charge.request, charge.epsilon, charge.by) != (
-            request,
-            epsilon,
-            by,
-        ):
+        if charge is not None and (charge.request, charge.cost, charge.by) != (request, cost, by):
             raise KeyConflictError(
                 f"The key {key!r} was used for a different request. "
                 f"Ask the same as before to have its answer again, or choose a new key."
             )
         return charge
 
-    def charge(self, key: str, request: str, epsilon: Fraction, by: str | None, time: str) -> Entry:
-        """The entry that charges a request, refused if the limit would be passed."""
+    def charge(self, key: str, request: str, cost: Cost, by: str | None, time: str) -> Entry:
+        """The entry that charges a request, refused if a limit would be passed."""
         fact = json.loads(request)
-        self.check_protects(Protects.of(fact))
+        charged = cost.counted_in(self.budget.notion)
+        self.check_protects(self.named(fact))
+        self._check_left(cost, charged, by)
+        total = self.total + charged
+        if max(_bits(total.amount), _bits(total.delta)) > _MOST_BITS:
+            raise InputError(
+                f"The ledger's total would need thousands of digits with this {cost.notion}. "
+                f"Give {cost.notion} as a short decimal, such as 0.1."
+            )
+        said = {
+            "by": by,
+            cost.notion: str(cost.amount),
+            "key": key,
+            "kind": "charge",
+            "request": fact,
+            "spent": str(total.amount),
+            "time": time,
+        }
+        if self.version > _PLAIN:
+            said |= {charged.notion: str(charged.amount), "delta": str(charged.delta)}
+            said["spent_delta"] = str(total.delta)
+        return self._next(said)
+
+    def _check_left(self, cost: Cost, charged: Cost, by: str | None) -> None:
+        """Refuses what would pass the limit, a person's allowance, or the limit of δ."""
         left, of, more = self.limit - self.spent, str(self.limit), "Nothing more can be asked."
         if by is not None and by in self.allowances:
             own = max(self.allowances[by] - self.spent_by.get(by, Fraction(0)), Fraction(0))
             if own < left:  # the smaller of the two is what this person can still spend
                 left, of, more = own, f"your own {self.allowances[by]}", "Ask for more."
-        if epsilon > left:
-            advice = f"Ask with epsilon <= {left}." if left else more
-            raise BudgetError(f"This costs {epsilon}; {left} of {of} is left. {advice}")
-        spent = self.spent + epsilon
-        if spent.denominator.bit_length() > _MOST_BITS:
-            raise InputError(
-                "The ledger's total would need thousands of digits with this epsilon. "
-                "Give epsilon as a short decimal, such as 0.1."
+        if charged.amount > left:
+            notion = self.budget.notion
+            advice = advised(left, notion, cost.notion) if left else more
+            price = f"{charged.amount}" if notion == "epsilon" else f"rho {charged.amount}"
+            also = f" (epsilon {cost.amount})" if cost.notion != notion else ""
+            raise BudgetError(f"This costs {price}{also}; {left} of {of} is left. {advice}")
+        most = self.budget.delta_limit or Fraction(0)
+        if charged.delta and not most:
+            raise BudgetError(
+                f"This costs delta {charged.delta}, and the ledger was made without any delta. "
+                f"Ask with delta 0, or open another ledger, at another path, with delta_limit=."
             )
-        return self._next(
-            {
-                "by": by,
-                "epsilon": str(epsilon),
-                "key": key,
-                "kind": "charge",
-                "request": fact,
-                "spent": str(spent),
-                "time": time,
-            }
-        )
+        if charged.delta > most - self.total.delta:
+            raise BudgetError(
+                f"This costs delta {charged.delta}; {most - self.total.delta} of {most} is left."
+            )
 
     def check_protects(self, named: Protects) -> None:
         """Refuses a charge, or an opening, that protects somebody else than the charges so far."""
@@ -280,32 +322,6 @@ class Account:
         return Entry(number, body, link(self.hash, body))
 
 
-def history_table(charges: Sequence[Charge]) -> pyarrow.Table:
-    """The charges as an Arrow table, one row each; ε is exact text."""
-    import pyarrow as pa
-
-    columns = {
-        "entry": pa.int64(),
-        "time": pa.string(),
-        "key": pa.string(),
-        "by": pa.string(),
-        "epsilon": pa.string(),
-        "spent": pa.string(),
-        "request": pa.string(),
-        "answer": pa.string(),
-    }
-    exact = ("epsilon", "spent")
-    return pa.table(
-        {
-            name: pa.array(
-                [str(getattr(c, name)) if name in exact else getattr(c, name) for c in charges],
-                kind,
-            )
-            for name, kind in columns.items()
-        }
-    )
-
-
 def readable_request(request: Mapping[str, object]) -> str:
     """The canonical line of a request, refused unless it is plain JSON."""
     try:
@@ -319,6 +335,10 @@ def usable_key(key: object, name: str = "key") -> str:
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
         raise InputError(f"{name} must be text of 1 to {_LONGEST_KEY} characters.")
     return key
+
+
+def _bits(number: Fraction) -> int:
+    return number.denominator.bit_length()
 
 
 def _edited(number: int) -> LedgerError:

@@ -1,4 +1,4 @@
-"""The ledger: a durable, tamper-evident account of the ε spent on one dataset.
+"""The ledger: a durable, tamper-evident account of the ε, or ρ, spent on one dataset.
 
 The order of a spend is what keeps the promise "recorded ≥ released" through any crash:
 commit the charge, sync the anchor, draw the noise, store the answer, commit its hash, sync the
@@ -14,16 +14,20 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from trueup.ask import check_neighbours
+from trueup.cost import Cost, Notion
 from trueup.epsilon import positive
 from trueup.errors import InputError, LedgerError
 from trueup.owner import account
-from trueup.owner.account import Account, Charge, Entry, Protects
+from trueup.owner.account import Account, Entry, Protects
 from trueup.owner.anchor import Anchor, forked, lost, older
+from trueup.owner.budget import Balance, Budget
+from trueup.owner.charge import Charge, history_table
 from trueup.owner.stores import Entries, open_anchor, open_store
 
 if TYPE_CHECKING:
@@ -34,6 +38,11 @@ T = TypeVar("T")
 
 class Ledger:
     """The account of spent ε in the file `path`; made with `limit` if it does not exist yet.
+
+    With `rho` instead of `limit` it counts ρ, which lasts longer where much is asked: a measurement
+    with ρ costs ρ, and one with ε costs ε²/2. `delta_limit` is the most that may be spent of δ;
+    nothing without it. What ρ means as (ε, δ) is shown at `shown_at_delta`, one in a million unless
+    you say another, and decides nothing. All of this is fixed when the ledger is made.
 
     `path` may also be an address of PostgreSQL, for several machines that share a ledger:
     postgresql://user@host/database#trips, where trips is the name of the ledger.
@@ -61,23 +70,32 @@ class Ledger:
         path: str | os.PathLike[str],
         limit: object = None,
         *,
+        rho: object = None,
+        delta_limit: object = None,
+        shown_at_delta: object = None,
         anchor: str | os.PathLike[str] | None = None,
         unit: str | None = None,
         neighbours: str | None = None,
     ) -> None:
         if (unit is None) != (neighbours is None):
             raise InputError('Give unit and neighbours together: unit="row" if it is no column.')
-        protects = None if unit is None else Protects.of({"unit": unit, "neighbours": neighbours})
+        said = Budget.said(limit, rho, delta_limit, shown_at_delta)
+        protects = None if unit is None else Protects(str(unit), neighbours)
         if neighbours is not None:
             check_neighbours(neighbours)
-        wanted = None if limit is None else positive(limit, "limit")
         self._store = open_store(path)
         self._anchor = open_anchor(anchor, self._store)
         self._start()
-        self._store.run(lambda: self._open(wanted, protects))
+        self._store.run(lambda: self._open(said, protects))
 
     def __repr__(self) -> str:
-        return f"<Ledger {self._store.label}: {self.spent} of {self.limit} spent>"
+        now = self.balance
+        shown = "" if now.limit.notion == "epsilon" else f"; {now.shown(now.spent)}"
+        notion = "ρ " if shown else ""
+        return (
+            f"<Ledger {self._store.label}: {notion}{now.spent.amount} of {now.limit.amount} "
+            f"spent{shown}>"
+        )
 
     @property
     def name(self) -> str:
@@ -98,6 +116,16 @@ class Ledger:
     def remaining(self) -> Fraction:
         """What is left of the limit, exactly."""
         return self._read(lambda now: now.limit - now.spent)
+
+    @property
+    def notion(self) -> Notion:
+        """What it counts: "epsilon" or "rho"."""
+        return self._read(lambda now: now.budget.notion)
+
+    @property
+    def balance(self) -> Balance:
+        """Limit and spent, δ included, as costs; its `words` tell them, ρ as (ε, δ) too."""
+        return self._read(lambda now: now.balance)
 
     @property
     def protects(self) -> Protects | None:
@@ -137,8 +165,9 @@ class Ledger:
 
     @property
     def charges(self) -> pyarrow.Table:
-        """The history as an Arrow table, one row a charge; ε is exact text."""
-        return account.history_table(self.history())
+        """The history as an Arrow table, one row a charge; costs are exact text."""
+        plain, charges = self._read(lambda now: (now.budget.plain, tuple(now.charges.values())))
+        return history_table(charges, plain)
 
     def verify(self) -> int:
         """The number of entries, after checking every one, the anchor and every stored answer."""
@@ -151,8 +180,10 @@ class Ledger:
     def spend(
         self,
         request: Mapping[str, object],
-        epsilon: object,
+        epsilon: object = None,
         *,
+        rho: object = None,
+        delta: object = 0,
         draw: Callable[[], bytes],
         key: str | None = None,
         by: str | None = None,
@@ -161,10 +192,11 @@ class Ledger:
 
         The same key returns the same bytes and charges once. A key whose answer was never stored
         (the process died) is completed: `draw` is called afresh, with no second charge, for
-        nothing had left. Without a key the request is a new one.
+        nothing had left. Without a key the request is a new one. The cost is `epsilon`, `rho`, or
+        a `Cost`; ρ is refused in a ledger that counts ε.
         """
         line = account.readable_request(request)
-        cost = positive(epsilon, "epsilon")
+        cost = Cost.of(epsilon, rho, delta)
         key = secrets.token_hex(16) if key is None else account.usable_key(key)
         by = None if by is None else account.usable_key(by, "by")
         charge = self._store.run(lambda: self._charge(key, line, cost, by))
@@ -176,14 +208,13 @@ class Ledger:
     def recall(
         self,
         request: Mapping[str, object],
-        epsilon: object,
+        cost: Cost,
         *,
         key: str,
         by: str | None = None,
     ) -> bytes | None:
         """The stored answer to a request under this key, as `spend` gives it; None if none yet."""
         line = account.readable_request(request)
-        cost = positive(epsilon)
         known = self._read(lambda now: now.known(account.usable_key(key), line, cost, by))
         if known is None or known.answer is None:
             return None
@@ -192,7 +223,7 @@ class Ledger:
     # The steps. Each may be done again from its start: it reads before it writes, so that it
     # finds whatever a commit of unknown outcome has left.
 
-    def _open(self, limit: Fraction | None, protects: Protects | None) -> None:
+    def _open(self, said: Budget | None, protects: Protects | None) -> None:
         apart = self._anchor.server()
         if apart is not None and apart == self._store.server():
             raise LedgerError(
@@ -200,23 +231,26 @@ class Ledger:
                 f"a restored backup would bring both back. Put it on another server, or in a file."
             )
         if not self._store.exists():
-            if limit is None:
+            if said is None:
                 if self._anchor.read() is not None:
                     raise lost(self.name, self._anchor.name)
                 raise LedgerError(f"There is no ledger at {self.name}. Give its limit to make one.")
-            opening = account.opening(secrets.token_hex(16), limit, _now(), protects)
+            budget = said.made
+            if protects is not None:
+                protects = replace(protects, privacy=budget.notion)
+            opening = account.opening(secrets.token_hex(16), budget, _now(), protects)
             self._store.make(opening, self._anchor)
         with self._connected() as entries:
             with self._transaction(entries) as now:
                 entries.check_whole()
-                if limit not in (None, now.limit):
+                if said is not None and not said.are(now.budget):
                     raise LedgerError(
-                        f"This ledger was made with limit {now.limit}; it was opened with "
-                        f"limit {limit}. A limit is a promise and does not change: open it "
-                        f"with {now.limit} or with none."
+                        f"This ledger was made with {now.budget}; it was opened with {said}. A "
+                        f"limit is a promise and does not change: open it with {now.budget} or "
+                        f"with none."
                     )
                 if protects is not None:
-                    now.check_protects(protects)
+                    now.check_protects(replace(protects, privacy=now.budget.notion))
             # A ledger that died while it was being made has no anchor yet.
             self._sync_anchor(entries, at_least=0)
 
@@ -235,13 +269,13 @@ class Ledger:
                 entries.check_whole()
                 return now.number + 1, tuple(now.charges.values())
 
-    def _charge(self, key: str, request: str, epsilon: Fraction, by: str | None) -> Charge:
+    def _charge(self, key: str, request: str, cost: Cost, by: str | None) -> Charge:
         """The charge of this key, new or known, on disk and below the anchor."""
         with self._connected() as entries:
             with self._transaction(entries) as now:
-                charge = now.known(key, request, epsilon, by)
+                charge = now.known(key, request, cost, by)
                 if charge is None:
-                    self._append(entries, now.charge(key, request, epsilon, by, _now()))
+                    self._append(entries, now.charge(key, request, cost, by, _now()))
                 elif charge.answered is None or self._anchored_entry() < charge.answered:
                     # A process died, perhaps before its commit was synced: one more commit
                     # syncs all that stands before it.

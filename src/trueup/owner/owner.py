@@ -20,6 +20,7 @@ from trueup.ask import (
     check_neighbours,
 )
 from trueup.axis import Axis
+from trueup.cost import Cost
 from trueup.epsilon import positive
 from trueup.errors import InputError, NoiseError, kind, shown
 from trueup.facts import rows_for
@@ -277,7 +278,7 @@ class Owner:
             "where": None if part is None else filters.written(part),
             "source": self.source,
         }
-        stored = self.ledger.recall(request, cost, key=key, by=by)
+        stored = self.ledger.recall(request, Cost.of(cost), key=key, by=by)
         if stored is None:
             count = self._prepare(question, part, bool(special))
             _check_noise(question, cost, neighbours, rows)

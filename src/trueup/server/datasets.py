@@ -18,7 +18,7 @@ from trueup.config import Config, Dataset
 from trueup.errors import FileError, InputError, SourceError, shown
 from trueup.facts import counted_rows
 from trueup.owner import Ledger, Owner
-from trueup.owner.account import Charge
+from trueup.owner.charge import Charge
 from trueup.owner.columns import Kind
 from trueup.owner.where import comparisons
 from trueup.server.auth import Holder, open_ledger

@@ -25,7 +25,8 @@ from typing import Any
 from trueup.ask import Question, question_from_json
 from trueup.errors import KeyConflictError, SourceError, TrueupError
 from trueup.owner import where as filters
-from trueup.owner.account import Charge, canonical
+from trueup.owner.account import canonical
+from trueup.owner.charge import Charge
 from trueup.server import errors
 from trueup.server.auth import Holder
 from trueup.server.datasets import Table
@@ -71,7 +72,7 @@ class Job:
         request = json.loads(charge.request)
         question = question_from_json(request["question"])
         by = charge.by or ""
-        return Job(table, question, charge.epsilon, charge.key, request["where"], by)
+        return Job(table, question, charge.cost.amount, charge.key, request["where"], by)
 
     def check(self, charge: Charge) -> None:
         """Refuses a charge under this key that paid for something else, at work or not."""

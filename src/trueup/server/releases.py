@@ -21,7 +21,7 @@ from trueup.facts import Facts
 from trueup.files.codec import arrow_table, csv_bytes, encode
 from trueup.infer import infer, model_of
 from trueup.measurement import Measurement
-from trueup.owner.account import Charge
+from trueup.owner.charge import Charge
 from trueup.plan.offers import NAMES
 from trueup.release import Published, Release, SortedRelease
 from trueup.server.answers import Answering, Version

@@ -18,6 +18,7 @@ from wire import Wire
 import trueup as tu
 from trueup.errors import LedgerError
 from trueup.owner.anchor import Anchor
+from trueup.owner.budget import Budget
 from trueup.owner.ledger import Ledger
 from trueup.owner.stores import postgres
 
@@ -90,7 +91,7 @@ def test_a_ledger_that_another_made_while_we_waited_is_found(home: PostgresHome)
     made: list[Ledger] = []
     maker = threading.Thread(target=lambda: made.append(home.ledger(1)))
     key = f"hashtextextended('trueup {home.schema}', 0)"
-    first = opening("a" * 32, Fraction(1), "2026-01-01T00:00:00+00:00")
+    first = opening("a" * 32, Budget("epsilon", Fraction(1)), "2026-01-01T00:00:00+00:00")
     with home.connected() as other:
         other.execute(f"BEGIN; SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.{key})".encode())
         maker.start()

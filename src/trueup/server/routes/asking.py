@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from trueup.ask import Question
 from trueup.errors import BudgetError, InputError, KeyConflictError, SourceError
-from trueup.owner.account import Charge
+from trueup.owner.charge import Charge
 from trueup.server import errors
 from trueup.server.auth import Holder
 from trueup.server.datasets import Table
