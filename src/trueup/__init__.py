@@ -9,7 +9,8 @@ What is counted over    Axis.integers .regular .edges .categories .dates .ipv4 .
 In one call             publish, histogram, frequency_list, degree_sequence
 In three steps          a question, then measure (costs epsilon), then infer (free)
 Questions               CellCounts, TreeCounts, AdaptiveTreeCounts, HatCounts, WaveletCounts,
-                        WeightedCounts, NamedCounts, SortedCounts, GridCounts, BoxCounts
+                        WeightedCounts, WindowCounts, NamedCounts, SortedCounts, GridCounts,
+                        BoxCounts
 What comes back         Release, SortedRelease, NamedRelease; numbers are Estimates, a / b a Ratio
 Before spending         plan, epsilon_for, error_for, Workload, optimize
 With an account         Owner (a table) and Ledger (its limit); connect (a server)
@@ -35,6 +36,7 @@ from trueup.ask import (
     TreeCounts,
     WaveletCounts,
     WeightedCounts,
+    WindowCounts,
 )
 from trueup.axis import Axis
 from trueup.cost import Cost
@@ -96,6 +98,7 @@ __all__ = [
     "TrueupError",
     "WaveletCounts",
     "WeightedCounts",
+    "WindowCounts",
     "Workload",
     "__version__",
     "connect",

@@ -15,6 +15,7 @@ QUESTIONS = [
     tu.TreeCounts(AXIS, branching=2),
     tu.HatCounts(AXIS, [2]),
     tu.WaveletCounts(AXIS),
+    tu.WindowCounts(AXIS, "prefixes"),
     tu.WeightedCounts(2, [[1, 0], [1, 1]]),
     tu.NamedCounts(AXIS, {"low": [0, 1]}),
     tu.SortedCounts(4),

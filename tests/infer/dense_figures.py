@@ -21,6 +21,8 @@ QUESTIONS = {
     "haar": tu.WaveletCounts(128),
     "haar of 77": tu.WaveletCounts(77),
     "hats": tu.HatCounts(100),
+    "windows": tu.WindowCounts(77),
+    "windows for prefixes": tu.WindowCounts(64, "prefixes"),
     "two strides of hats": tu.HatCounts(90, (4, 12), ends=False),
     "hats with ends": tu.HatCounts(70, (4, 20), ("0.2", "0.5", "0.3"), ends=True),
     "hierarchy": tu.TreeCounts(PLACES, shares=("0.2", "0.3", "0.5")),

@@ -21,6 +21,7 @@ from trueup import (
     TreeCounts,
     WaveletCounts,
     WeightedCounts,
+    WindowCounts,
 )
 from trueup.ask import AdaptiveTreeCounts, Question
 from trueup.ask.pooled import Pooled
@@ -38,6 +39,8 @@ def written_out() -> Iterator[Question]:
         yield TreeCounts(size, branching=2)
         yield HatCounts(size, [2])
         yield WaveletCounts(size)
+        yield WindowCounts(size)
+        yield WindowCounts(size, "prefixes")
     yield TreeCounts(11, radices=(3, 2, 2), shares=("1/2", 0, "1/3", "1/6"))
     yield TreeCounts(PLACE)
     yield settled(TreeCounts(24, radices=(4, 3, 2), shares=("1/2", "1/4", "1/4")))

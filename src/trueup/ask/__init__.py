@@ -28,6 +28,7 @@ from trueup.ask.sorted import SortedCounts
 from trueup.ask.tree import TreeCounts
 from trueup.ask.wavelet import WaveletCounts
 from trueup.ask.weighted import WeightedCounts
+from trueup.ask.windows import WindowCounts
 
 QUESTIONS: tuple[type[Question], ...] = (
     CellCounts,
@@ -36,6 +37,7 @@ QUESTIONS: tuple[type[Question], ...] = (
     HatCounts,
     WaveletCounts,
     WeightedCounts,
+    WindowCounts,
     NamedCounts,
     GridCounts,
     BoxCounts,
@@ -48,6 +50,7 @@ QuestionOfCells = (
     | HatCounts
     | WaveletCounts
     | WeightedCounts
+    | WindowCounts
     | GridCounts
     | BoxCounts
 )
@@ -73,6 +76,7 @@ __all__ = [
     "TreeCounts",
     "WaveletCounts",
     "WeightedCounts",
+    "WindowCounts",
     "cell_counts",
     "check_neighbours",
     "check_question",

@@ -30,6 +30,7 @@ from trueup.infer.sorted import SortedModel
 from trueup.infer.tree import TreeModel
 from trueup.infer.wavelet import WaveletModel
 from trueup.infer.weighted import WeightedModel
+from trueup.infer.windows import WindowModel
 from trueup.measurement import Measurement
 from trueup.noise import Noise
 from trueup.release import NamedRelease, Release, SortedRelease
@@ -42,6 +43,7 @@ MODELS: tuple[type[Model], ...] = (
     HatModel,
     WaveletModel,
     WeightedModel,
+    WindowModel,
     NamedModel,
     GridModel,
     BoxModel,

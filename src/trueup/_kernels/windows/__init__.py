@@ -1,0 +1,1 @@
+"""Windows by distance: whole-number weights, exact answers, and their inverse."""

@@ -1,0 +1,216 @@
+"""Windows by distance, read back; and the error of every range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import WindowCounts
+from trueup.ask.question import even_radices
+from trueup.axis import Axis
+from trueup.infer.figures import DenseFigures
+from trueup.infer.model import AxisModel, Candidate, Line
+from trueup.intervaltree import IntervalTree
+from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values, law_of
+from trueup.noise import Noise, noise_variance
+from trueup.workload import Figures, Workload
+
+if TYPE_CHECKING:
+    from trueup._kernels.windows.profile import Profile
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_DENSE = 2_048  # cells of which the covariance of all prefixes is written out
+_LOOKED_AT = 1 << 22  # cells of all ranges of a length that are looked at
+_EDGES = 1 << 23  # cells of all prefixes between which the worst range is sought
+
+
+@dataclass(frozen=True)
+class WindowErrors(RangeErrors):
+    """The error of ranges read back from windows; `scale` is that of the noise in each."""
+
+    question: WindowCounts
+    scale: Fraction
+    law: str = "discrete"
+
+    @staticmethod
+    def of(noise: Noise) -> WindowErrors:
+        """Those of windows that were measured with this noise."""
+        assert isinstance(noise.question, WindowCounts)
+        return WindowErrors(noise.question, noise.scales[0], noise.law)
+
+    @property
+    def profile(self) -> Profile:
+        """The weights of the windows."""
+        return self.question.profile
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self.question.size
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many answers of each noise scale."""
+        return (self.size,)
+
+    @property
+    def work(self) -> int:  # type: ignore[override]
+        """A law takes time in the number of cells."""
+        return self.size
+
+    @property
+    def variance_work(self) -> int:  # type: ignore[override]
+        """And so does a variance."""
+        return self.size
+
+    @cached_property
+    def _unit(self) -> float:
+        """The variance of the noise in an answer."""
+        return noise_variance(self.scale, self.law)
+
+    def fit(self, noisy: npt.NDArray[Any]) -> Floats:
+        """The cells that the windows stand for."""
+        return self.fit_lines(np.asarray(noisy, np.float64))
+
+    def fit_lines(self, noisy: Floats) -> Floats:
+        """As `fit`, for every line of noisy answers."""
+        from trueup._kernels.windows.spectrum import cells_of
+
+        return cells_of(self.profile, noisy)
+
+    def coefficients(self, values: Floats) -> Floats:
+        """What each noisy answer counts for in the sums of cells times these values, by line."""
+        from trueup._kernels.windows.spectrum import coefficients
+
+        return coefficients(self.profile, values)
+
+    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each range [start, stop) of cells; O(n log n) a range."""
+        from trueup._kernels.windows.spectrum import range_variances
+
+        left = np.atleast_1d(np.asarray(starts, np.int64))
+        right = np.maximum(np.atleast_1d(np.asarray(stops, np.int64)), left)
+        if self.size <= _DENSE and len(left) > self.size:
+            return DenseFigures(self.prefixes()).range_variances(left, right)
+        return range_variances(self.profile, left, right) * self._unit
+
+    def prefixes(self, edges: Ints | None = None) -> Floats:
+        """The covariance of the counts below these edges; below all, for a few thousand cells."""
+        from trueup._kernels.windows.spectrum import prefix_covariance
+
+        every = np.arange(self.size + 1) if edges is None else edges
+        return prefix_covariance(self.profile, every) * self._unit
+
+    def mean_variances(self) -> tuple[float, float]:
+        """The mean variance over all ranges, and over all prefixes, exactly."""
+        from trueup._kernels.windows.spectrum import mean_variances
+
+        ranges, prefixes = mean_variances(self.profile)
+        return ranges * self._unit, prefixes * self._unit
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of ranges."""
+        from trueup._kernels.windows.spectrum import variances
+
+        return float(variances(self.profile, cell_values(combination, self.size))) * self._unit
+
+    def noise_law(self, combination: Combination) -> NoiseLaw:
+        """The law of the error of a combination of ranges."""
+        each = self.coefficients(cell_values(combination, self.size)[None])
+        return law_of([each[0]], [self.scale], self.law)
+
+
+@dataclass(frozen=True, eq=False)
+class WindowFigures:
+    """The expected squared errors of many cells: exact over all ranges and over all prefixes.
+
+    Errors change slowly along the axis. So the mean of a length is that of some ranges, spread
+    evenly, and the worst range the worst of those between some edges, spread evenly.
+    """
+
+    errors: WindowErrors
+
+    @cached_property
+    def _means(self) -> tuple[float, float]:
+        return self.errors.mean_variances()
+
+    def mean_over_ranges(self) -> float:
+        """Averaged over all ranges."""
+        return self._means[0]
+
+    def mean_over_prefixes(self) -> float:
+        """Averaged over all prefixes."""
+        return self._means[1]
+
+    def mean_by_length(self, lengths: npt.ArrayLike) -> Floats:
+        """For each length, averaged over some ranges of it."""
+        size, found = self.errors.size, []
+        for length in np.atleast_1d(np.asarray(lengths, np.int64)).tolist():
+            room = size - length + 1
+            some = min(room, max(3, _LOOKED_AT // size))
+            starts = ((np.arange(some) + 0.5) * room / some).astype(np.int64)
+            found.append(float(self.range_variances(starts, starts + length).mean()))
+        return np.array(found)
+
+    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """Of each range [start, stop) of cells."""
+        return self.errors.range_variances(starts, stops)
+
+    def worst_range(self) -> float:
+        """Of the worst range between some edges."""
+        size = self.errors.size
+        edges = np.linspace(0, size, max(9, min(129, 1 + _EDGES // size))).astype(np.int64)
+        return DenseFigures(self.errors.prefixes(edges)).worst_range()
+
+
+class WindowModel(AxisModel):
+    """As many answers as cells: the windows are inverted."""
+
+    asks = WindowCounts
+
+    @cached_property
+    def errors(self) -> WindowErrors:
+        """The error of every combination of ranges."""
+        return WindowErrors.of(self.noise)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """No node has a noisy count of its own."""
+        return ("top-down",)
+
+    @property
+    def tree(self) -> IntervalTree:
+        """A narrow one, as for hats: neighbouring stretches share the noise of windows."""
+        size = self.noise.question.size
+        return IntervalTree.regular(size, even_radices(size, 4))
+
+    @property
+    def line(self) -> Line:
+        """The same windows, line by line."""
+        return self.errors
+
+    def fit(self, noisy: npt.NDArray[Any]) -> Floats:
+        """The cells that the windows stand for."""
+        return self.errors.fit(noisy)
+
+    def figures(self) -> Figures:
+        """The expected squared errors of sets of ranges: exact over all ranges and prefixes."""
+        errors = self.errors
+        if errors.size <= _DENSE:
+            return DenseFigures(errors.prefixes())
+        return WindowFigures(errors)
+
+    @classmethod
+    def candidates(
+        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
+    ) -> list[Candidate]:
+        """None yet."""
+        return []

@@ -1,0 +1,81 @@
+"""Windows read back: cells, variances and intervals against the dense inverse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import trueup as tu
+from trueup.infer import errors_of, figures_of
+from trueup.infer import windows as module
+from trueup.noise import Noise
+
+BOTH = ["ranges", "prefixes"]
+
+
+@pytest.mark.parametrize("best_for", BOTH)
+@pytest.mark.parametrize("size", [1, 7, 64, 100])
+def test_a_release_adds_up_and_knows_its_errors(size, best_for, tmp_path):
+    counts = np.random.default_rng(1).integers(0, 99, size)
+    question = tu.WindowCounts(tu.Axis.integers("age", 0, size - 1), best_for)
+    measurement = tu.measure(counts, question, epsilon="1/2")
+    release = tu.infer(measurement)
+    matrix = question.matrix().toarray()
+    np.testing.assert_allclose(release.counts(), np.linalg.solve(matrix, measurement.noisy))
+    inverse = np.linalg.inv(matrix)
+    covariance = inverse @ inverse.T * measurement.variances[0]
+    for a, b in [(0, 1), (size // 3, size), (size // 4, size // 2 + 1)]:
+        expected = covariance[a:b, a:b].sum()
+        assert release.between(a, b).std_error ** 2 == pytest.approx(expected)
+        assert release.errors.range_variances([a], [b])[0] == pytest.approx(expected)
+    below = release.between(0, size // 3).value
+    assert below + release.between(size // 3, size).value == release.total().value
+    measurement.save(tmp_path / "m.parquet")
+    release.save(tmp_path / "r.parquet")
+    assert tu.load(tmp_path / "m.parquet") == measurement
+    assert tu.load(tmp_path / "r.parquet").total().std_error == release.total().std_error
+    shown = tu.infer(measurement, nonnegative=True, integers=True).counts()
+    assert shown.min() >= 0
+    assert shown.dtype == np.int64
+
+
+def test_intervals_cover_what_they_claim():
+    question = tu.WindowCounts(50)
+    measurement = tu.Measurement(question, np.zeros(50, np.int64), epsilon=1)
+    generator = np.random.default_rng(3)
+    success = -np.expm1(-1 / measurement.scales)
+    noise = generator.geometric(success, (20_000, 50)) - generator.geometric(success, (20_000, 50))
+    cells = noise @ np.linalg.inv(question.matrix().toarray()).T
+    release = tu.infer(measurement)
+    for start, stop in ((3, 4), (10, 31), (1, 49)):
+        off = cells[:, start:stop].sum(axis=1)
+        for level in (0.95, 0.99):
+            low, high = release.between(start, stop).interval(level)
+            covered = int(((low <= off) & (off <= high)).sum())
+            assert binomtest(covered, len(off), level, alternative="less").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("size", [2_048, 2_049])
+def test_figures_of_few_and_of_many_cells_agree(size, monkeypatch):
+    noise = Noise(tu.WindowCounts(size), 1)
+    found = figures_of(noise)
+    monkeypatch.setattr(module, "_DENSE", 0 if size == 2_048 else 1 << 20)
+    other = figures_of(noise)
+    assert type(found) is not type(other)
+    assert found.mean_over_ranges() == pytest.approx(other.mean_over_ranges(), rel=1e-9)
+    assert found.mean_over_prefixes() == pytest.approx(other.mean_over_prefixes(), rel=1e-9)
+    lengths = [1, 64, 700, size]
+    np.testing.assert_allclose(
+        found.mean_by_length(lengths), other.mean_by_length(lengths), rtol=1e-3
+    )
+    assert found.worst_range() == pytest.approx(other.worst_range(), rel=1e-3)
+
+
+def test_many_ranges_have_the_variances_of_each():
+    errors = errors_of(Noise(tu.WindowCounts(90, "prefixes"), 1))
+    starts, stops = np.triu_indices(91, 1)
+    many = errors.range_variances(starts, stops)
+    np.testing.assert_allclose(many[::50], errors.range_variances(starts[::50], stops[::50]))
+    combination = (((3, 40), 1.0), ((20, 60), -2.0))
+    assert errors.variance(combination) == pytest.approx(errors.noise_law(combination).variance)
