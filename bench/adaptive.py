@@ -1,7 +1,7 @@
 """Adaptive trees beside the tree that is asked at once: accuracy, constants, speed, coverage.
 
 Run: python bench/adaptive.py [--data DIR] [--draws 100] [--adversaries] [--choose] [--speed]
-     [--coverage] [--grids]
+     [--coverage] [--widths] [--grids]
 
 DIR holds .npy vectors of counts (or a folder hist1d of them); without it, made-up vectors. Each
 figure is the squared error of `TreeCounts(axis, adaptive=True)` over that of the plan's question
@@ -269,6 +269,31 @@ def coverage(draws: int, level: float = 0.95) -> None:
         print(f"{name:32} worst range held {share:.3f}, mean half width {wide:,.0f}")
 
 
+def widths(data: Path | None, draws: int, ranges: int = 150) -> None:
+    """How wide 95 % intervals are, over those of the default, for ranges of log-uniform lengths."""
+    g = np.random.default_rng(0)
+    for epsilon in EPSILONS:
+        found = {}
+        for name, counts in vectors(data):
+            size = len(counts)
+            axis = tu.Axis.integers("cell", 0, size - 1)
+            lengths = np.minimum(2 ** g.integers(0, size.bit_length(), ranges), size)
+            starts = (g.random(ranges) * (size - lengths + 1)).astype(int)
+            wide = []
+            for question in (_default(size), tu.TreeCounts(axis, adaptive=True)):
+                each = np.zeros(ranges)
+                for seed in range(draws):
+                    m = measure_for_experiment(counts, question, epsilon, seed)
+                    shown = tu.infer(m, nonnegative=True, integers=True)
+                    ends = starts, starts + lengths
+                    low, high = shown.intervals(*ends, simultaneous=False)
+                    each += (high - low) / draws
+                wide.append(np.maximum(each, 1))
+            found[name] = np.exp(np.mean(np.log(wide[1] / wide[0])))
+            print(f"{name}, ε = {epsilon}: {found[name]:.2f}", flush=True)
+        print(f"ε = {epsilon}: {np.exp(np.mean(np.log(list(found.values())))):.2f}", flush=True)
+
+
 def grids(data: Path | None, draws: int) -> None:
     """Quadtrees whose finer levels have 1.3 times the share, over those that share alike."""
     g = np.random.default_rng(5)
@@ -323,6 +348,7 @@ def main() -> None:
     parser.add_argument("--choose", action="store_true")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--coverage", action="store_true")
+    parser.add_argument("--widths", action="store_true")
     parser.add_argument("--grids", action="store_true", help="folder hist2d of DIR")
     given = parser.parse_args()
     if given.speed:
@@ -331,6 +357,8 @@ def main() -> None:
         choose(given.draws)
     elif given.coverage:
         coverage(given.draws)
+    elif given.widths:
+        widths(given.data, min(given.draws, 3))
     elif given.grids:
         grids(given.data, given.draws)
     elif given.adversaries:

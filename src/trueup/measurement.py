@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import Neighbours, Question, check_question
+from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError
 from trueup.facts import Facts
@@ -81,6 +81,8 @@ class Measurement(Generic[Asked]):
             raise InputError(f"Noisy answers must be whole numbers in int64, got {array.dtype}.")
         else:
             array = array.astype(np.int64)
+        if isinstance(self.question, AdaptiveQuestion):
+            self.question.check_answers(array, self.noise.unit)
         array.setflags(write=False)
         return array
 

@@ -124,6 +124,7 @@ def test_counts_that_are_shown_are_asked_of_a_tree_that_knows_its_total(workload
     assert found.best.shares[0] == Fraction(1, 10)
     assert found.best.radices == tu.TreeCounts(4096).radices
     assert "before counts are made non-negative" in str(found)
+    assert str(found).endswith("shown_errors() simulates the first.")
 
 
 def test_short_ranges_that_are_shown_are_asked_of_their_own_tree():

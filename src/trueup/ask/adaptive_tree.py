@@ -162,7 +162,7 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
                 starts, stops = down.spans()
                 noisy.append(ask(starts, stops, share))
                 if self.can_pool(level):
-                    noise = math.sqrt(2) * float(scale / share)
+                    noise = _deviation(scale, share)
                     found = small_runs(noisy[-1], down.families, small * noise, crowded * noise)
                     total = ask(starts[found[0]], stops[found[1] - 1], self.left(level))
                     noisy.append(total)
@@ -171,9 +171,28 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
             totals.append(total)
             down.pool(found)
         asked = AdaptiveTreeCounts(self.tree)
-        object.__setattr__(asked, "pooled", Pooled(tuple(runs), tuple(totals)))
+        pooled = Pooled(tuple(runs), tuple(totals), (small, crowded))
+        object.__setattr__(asked, "pooled", pooled)
         object.__setattr__(asked, "reached", down.reached())
         return asked, np.concatenate(noisy)
+
+    def check_answers(self, noisy: npt.NDArray[Any], scale: Fraction) -> None:
+        """Refuses answers that cannot have led to these runs, or differ from their totals."""
+        from trueup._kernels.tree.pooled import small_runs
+
+        if self.pooled is None:
+            return
+        small, crowded = self.pooled.rule
+        for level, (own, totals) in enumerate(self.by_level(noisy)):
+            if totals is None:
+                continue
+            if not np.array_equal(totals, self.pooled.totals[level]):
+                raise InputError("The totals of runs differ from their noisy answers.")
+            noise = _deviation(scale, self.shares[level])
+            families = self.reached.below(level - 1, level)
+            found = small_runs(own, families, small * noise, crowded * noise)
+            if not all(map(np.array_equal, found, self.reached.runs[level])):
+                raise InputError("These noisy answers would have been pooled into other runs.")
 
     def in_order(self, answers: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The answers as they are: level by level is the order in which they were asked."""
@@ -227,17 +246,25 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
         return csr_array((np.ones(len(cells)), cells, pointer), (len(starts), self.size))
 
     def to_json(self) -> dict[str, Any]:
-        pooled = None if self.pooled is None else self.pooled.to_json()
-        return {"kind": "adaptive tree", "tree": self.tree.to_json(), "pooled": pooled}
+        found: dict[str, Any] = {"kind": "adaptive tree", "tree": self.tree.to_json()}
+        found["pooled"] = None
+        if self.pooled is not None:
+            found |= {"pooled": self.pooled.to_json(), "rule": list(self.pooled.rule)}
+        return found
 
     @classmethod
     def from_json(cls, spec: dict[str, Any]) -> AdaptiveTreeCounts:
         pooled = spec["pooled"]
         tree = TreeCounts.from_json(spec["tree"])
-        return cls(tree, None if pooled is None else Pooled.from_json(pooled))
+        return cls(tree, None if pooled is None else Pooled.from_json(pooled, spec["rule"]))
 
 
 Ask = Callable[[Ints, Ints, Fraction], Ints]
+
+
+def _deviation(scale: Fraction, share: Fraction) -> float:
+    """About the standard deviation of the noise in an answer with this share of ε."""
+    return math.sqrt(2) * float(scale / share)
 
 
 def _answers_with_noise(cells: Ints, draw: Draw) -> Ask:

@@ -8,6 +8,7 @@ all answers that count it add up to the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.tree.pooled import CROWDED, SMALL
 from trueup.errors import InputError
 from trueup.intervaltree import IntervalTree
 
@@ -30,11 +32,13 @@ class Pooled:
     """The runs that were pooled on each level of a tree, by the numbers of their nodes.
 
     `totals` are their noisy counts, as they are among the answers: what is known of what lies
-    inside a run, so that a release can say it without the measurement.
+    inside a run, so that a release can say it without the measurement. `rule` says below how many
+    deviations of its noise an answer was small, and above how many of its own a run was crowded.
     """
 
     runs: tuple[Runs, ...]
     totals: tuple[Ints, ...]
+    rule: tuple[float, float] = (SMALL, CROWDED)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pooled) and self._plain == other._plain
@@ -45,7 +49,7 @@ class Pooled:
     @cached_property
     def _plain(self) -> tuple[object, ...]:
         arrays = [each for level in self.runs for each in level] + list(self.totals)
-        return tuple(each.tobytes() for each in arrays)
+        return (*self.rule, *(each.tobytes() for each in arrays))
 
     def to_json(self) -> list[Any]:
         """As plain values, level by level: where runs begin, their lengths, their totals."""
@@ -53,8 +57,11 @@ class Pooled:
         return [[a.tolist(), (b - a).tolist(), total.tolist()] for (a, b), total in levels]
 
     @staticmethod
-    def from_json(spec: Any) -> Pooled:
-        """What `to_json` wrote; the question checks what it says."""
+    def from_json(spec: Any, rule: Any) -> Pooled:
+        """What `to_json` wrote, and the rule; the question checks what they say."""
+        small, crowded = map(float, rule)
+        if not (0 < small < math.inf and 0 < crowded < math.inf):
+            raise InputError("The rule of runs has two positive numbers.")
         runs, totals = [], []
         for level in spec:
             first, long, total = (_whole_numbers(each) for each in level)
@@ -62,7 +69,7 @@ class Pooled:
                 raise InputError("Runs need one length and one total for each beginning.")
             runs.append((first, first + long))
             totals.append(total)
-        return Pooled(tuple(runs), tuple(totals))
+        return Pooled(tuple(runs), tuple(totals), (small, crowded))
 
 
 def _whole_numbers(values: Any) -> Ints:
@@ -179,6 +186,8 @@ def reached_by(shape: IntervalTree, shares: Sequence[Fraction], pooled: Pooled) 
         raise InputError(f"The tree has {shape.height} levels; runs are told of another number.")
     down = Descent(shape)
     for level, (starts, stops) in enumerate(pooled.runs):
+        if not len(starts) == len(stops) == len(pooled.totals[level]):
+            raise InputError("Every run has a beginning, an end and a total.")
         if not len(starts):
             down.pool(NO_RUNS)
             continue

@@ -162,6 +162,12 @@ class AdaptiveQuestion(Question):
         else of the counts comes back.
         """
 
+    def check_answers(self, noisy: npt.NDArray[Any], scale: Fraction) -> None:
+        """Refuses noisy answers after which something else would have been asked.
+
+        `scale` is that of an answer of weight 1. Where what was asked does not say it, all pass.
+        """
+
     @abstractmethod
     def in_order(self, answers: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The answers, one for each of the question's, in the order in which they were asked."""

@@ -35,6 +35,10 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _SHOWN = ("for non-negative counts", "adaptive tree")
+_ADAPTIVE = (
+    "Where many cells are empty, an adaptive tree's shown counts have about half the squared "
+    "error, and its intervals are 1.2 to 2 times as wide: shown_errors() simulates the first."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +138,8 @@ class Plan:
         return "\n".join(rows)
 
     def __str__(self) -> str:
-        return f"{self._title()}\n\n{self.table()}"
+        offered = self.nonnegative and any(s.name == _SHOWN[1] for s in self.strategies)
+        return f"{self._title()}\n\n{self.table()}" + (f"\n\n{_ADAPTIVE}" if offered else "")
 
     def __repr__(self) -> str:
         over = " × ".join(f"'{axis.name}' ({axis.size:,})" for axis in self.axes)
