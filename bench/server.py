@@ -2,7 +2,8 @@
 
 Run: python bench/server.py [--seconds N] [--connections N]
 The bare route is FastAPI on the same uvicorn, one process each, returning a constant of the same
-shape, measured in turns with ours in one run. The target: single ranges at 80 % of its rate.
+shape, sent the same requests, measured in turns with ours in one run. The targets: single ranges,
+of trees and of hats, at 80 % of its rate; 100 ranges in 5 ms of work.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ kind = "integers"
 first = 0
 last = {WIDE - 1}
 """
+BASE = "bare FastAPI route, a constant"
 OURS = "from trueup.cli import main; main()"
 BARE = """
 import sys, uvicorn
@@ -147,11 +149,12 @@ def asked(url: str, token: str, body: object = None, key: str = "") -> dict[str,
         return found
 
 
-def released(url: str, token: str, column: str) -> str:
+def released(url: str, token: str, column: str, strategy: str = "tree") -> str:
     """A release to ask about."""
-    body = {"column": column, "epsilon": 1, "strategy": "tree"}
+    body = {"column": column, "epsilon": 1, "strategy": strategy}
+    key = f"bench-{column}-{strategy}"
     while True:
-        said = asked(f"{url}/api/v1/datasets/trips/measure", token, body, f"bench-{column}")
+        said = asked(f"{url}/api/v1/datasets/trips/measure", token, body, key)
         if "release" in said:
             return str(said["release"])
         time.sleep(0.5)
@@ -175,7 +178,7 @@ def main() -> None:
     import pyarrow.parquet as pq
 
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=int, default=4)
+    parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--connections", type=int, default=64)
     given = parser.parse_args()
     if shutil.which("wrk") is None:
@@ -197,18 +200,20 @@ def main() -> None:
         process(OURS, ["serve", "--port"], free_port(), folder) as (url, ours),
         process(BARE, [], free_port(), folder) as (bare, other),
     ):
-        name, wide = released(url, token, "fare"), released(url, token, "second")
-        path, head = f"/api/v1/releases/{name}/range", HEAD.format(token=token)
-        bulk = f"{url}/api/v1/releases/{name}/ranges"
-        asked(f"{url}{path}?low=0&high=20", token)
-        works = {
-            "bare FastAPI route, a constant": (f"{bare}/constant", ""),
-            "one of 1,000 ranges": (url + path, head + SOME.format(path=path)),
-            "a range never asked before": (url + path, head + DISTINCT.format(path=path)),
-            "100 ranges at once": (bulk, head + BULK.format(many=100)),
-            "1,000 ranges at once": (bulk, head + BULK.format(many=1000)),
-        }
-        for _ in range(3):
+        wide = released(url, token, "second")
+        head = HEAD.format(token=token)
+        works = {BASE: (f"{bare}/constant", head + DISTINCT.format(path="/constant"))}
+        for strategy in ("tree", "hats"):
+            at = f"/api/v1/releases/{released(url, token, 'fare', strategy)}"
+            for low in range(9):  # lengths of every class
+                asked(f"{url}{at}/range?low=0&high={20 * 2**low}", token)
+            some, new = (script.format(path=f"{at}/range") for script in (SOME, DISTINCT))
+            bulk = f"{url}{at}/ranges"
+            works[f"{strategy}: one of 1,000 ranges"] = (url, head + some)
+            works[f"{strategy}: a range never asked before"] = (url, head + new)
+            works[f"{strategy}: 100 ranges at once"] = (bulk, head + BULK.format(many=100))
+            works[f"{strategy}: 1,000 ranges at once"] = (bulk, head + BULK.format(many=1000))
+        for _ in range(5):
             for work, (address, script) in works.items():
                 few = given.connections if "at once" not in work else 2
                 busy = other if address.startswith(bare) else ours
@@ -223,21 +228,23 @@ def main() -> None:
     print("| work | requests/s | ranges/s | p99, ms | CPU a request, µs | beside the bare route |")
     print("|---|--:|--:|--:|--:|--:|")
     best = {work: max(found) for work, found in rounds.items()}
-    base = best["bare FastAPI route, a constant"][0]
+    missed = []
     for work, (rate, late, _) in best.items():
-        many = int(work.split()[0].replace(",", "")) if "at once" in work else 1
-        share = f"{rate / base:.2f}×" if many == 1 else ""
+        many = int(work.split()[1].replace(",", "")) if "at once" in work else 1
+        # Each round beside the bare route's of the same round: others use the machine too.
+        ratios = [one[0] / base[0] for one, base in zip(rounds[work], rounds[BASE], strict=True)]
+        share = f"{np.median(ratios):.2f}×" if many == 1 else ""
         ranges = f"{rate * many:,.0f}" if "range" in work else ""
         each = min(one[2] for one in rounds[work])
         print(f"| {work} | {rate:,.0f} | {ranges} | {late:.1f} | {each:,.0f} | {share} |")
+        if (many == 1 and np.median(ratios) < 0.8) or (many == 100 and each > 5000):
+            missed.append(work)
     print(
         f"\nA zoom into {WIDE:,} cells: {middle:.0f} ms, the slowest of 60 {slowest:.0f} ms; "
         f"opening the release {opening:.0f} ms."
     )
-    singles = ("one of 1,000 ranges", "a range never asked before")
-    missed = [work for work in singles if best[work][0] < 0.8 * base]
     said = f"missed by {', '.join(missed)}" if missed else "held"
-    print(f"80 % of the bare route's rate: {said}.")
+    print(f"80 % of the bare route's rate, 100 ranges in 5 ms: {said}.")
     if missed or slowest > 200:
         raise SystemExit(1)
 

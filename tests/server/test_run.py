@@ -17,6 +17,16 @@ import httpx
 import pytest
 
 import trueup as tu
+from trueup.server.run import bound
+from trueup.server.settings import Settings
+
+
+def test_a_body_does_not_wait_until_its_headers_are_acknowledged() -> None:
+    with bound(Settings(host="127.0.0.1", port=0)) as place:
+        client = socket.create_connection(place.getsockname())
+        taken, _ = place.accept()
+        with client, taken:
+            assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

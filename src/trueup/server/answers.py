@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from trueup.release.intervals import (
     share_band,
 )
 from trueup.release.wording import check_level
+from trueup.server.reach import Reach
 
 Version = Literal["unbiased", "whole"]
 Floats = npt.NDArray[np.float64]
@@ -36,7 +38,6 @@ OF_UNBIASED = (
     "numbers from 0 and stretched to hold the count"
 )
 NEARLY = "from the law of the noise of ranges alike"
-_MOST_WORK = 1 << 23  # cells × laws: what exact intervals may take
 _MOST_TIMES = 200  # widths and levels that are remembered
 _BARS = 64  # looked at for the bands of a picture
 _PLAIN = 1 << 53  # whole numbers up to here are floats
@@ -59,6 +60,10 @@ class Answering:
         """What the ranges are over."""
         return self.release.axis
 
+    @cached_property
+    def _reach(self) -> Reach:
+        return Reach(self.release.unbiased.errors, self.axis.size)
+
     def _ends(self, start: int, stop: int) -> list[Any]:
         return [self.axis.edge(start), self.axis.edge(stop)]
 
@@ -67,27 +72,25 @@ class Answering:
         own, shown = self.release.unbiased, self.release
         check_affordable(own.errors, len(starts))
         values = (own.prefix[stops] - own.prefix[starts]).astype(np.float64)
+        counts = values if shown is own else shown.prefix[stops] - shown.prefix[starts]
         spread = np.sqrt(own.errors.range_variances(starts, stops))
-        exact = own.errors.work * len(starts) <= _MOST_WORK
         low: list[float | None] = [None] * len(starts)
-        high = low
+        high, exact = low, np.ones(len(starts), np.bool_)
         if level is not None:
             check_level(level)
-            if exact:
-                reach = own.errors.half_widths(starts, stops, level)
-            else:
-                reach = reaches(own.errors, starts, stops, level, _few(own.errors))
+            reach, exact = self._reach.of(starts, stops, spread, level)
             reach = allowing_for_rounding(reach, values)
-            counts = shown.prefix[stops] - shown.prefix[starts]
             low, high = self._readable(values - reach, values + reach, counts)
-        kind = OF_UNBIASED if shown is not own else EXACT if exact else NEARLY
+        kinds = [EXACT if each else NEARLY for each in exact.tolist()]
+        kinds = kinds if shown is own else [OF_UNBIASED] * len(starts)
         columns = zip(
             self.axis.edges_at(starts),
             self.axis.edges_at(stops),
-            (shown.prefix[stops] - shown.prefix[starts]).tolist(),
+            counts.tolist(),
             low,
             high,
             spread.tolist(),
+            kinds,
             strict=True,
         )
         return [
@@ -99,7 +102,7 @@ class Answering:
                 "standard_error": error,
                 "kind": kind,
             }
-            for first, last, count, least, most, error in columns
+            for first, last, count, least, most, error, kind in columns
         ]
 
     def _readable(self, low: Floats, high: Floats, counts: Any) -> tuple[list[Any], list[Any]]:

@@ -78,7 +78,8 @@ def create_app(config: Config | None = None) -> Guard:
         separate_input_output_schemas=False,
         responses={400: {"model": told.Problem, "description": "It cannot be answered."}},
     )
-    guard = Guard(app, service.settings, service.entrance, metrics)
+    straight = ranges.Straight(app, service)
+    guard = Guard(straight, service.settings, service.entrance, metrics)
     app.state.service, app.state.guard = service, guard
     app.add_exception_handler(TrueupError, _told)
     app.add_exception_handler(RequestValidationError, _unreadable)

@@ -23,9 +23,10 @@ _PAGE = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"
 )
-_HEADERS = [
+_ALWAYS = [(b"x-content-type-options", b"nosniff")]
+_HEADERS = [  # for what a browser may show as a page
+    *_ALWAYS,
     (b"content-security-policy", _PAGE.encode()),
-    (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
 ]
@@ -68,7 +69,8 @@ class Guard:
             nonlocal told
             if message["type"] == "http.response.start":
                 told = message["status"]
-                message["headers"] = [*message.get("headers", ()), *_HEADERS, *(shared or _OWN)]
+                added = _ALWAYS if scope["path"].startswith("/api/") else _HEADERS
+                message["headers"] = [*message.get("headers", ()), *added, *(shared or _OWN)]
             await send(message)
 
         if self.at_work >= self.settings.most_requests:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.compiled import worth_compiling
+from trueup._kernels.hats.hat_range_variance import fill_variances
 from trueup._kernels.hats.hat_tables import (
     FIRST,
     INNER,
@@ -146,6 +148,11 @@ def range_variances(tables: HatTables, starts: npt.ArrayLike, stops: npt.ArrayLi
         return np.maximum(stops - starts, 0).astype(np.float64)
     found = np.zeros(len(starts))
     some = np.flatnonzero(starts < stops)
+    if worth_compiling(fill_variances, len(some) * int(tables.ratios.sum())):
+        each = np.zeros(len(some))
+        fill_variances(tables, starts[some], stops[some], each)
+        found[some] = each
+        return found
     for begin in range(0, len(some), _TOGETHER):
         now = some[begin : begin + _TOGETHER]
         found[now] = np.maximum(_some_variances(tables, starts[now], stops[now]), 0.0)
