@@ -8,6 +8,7 @@ import pytest
 
 import trueup as tu
 from trueup.about import About, RegionsFile
+from trueup.budget import Budget
 from trueup.config import read_config
 
 GOOD = """
@@ -39,6 +40,14 @@ def test_a_dataset_is_read_as_declared(tmp_path: Path) -> None:
     assert (trips.unit, trips.rows_per_unit, trips.neighbours) == ("user", 3, "add-remove")
 
 
+def test_a_budget_may_be_in_rho(tmp_path: Path) -> None:
+    said = 'rho = "1/2"\ndelta_limit = "1e-9"\nshown_at_delta = "1e-10"'
+    file = written(tmp_path, GOOD.replace('limit = "1/2"', said))
+    trips = read_config(file).datasets["trips"]
+    assert trips.budget == Budget("rho", Fraction(1, 2), Fraction(1, 10**9), Fraction(1, 10**10))
+    assert trips.limit == Fraction(1, 2)
+
+
 def test_no_file_is_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TRUEUP_CONFIG", raising=False)
@@ -55,6 +64,9 @@ def test_the_environment_may_name_the_file(tmp_path: Path, monkeypatch: pytest.M
     [
         (('limit = "1/2"', "limit = 0"), "limit must be positive"),
         (('limit = "1/2"\n', ""), "limit is missing"),
+        (('limit = "1/2"', 'limit = 1\nrho = "1/2"'), "counts epsilon or rho"),
+        (('limit = "1/2"', "rho = 0"), "rho must be positive"),
+        (('limit = "1/2"', "limit = 1\nshown_at_delta = 0.1"), "goes with rho"),
         (('kind = "regular"', 'kind = "spiral"'), "spiral"),
         (("bins = 1024\n", ""), "bins"),
         (('unit = "user"', "epsilon = 1"), "epsilon is not known"),
@@ -159,7 +171,7 @@ nodes = 30
         "table": "made",
         "ledger": str(tmp_path / "one.ledger"),
         "anchor": str(tmp_path / "far/anchor"),
-        "limit": Fraction(1, 3),
+        "budget": Budget("epsilon", Fraction(1, 3)),
         "unit": "user",
         "rows_per_unit": 4,
         "neighbours": "replace",

@@ -15,15 +15,16 @@ from trueup.ask import Neighbours, check_neighbours
 from trueup.axis import Axis
 from trueup.axis.declared import declared_axis
 from trueup.axis.numbers import whole_number
+from trueup.budget import Budget
 from trueup.draft import blank
-from trueup.epsilon import positive
 from trueup.errors import FileError, InputError, shown
 from trueup.facts import rows_for
 
 FILE = "trueup.toml"
 _KNOWN = (
-    "source", "table", "ledger", "anchor", "limit", "unit", "rows_per_unit", "neighbours",
-    "columns", "axes", "title", "description", "edges", "graph", "nodes",
+    "source", "table", "ledger", "anchor", "limit", "rho", "delta_limit", "shown_at_delta",
+    "unit", "rows_per_unit", "neighbours", "columns", "axes", "title", "description",
+    "edges", "graph", "nodes",
 )  # fmt: skip
 
 
@@ -34,7 +35,7 @@ class Dataset:
     name: str
     source: str = field(repr=False)  # like those of ledger and anchor, it may hold a password
     ledger: str = field(repr=False)
-    limit: Fraction
+    budget: Budget
     anchor: str | None = field(default=None, repr=False)
     table: str | None = None
     unit: str | None = None
@@ -55,6 +56,11 @@ class Dataset:
             raise InputError("edges goes with nodes, the public number of nodes of the graph.")
         if self.edges is not None and (self.axes or self.unit):
             raise InputError("A table of edges has no axes and no unit: it protects an edge.")
+
+    @property
+    def limit(self) -> Fraction:
+        """The most that may be spent on it, in the notion of its budget."""
+        return self.budget.limit
 
     @property
     def runs(self) -> Path:
@@ -116,9 +122,11 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
     where = f"{file}, dataset '{name}'"
     if not isinstance(spec, dict):
         raise FileError(f"{where}: must be a table.")
-    for needed in ("source", "ledger", "limit"):
+    for needed in ("source", "ledger"):
         if needed not in spec:
             raise FileError(f"{where}: {needed} is missing.")
+    if "limit" not in spec and "rho" not in spec:
+        raise FileError(f"{where}: limit is missing, in epsilon; or rho, to count rho.")
     axes = spec.get("axes", {})
     if not isinstance(axes, dict) or not all(isinstance(axis, dict) for axis in axes.values()):
         raise FileError(f"{where}: axes must be tables such as [datasets.{name}.axes.age].")
@@ -133,7 +141,7 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             table=spec.get("table"),
             ledger=_beside(file, str(spec["ledger"])),
             anchor=_beside(file, str(spec["anchor"])) if "anchor" in spec else None,
-            limit=positive(spec["limit"], "limit"),
+            budget=_budget(spec),
             unit=spec.get("unit"),
             rows_per_unit=rows_for(
                 None if "edges" in spec else spec.get("unit"), spec.get("rows_per_unit")
@@ -151,6 +159,14 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
         )
     except (InputError, FileError) as wrong:
         raise FileError(f"{where}: {wrong}") from None
+
+
+def _budget(spec: Mapping[str, Any]) -> Budget:
+    """What may be spent: in epsilon, as limit, or in rho; and what of delta."""
+    names = ("limit", "rho", "delta_limit", "shown_at_delta")
+    said = Budget.said(*(spec.get(name) for name in names))
+    assert said is not None
+    return said
 
 
 def _plain(axis: Mapping[str, Any]) -> dict[str, Any]:

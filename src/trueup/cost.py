@@ -102,6 +102,16 @@ class Cost:
             return replace(self, notion="epsilon")
         return Cost("epsilon", epsilon_of(self.amount, at), at + self.delta)
 
+    @property
+    def rounded(self) -> str:
+        """The same as decimals of four digits, rounded up: how an (ε, δ) is shown.
+
+        >>> Cost.of("1/3").rounded
+        'ε = 0.3334'
+        """
+        beside = f", δ = {short(self.delta)}" if self.delta else ""
+        return f"{LETTERS[self.notion]} = {short(self.amount)}{beside}"
+
     def __str__(self) -> str:
         beside = f", δ = {short(self.delta)}" if self.delta else ""
         return f"{LETTERS[self.notion]} = {written(self.amount)}{beside}"

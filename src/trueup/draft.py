@@ -53,6 +53,7 @@ def draft(name: str, source: str, schema: Mapping[str, str]) -> str:
         f"source = {json.dumps(source)}",
         f'ledger = "{name}.ledger"    # keeps what was spent; made at the first start',
         f'limit = "{BLANK}"    # the most epsilon that may ever be spent, such as "1"',
+        '# rho = "1/2"    # instead of limit: the ledger counts rho, for many releases',
         '# unit = "user_id"    # protects a person with all rows, by this column; else one row',
         "# rows_per_unit = 1    # how many rows of a person are counted",
         f"# columns = {{{filters}}}    # what filters may use; nothing else",

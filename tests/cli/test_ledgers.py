@@ -28,6 +28,26 @@ def test_a_ledger_is_made_shown_and_verified(run: Run, tmp_path: Path) -> None:
     assert run("ledger", "limit", "a.ledger", "--json").json["remaining"] == "2/5"
 
 
+def test_a_ledger_that_counts_rho_is_told_with_what_it_means(run: Run, tmp_path: Path) -> None:
+    made = run("ledger", "limit", "r.ledger", "--rho", "1/2", "--shown-at-delta", "1e-9")
+    assert "limit rho 1/2, of which 1/2 is left; the limit as (ε, δ): ε = 6.475" in made.out
+    ledger = Ledger(tmp_path / "r.ledger")
+    ledger.spend({"q": "?"}, "1/10", draw=lambda: b"x")
+    ledger.spend({"q": "?"}, rho="1/8", draw=lambda: b"y")
+    shown = run("ledger", "show", "r.ledger", "--json").json
+    assert (shown["notion"], shown["spent"], shown["remaining"]) == ("rho", "13/100", "37/100")
+    assert shown["shown"]["delta"] == 1e-9
+    assert [charge["rho"] for charge in shown["charges"]] == ["1/200", "1/8"]
+    assert [charge["epsilon"] for charge in shown["charges"]] == ["1/10", None]
+    words = run("ledger", "show", "r.ledger").out
+    assert "1/200 (ε = 1/10)" in words
+    assert "ρ: 13/100 of 1/2 spent, 37/100 left; spent as (ε, δ): ε = " in words
+    assert run("ledger", "limit", "r.ledger", "1").code == 4  # it counts rho
+    assert run("ledger", "limit", "d.ledger", "1", "--delta-limit", "1e-6").code == 0
+    assert "δ: 0 of 1e-6 spent" in run("ledger", "show", "d.ledger").out
+    assert run("ledger", "limit", "e.ledger", "--delta-limit", "1e-6").code == 1
+
+
 def test_a_limit_never_changes(run: Run) -> None:
     run("ledger", "limit", "a.ledger", "1")
     ran = run("ledger", "limit", "a.ledger", "2")

@@ -34,7 +34,7 @@ THRESHOLDS: dict[str, str] = {
     "_kernels/noise/tally.py:_POINTS": "tests/kernels/noise/test_tally.py",
     "noise.py:_MOST_ROWS": REFUSED,
     "cost.py:SHOWN_AT": CHOICE,
-    "owner/budget.py:_DIGITS": CHOICE,
+    "budget.py:_DIGITS": CHOICE,
     "owner/account.py:_PLAIN": "a version of the format, no size",
     "cost.py:_DIGITS": "tests/test_cost.py: never below the truth, and within 1e-11 of it",
     "cost.py:_SHOWN": CHOICE,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueup.budget import Budget
 from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, LedgerError
 from trueup.owner.account import Account, Entry, canonical, link, opening, readable_request
-from trueup.owner.budget import Budget
 
 NOW = "2026-01-01T00:00:00+00:00"
 

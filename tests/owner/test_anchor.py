@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueup.budget import Budget
 from trueup.errors import LedgerError
 from trueup.owner import account
 from trueup.owner.account import Account
 from trueup.owner.anchor import Anchor, FileAnchor
-from trueup.owner.budget import Budget
 
 HEAD = Anchor("a" * 32, 3, "b" * 64)
 

@@ -417,7 +417,7 @@ def test_epsilon_rho_and_delta_are_spent_from_one_ledger(tmp_path: Path) -> None
     assert again.spend(asked, "1/2", draw=never, key="a", by="ana") == first
     assert again.balance.spent == Cost.of(rho="1/4", delta="1e-9")
     assert again.allowed("ana") == (None, Fraction(1, 8))
-    shown = again.balance.spent.shown_at("1e-6")
+    shown = again.balance.spent.shown_at("1e-6").rounded
     assert repr(again) == f"<Ledger 'l': ρ 1/4 of 1/2 spent; as (ε, δ): {shown}>"
     assert again.verify() == 5
     with pytest.raises(BudgetError, match="0 of 1/1000000000 is left"):

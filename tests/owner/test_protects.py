@@ -83,8 +83,8 @@ def test_whom_it_protects_may_stand_in_the_first_entry(trips: Path, tmp_path: Pa
 
 
 def test_an_entry_that_protects_another_unit_is_an_edit(tmp_path: Path) -> None:
+    from trueup.budget import Budget
     from trueup.owner.account import Account, Entry, Protects, canonical, link, opening
-    from trueup.owner.budget import Budget
 
     now = Account()
     now.follow(opening("l", Budget("epsilon", Fraction(1)), "now", Protects("row", "add-remove")))

@@ -9,12 +9,15 @@ import re
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import trueup as tu
+from trueup.config import read_config
+from trueup.errors import InputError
 from trueup.server import auth
 from trueup.server.auth import Tokens, expiry
 
@@ -206,6 +209,26 @@ def test_a_new_token_of_a_name_spends_from_the_same_limit(serving: Any) -> None:
     )
     assert said.status_code == 409
     assert re.search("0 of your own 1/4 is left", said.json()["detail"])
+
+
+def test_an_allowance_is_in_what_its_dataset_counts(tokens: Tokens, tmp_path: Path) -> None:
+    said = 'source = "x.csv"\nledger = "{}.ledger"\n{}\n'
+    pure = "[datasets.pure]\n" + said.format("pure", "limit = 1")
+    many = "[datasets.many]\n" + said.format("many", 'rho = "1/2"')
+    (tmp_path / "trueup.toml").write_text(pure + many)
+    datasets = read_config(tmp_path / "trueup.toml").datasets
+    with pytest.raises(InputError, match="'many' counts rho: give rho, or name other datasets"):
+        auth.create(tokens, datasets, "ana", "analyst", "1/2")
+    with pytest.raises(InputError, match="None of the datasets counts rho"):
+        auth.create(tokens, datasets, "ana", "analyst", "1/2", ["pure"], rho="1/8")
+    with pytest.raises(InputError, match="An analyst has a limit"):
+        auth.create(tokens, datasets, "ana", "reader", rho="1/8")
+    assert tokens.list() == []  # nothing is made that is refused
+    auth.create(tokens, datasets, "ana", "analyst", "1/2", rho="1/8")
+    assert auth.open_ledger(datasets["pure"]).allowed("ana") == (Fraction(1, 2), 0)
+    many_ledger = auth.open_ledger(datasets["many"])
+    assert many_ledger.notion == "rho"
+    assert many_ledger.allowed("ana") == (Fraction(1, 8), 0)
 
 
 def test_what_is_secret_is_compared_in_one_time_whatever_it_is() -> None:

@@ -40,21 +40,22 @@ def show_command(ledger: Where, anchor: Anchor = None, as_json: AsJson = False) 
 
     book = _open(ledger, anchor)
     assert isinstance(book, Ledger)
-    charges = book.history()
-    facts = {
-        "limit": book.limit,
-        "spent": book.spent,
-        "remaining": book.remaining,
-        "charges": book.charges.to_pylist(),
-    }
+    charges, now = book.history(), book.balance
+    facts = {**now.to_json(), "charges": book.charges.to_pylist()}
 
     def show() -> None:
         rows = [
-            [str(c.entry), c.time, str(c.epsilon), str(c.spent), "yes" if c.answer else "no"]
+            [
+                str(c.entry),
+                c.time,
+                str(c.charged.amount) if c.cost == c.charged else f"{c.charged.amount} ({c.cost})",
+                str(c.spent),
+                "yes" if c.answer else "no",
+            ]
             for c in charges
         ]
-        table(["charge", "time", "epsilon", "spent so far", "answered"], rows)
-        say(f"{facts['spent']} of {facts['limit']} spent, {facts['remaining']} left")
+        table(["charge", "time", now.limit.notion, "spent so far", "answered"], rows)
+        say(now.words)
 
     emit(as_json, facts, show)
 
@@ -75,7 +76,19 @@ def verify_command(ledger: Where, anchor: Anchor = None, as_json: AsJson = False
 def limit_command(
     ledger: Where,
     limit: Annotated[
-        str | None, typer.Argument(help="The most that may ever be spent, such as 1 or 1/2.")
+        str | None,
+        typer.Argument(help="The most epsilon that may ever be spent, such as 1 or 1/2."),
+    ] = None,
+    rho: Annotated[
+        str | None,
+        typer.Option("--rho", help="The most rho instead: a ledger that counts rho."),
+    ] = None,
+    delta_limit: Annotated[
+        str | None, typer.Option("--delta-limit", help="The most delta that may ever be spent.")
+    ] = None,
+    shown_at_delta: Annotated[
+        str | None,
+        typer.Option("--shown-at-delta", help="With --rho: at which delta (ε, δ) is shown."),
     ] = None,
     anchor: Anchor = None,
     as_json: AsJson = False,
@@ -83,8 +96,14 @@ def limit_command(
     """Make a ledger with a limit, or show the limit of one. A limit never changes."""
     from trueup.owner import Ledger
 
-    book = Ledger(ledger, limit, anchor=anchor) if limit else _open(ledger, anchor)
+    given = {"rho": rho, "delta_limit": delta_limit, "shown_at_delta": shown_at_delta}
+    if limit or any(given.values()):
+        book: object = Ledger(ledger, limit, anchor=anchor, **given)
+    else:
+        book = _open(ledger, anchor)
     assert isinstance(book, Ledger)
-    facts = {"limit": book.limit, "spent": book.spent, "remaining": book.remaining}
-    words = f"limit {facts['limit']}, of which {facts['remaining']} is left"
-    emit(as_json, facts, lambda: say(words))
+    now = book.balance
+    notion = "" if now.limit.notion == "epsilon" else "rho "
+    words = f"limit {notion}{now.limit.amount}, of which {now.remaining.amount} is left"
+    meant = now.shown(now.limit)
+    emit(as_json, now.to_json(), lambda: say(f"{words}; the limit {meant}" if meant else words))

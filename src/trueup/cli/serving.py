@@ -73,6 +73,9 @@ def create_command(
     limit: Annotated[
         str | None, typer.Option("--limit", help="An analyst's own limit, on each dataset.")
     ] = None,
+    rho: Annotated[
+        str | None, typer.Option("--rho", help="The same, on each dataset that counts rho.")
+    ] = None,
     dataset: Annotated[
         list[str] | None,
         typer.Option("--dataset", help="The dataset that the limit is for; all if you give none."),
@@ -87,7 +90,7 @@ def create_command(
     from trueup.server.auth import create
 
     found = read_config(config)
-    secret = create(_tokens(config), found.datasets, name, role, limit, dataset, expires)
+    secret = create(_tokens(config), found.datasets, name, role, limit, dataset, expires, rho)
     emit(as_json, {"name": name, "role": role, "token": secret}, lambda: print(secret))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trueup.ask import check_neighbours
+from trueup.budget import Budget
 from trueup.cli import remote
 from trueup.cli.asking import Counted, Epsilon, expected_errors, missing, question_of
 from trueup.cli.axes import AxisOptions
@@ -48,6 +49,10 @@ class TableOptions:
     limit: Annotated[
         str | None, typer.Option("--limit", help="The limit, if the ledger is new.")
     ] = None
+    limit_rho: Annotated[
+        str | None,
+        typer.Option("--limit-rho", help="The limit in rho, if the ledger is new and counts rho."),
+    ] = None
     anchor: Annotated[
         str | None,
         typer.Option("--anchor", help="The anchor's file or address, if not beside the ledger."),
@@ -78,14 +83,16 @@ class TableOptions:
         """The same, with what trueup.toml says of a dataset."""
         if dataset is None:
             return self
-        if any((self.unit, self.rows_per_unit, self.limit, self.table, self.types)):
+        own = (self.unit, self.rows_per_unit, self.limit, self.limit_rho, self.table, self.types)
+        if any(own):
             raise InputError(
                 f"'{dataset.name}' is declared in trueup.toml with its unit, limit, table and "
                 f"columns; change them there."
             )
         return TableOptions(
             self.ledger or dataset.ledger,
-            str(dataset.limit),
+            None,
+            None,
             self.anchor or dataset.anchor,
             dataset.table,
             dataset.unit,
@@ -107,9 +114,12 @@ class TableOptions:
             found[column] = kind
         return found
 
-    def open(self, source: str, columns: dict[str, Any] | None, counted: Counted) -> Owner:
-        """The owner of the table."""
+    def open(self, source: str, dataset: Dataset | None, counted: Counted) -> Owner:
+        """The owner of the table, on its ledger, with what trueup.toml says of a dataset."""
         from trueup.owner import Ledger, Owner
+
+        columns: Any = self.columns if dataset is None else dict(dataset.columns)
+        said = Budget.said(self.limit, self.limit_rho) if dataset is None else dataset.budget
 
         if self.ledger is None:
             raise InputError(
@@ -121,10 +131,10 @@ class TableOptions:
             raise InputError(f"There is no file {source}.")
         return Owner(
             source,
-            Ledger(self.ledger, self.limit, anchor=self.anchor),
+            Ledger(self.ledger, anchor=self.anchor, **({} if said is None else said.options)),
             unit=self.unit,
             rows_per_unit=self.rows_per_unit,
-            columns=columns or self.columns or None,
+            columns=columns or None,
             table=self.table,
             edges=counted.ends,
             graph=counted.graph,
@@ -196,11 +206,7 @@ def measure_command(
     question = question_of(declared, dataset, counted, cost, neighbours, rows)
     check_output(output)
     key = secrets.token_hex(16) if spend.key is None else spend.key
-    owner = table.open(
-        source if dataset is None else dataset.source,
-        None if dataset is None else dict(dataset.columns),
-        counted,
-    )
+    owner = table.open(source if dataset is None else dataset.source, dataset, counted)
     before = owner.ledger.remaining
     expected = expected_errors(question, cost, neighbours, owner.rows_per_unit)
     if not as_json:
@@ -230,7 +236,7 @@ def _part(
     """What is asked of somebody else's server, refused where only its owner decides."""
     if len(counted.column or ()) > 1:
         raise InputError("A server counts one column at a time: give --column once.")
-    table_s = (table.ledger, table.limit, table.anchor, table.table, table.unit)
+    table_s = (table.ledger, table.limit, table.limit_rho, table.anchor, table.table, table.unit)
     sorted_s = (counted.branching, counted.by, counted.groups, counted.degrees, counted.nodes)
     if any(given is not None for given in (*table_s, *sorted_s, *declared.of_the_owner)):
         raise InputError(

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from trueup.budget import Balance, Budget, advised
 from trueup.cost import Cost, check_delta
 from trueup.errors import BudgetError, InputError, KeyConflictError, LedgerError
-from trueup.owner.budget import Balance, Budget, advised
 from trueup.owner.charge import Charge
 
 VERSION = 3  # version 1 had no `protects` in its first entry

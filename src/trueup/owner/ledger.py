@@ -20,13 +20,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from trueup.ask import check_neighbours
+from trueup.budget import Balance, Budget
 from trueup.cost import Cost, Notion
 from trueup.epsilon import positive
 from trueup.errors import InputError, LedgerError
 from trueup.owner import account
 from trueup.owner.account import Account, Entry, Protects
 from trueup.owner.anchor import Anchor, forked, lost, older
-from trueup.owner.budget import Balance, Budget
 from trueup.owner.charge import Charge, history_table
 from trueup.owner.stores import Entries, open_anchor, open_store
 

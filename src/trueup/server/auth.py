@@ -8,9 +8,10 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
@@ -204,23 +205,49 @@ def create(
     limit: object = None,
     chosen: Iterable[str] | None = None,
     expires: str | None = None,
+    rho: object = None,
 ) -> str:
     """A new token and, for an analyst, the limit that goes with it, in the ledgers chosen or all.
 
-    The limit stands in the ledger by name: another token of the name spends from the same.
+    The limit stands in the ledger by name: another token of the name spends from the same. It is
+    `limit` where ε is counted, and `rho` where ρ is.
     """
-    if (limit is None) != (role != "analyst"):
+    if (limit is None and rho is None) != (role != "analyst"):
         raise InputError("An analyst has a limit, such as 1/10; others have none.")
     chosen = list(datasets) if chosen is None else list(chosen)
     for other in chosen:
         if other not in datasets:
             raise InputError(f"There is no dataset {other[:64]!r}.")
-    most = None if limit is None else positive(limit, "limit")
+    allowed = _allowances([datasets[other] for other in chosen], limit, rho)
     secret = tokens.create(name, role, expires)
-    if most is not None:
-        for other in chosen:
-            open_ledger(datasets[other]).allow(name, most)
+    for dataset, most in allowed:
+        open_ledger(dataset).allow(name, most)
     return secret
+
+
+def _allowances(
+    chosen: Sequence[Dataset], limit: object, rho: object
+) -> list[tuple[Dataset, Fraction]]:
+    """What may be spent on each dataset: `limit` where it counts ε, `rho` where it counts ρ."""
+    most = {
+        notion: positive(given, word)
+        for notion, word, given in (("epsilon", "limit", limit), ("rho", "rho", rho))
+        if given is not None
+    }
+    if not most:
+        return []
+    counted = {dataset.budget.notion for dataset in chosen}
+    for dataset in chosen:
+        notion = dataset.budget.notion
+        if notion not in most:
+            word = "limit" if notion == "epsilon" else "rho"
+            raise InputError(
+                f"Dataset '{dataset.name}' counts {notion}: give {word}, or name other datasets."
+            )
+    for given in most:
+        if given not in counted:
+            raise InputError(f"None of the datasets counts {given}.")
+    return [(dataset, most[dataset.budget.notion]) for dataset in chosen]
 
 
 def open_ledger(dataset: Dataset) -> Ledger:
@@ -231,7 +258,7 @@ def open_ledger(dataset: Dataset) -> Ledger:
     """
     return Ledger(
         dataset.ledger,
-        dataset.limit,
+        **dataset.budget.options,
         anchor=dataset.anchor,
         unit=dataset.protects,
         neighbours=dataset.neighbours,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
+from trueup.budget import Budget
 from trueup.config import Config, Dataset
 from trueup.errors import FileError, LedgerError
 from trueup.owner import Ledger
@@ -32,10 +33,10 @@ def check(config: Config) -> list[str]:
                     raise
                 _check_folder(dataset)
                 said.append(
-                    f"Dataset '{dataset.name}' has no ledger yet: the server makes it, with limit "
-                    f"{dataset.limit}, when it starts."
+                    f"Dataset '{dataset.name}' has no ledger yet: the server makes it, with "
+                    f"{dataset.budget}, when it starts."
                 )
-                ledger = Ledger(Path(folder) / f"{number}.ledger", dataset.limit)
+                ledger = Ledger(Path(folder) / f"{number}.ledger", **dataset.budget.options)
             open_table(dataset, ledger)
     _check_tokens(settings)
     return [*said, *coinciding(config.datasets)]
@@ -67,10 +68,18 @@ def coinciding(datasets: Mapping[str, Dataset]) -> list[str]:
     """Pairs of datasets that read the same table on different ledgers, in words."""
     return [
         f"Datasets '{one.name}' and '{other.name}' read the same table but have different ledgers: "
-        f"together {one.limit + other.limit} may be spent on the same people. Give them one ledger."
+        f"together {_both(one.budget, other.budget)} may be spent on the same people. Give them "
+        f"one ledger."
         for one, other in combinations(datasets.values(), 2)
         if (_place(one), one.table) == (_place(other), other.table) and one.ledger != other.ledger
     ]
+
+
+def _both(one: Budget, other: Budget) -> str:
+    """What two budgets come to."""
+    if one.notion != other.notion:
+        return f"{one} and {other}"
+    return f"{'' if one.notion == 'epsilon' else 'rho '}{one.limit + other.limit}"
 
 
 def _place(dataset: Dataset) -> str:

@@ -68,7 +68,7 @@ class Metrics:
             labels = f'method="{method}",route="{route}",status="{status}"'
             lines.append(f"trueup_requests_total{{{labels}}} {number}")
         for name, what in (("limit", "may be spent in all"), ("spent", "has been spent")):
-            lines.append(f"# HELP trueup_budget_{name} The epsilon that {what}, by dataset.")
+            lines.append(f"# HELP trueup_budget_{name} The epsilon or rho that {what}, by dataset.")
             lines.append(f"# TYPE trueup_budget_{name} gauge")
             for dataset, table in tables.items():
                 try:

@@ -16,9 +16,9 @@ from postgres_server import Postgres
 from wire import Wire
 
 import trueup as tu
+from trueup.budget import Budget
 from trueup.errors import LedgerError
 from trueup.owner.anchor import Anchor
-from trueup.owner.budget import Budget
 from trueup.owner.ledger import Ledger
 from trueup.owner.stores import postgres
 

@@ -215,6 +215,7 @@ class NewToken(Sent):
     name: Annotated[StrictStr, Field(min_length=1, max_length=64)]
     role: Literal["reader", "analyst", "owner"]
     limit: Epsilon | None = Field(None, description="What an analyst may spend on each dataset.")
+    rho: Epsilon | None = Field(None, description="The same, on each dataset that counts rho.")
     datasets: list[StrictStr] | None = Field(None, description="Those the limit is for; or all.")
     expires: Annotated[StrictStr, Field(max_length=40)] | None = Field(
         None, description="30d, 12h or a date."

@@ -60,7 +60,7 @@ def _told(parts: Service, one: Holder, used: Mapping[int, str]) -> dict[str, Any
 @router.post("/api/v1/tokens", response_model=told.TokenMade)
 def new_token(parts: Parts, who: Owner, body: NewToken) -> Response:
     """A new token, told this once. An analyst's limit goes into the ledgers."""
-    given = (body.name, body.role, body.limit, body.datasets, body.expires)
+    given = (body.name, body.role, body.limit, body.datasets, body.expires, body.rho)
     datasets = {name: table.dataset for name, table in parts.tables.items()}
     secret = create(parts.tokens, datasets, *given)
     made = [one for one in parts.tokens.list() if one.name == body.name][-1]

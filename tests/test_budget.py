@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from trueup.budget import Balance, Budget, advised
 from trueup.cost import Cost
 from trueup.errors import InputError
-from trueup.owner.budget import Balance, Budget, advised
 
 
 def said(*given: object, **more: object) -> Budget:
@@ -70,7 +70,7 @@ def test_a_balance_is_told_with_what_rho_means() -> None:
     assert now.remaining == Cost.of(rho="3/8", delta="9e-9")
     assert now.words == (
         "ρ: 1/8 of 1/2 spent, 3/8 left; δ: 1e-9 of 1e-8 spent; "
-        f"spent as (ε, δ): {spent.shown_at('1e-6')}"
+        f"spent as (ε, δ): {spent.shown_at('1e-6').rounded}"
     )
     assert "δ = 1.001e-6" in now.words
     plain = Balance(Cost.of(1), Cost.of("3/10"))

@@ -67,6 +67,13 @@ class Budget:
         )
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The same as the options of a `Ledger`."""
+        word = "limit" if self.notion == "epsilon" else "rho"
+        also = {"delta_limit": self.delta_limit, "shown_at_delta": self.shown_at}
+        return {word: self.limit, **also}
+
+    @property
     def plain(self) -> bool:
         """Whether it counts ε alone, as all ledgers did once: its file is written as theirs."""
         return self.notion == "epsilon" and not self.delta_limit
@@ -115,7 +122,21 @@ class Balance:
         """What a cost of this ledger means as (ε, δ), in words; nothing for one that is in ε."""
         if cost.notion == "epsilon" or self.shown_at is None:
             return ""
-        return f"as (ε, δ): {cost.shown_at(self.shown_at)}"
+        return f"as (ε, δ): {cost.shown_at(self.shown_at).rounded}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Limit, spent and what is left as text; of ρ and δ only where there are any."""
+        limit, spent, left = self.limit, self.spent, self.remaining
+        said: dict[str, Any] = {"notion": limit.notion}
+        said |= {"limit": limit.amount, "spent": spent.amount, "remaining": left.amount}
+        if limit.delta:
+            said |= {"delta_limit": limit.delta, "spent_delta": spent.delta}
+        said = {name: str(value) for name, value in said.items()}
+        if self.shown_at is not None:
+            for name, cost in (("shown", spent), ("limit_shown", limit)):
+                meant = cost.shown_at(self.shown_at)
+                said[name] = {"epsilon": float(meant.amount), "delta": float(meant.delta)}
+        return said
 
     @property
     def words(self) -> str:
