@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import binom
 
 import trueup as tu
 from accuracy import vectors
@@ -165,7 +166,7 @@ def choose(draws: int) -> None:
     """Other constants on made-up families: small, crowded, shares by level, evening out."""
     size, epsilon = 4096, "0.1"
     sets = list(families(size, 10.0))
-    plain = [np.mean(errors(c, _default(size), epsilon, draws), axis=0) for _, c in sets]
+    plain = [np.mean(errors(c, default_for(size), epsilon, draws), axis=0) for _, c in sets]
     tries: list[tuple[float, float, float, float]] = [(5, 4.5, 0.85, 0.5)]
     tries += [(small, 4.5, 0.85, 0.5) for small in (3, 4, 6)]
     tries += [(5, crowded, 0.85, 0.5) for crowded in (3.5, 5.5, 7)]
@@ -184,8 +185,10 @@ def choose(draws: int) -> None:
         print(row, flush=True)
 
 
-def _default(size: int) -> Question:
-    return tu.plan(size, 1, nonnegative=True)["for non-negative counts"].question
+def default_for(*axes: tu.Axis | int) -> Question:
+    """What is asked of axes where counts are shown and nobody says what to ask."""
+    over = axes[0] if len(axes) == 1 else list(axes)
+    return tu.plan(over, 1, nonnegative=True)["for non-negative counts"].question
 
 
 def _tilted(size: int, sooner: float) -> tu.TreeCounts:
@@ -245,28 +248,35 @@ def speed() -> None:
             print(f"| 2^{power} | {name} | {best:.3f} |", flush=True)
 
 
-def coverage(draws: int, level: float = 0.95) -> None:
-    """How often intervals hold the truth, at the worst: every range of some lengths and places."""
-    size, epsilon = 4096, "0.1"
-    sets = [*families(size, 10.0), *adversaries(size, 10.0)]
-    g = np.random.default_rng(3)
-    ends = np.sort(g.integers(0, size + 1, (40, 2)), axis=1)
-    ends = np.concatenate([ends, [[0, size], [0, 306], [306, 612], [17, 34], [300, 301]]])
-    ends = ends[ends[:, 0] < ends[:, 1]]
+def coverage(data: Path | None, draws: int, level: float = 0.95) -> None:
+    """How often intervals hold the truth, range by range: none may fall short of the level.
+
+    A range falls short if so few draws would hold it by chance once in 10,000 ranges of the level.
+    """
+    epsilon = "0.1"
+    sets = [*families(4096, 10.0), *adversaries(4096, 10.0)]
+    sets += vectors(data) if data is not None else []
+    least = int(binom.ppf(1e-4, draws, level))
     worst: list[tuple[float, str, float]] = []
     for name, counts in sets:
+        size = len(counts)
+        ends = np.sort(np.random.default_rng(3).integers(0, size + 1, (40, 2)), axis=1)
+        more = [[0, size], [0, size // 14], [size // 14, size // 7], [17, 34], [300, 301]]
+        ends = np.concatenate([ends, more])
+        ends = ends[ends[:, 0] < ends[:, 1]]
         truth = np.concatenate([[0], np.cumsum(counts)])
+        true = truth[ends[:, 1]] - truth[ends[:, 0]]
         held, wide = np.zeros(len(ends)), 0.0
         for seed in range(draws):
             m = measure_for_experiment(counts, tu.TreeCounts(size, adaptive=True), epsilon, seed)
-            found = tu.infer(m)
-            low, high = found.intervals(ends[:, 0], ends[:, 1], level, simultaneous=False)
-            true = truth[ends[:, 1]] - truth[ends[:, 0]]
+            low, high = tu.infer(m).intervals(ends[:, 0], ends[:, 1], level, simultaneous=False)
             held += (low <= true) & (true <= high)
             wide += float(np.mean(high - low)) / 2 / draws
         worst.append((float(held.min()) / draws, name, wide))
-    for share, name, wide in sorted(worst)[:12]:
-        print(f"{name:32} worst range held {share:.3f}, mean half width {wide:,.0f}")
+        print(f"{name:32} worst of {len(ends)} ranges held {worst[-1][0]:.3f}, "
+              f"mean half width {wide:,.0f}", flush=True)  # fmt: skip
+    short = [name for share, name, _ in worst if share * draws < least]
+    print(f"{len(sets)} sets, {draws} draws; fall short of {level}: {', '.join(short) or 'none'}")
 
 
 def widths(data: Path | None, draws: int, ranges: int = 150) -> None:
@@ -280,7 +290,7 @@ def widths(data: Path | None, draws: int, ranges: int = 150) -> None:
             lengths = np.minimum(2 ** g.integers(0, size.bit_length(), ranges), size)
             starts = (g.random(ranges) * (size - lengths + 1)).astype(int)
             wide = []
-            for question in (_default(size), tu.TreeCounts(axis, adaptive=True)):
+            for question in (default_for(size), tu.TreeCounts(axis, adaptive=True)):
                 each = np.zeros(ranges)
                 for seed in range(draws):
                     m = measure_for_experiment(counts, question, epsilon, seed)
@@ -294,30 +304,43 @@ def widths(data: Path | None, draws: int, ranges: int = 150) -> None:
         print(f"ε = {epsilon}: {np.exp(np.mean(np.log(list(found.values())))):.2f}", flush=True)
 
 
+Boxes = list[tuple[Ints, Ints]]
+
+
+def boxes_of(shape: tuple[int, ...], number: int = 3000) -> Boxes:
+    """The corners of boxes of log-uniform sides, and of boxes like all there are."""
+    g = np.random.default_rng(5)
+    sides = 2 ** g.integers(0, int(np.log2(min(shape))) + 1, (number, 2))
+    starts = (g.random((number, 2)) * (np.array(shape) - sides + 1)).astype(int)
+    uniform = np.sort(g.integers(0, min(shape) + 1, (number, 2, 2)), axis=2)
+    return [(starts, starts + sides), (uniform[:, :, 0], uniform[:, :, 1])]
+
+
+def box_scores(wrong: Floats, boxes: Boxes) -> list[float]:
+    """The mean squared error over each set of boxes, from errors of prefix sums."""
+    found = []
+    for low, high in boxes:
+        (a, c), (b, d) = low.T, high.T
+        found.append(float(np.mean((wrong[b, d] - wrong[a, d] - wrong[b, c] + wrong[a, c]) ** 2)))
+    return found
+
+
 def grids(data: Path | None, draws: int) -> None:
     """Quadtrees whose finer levels have 1.3 times the share, over those that share alike."""
-    g = np.random.default_rng(5)
     for epsilon in EPSILONS:
-        for name, counts in _grids(data):
+        for name, counts in grid_sets(data):
             axes = [tu.Axis.integers(n, 0, s - 1) for n, s in zip("xy", counts.shape, strict=True)]
-            lengths = 2 ** g.integers(0, int(np.log2(min(counts.shape))) + 1, (3000, 2))
-            starts = (g.random((3000, 2)) * (np.array(counts.shape) - lengths + 1)).astype(int)
-            uniform = np.sort(g.integers(0, min(counts.shape) + 1, (3000, 2, 2)), axis=2)
-            boxes = [(starts, starts + lengths), (uniform[:, :, 0], uniform[:, :, 1])]
-            found = []
-            for finer in (1, "1.3"):
-                asked = tu.BoxCounts.quadtree(*axes, finer=finer)
-                found.append(
-                    np.mean(
-                        [_box_errors(counts, asked, epsilon, seed, boxes) for seed in range(draws)],
-                        axis=0,
-                    )
-                )
-            each = " / ".join(f"{x:.2f}" for x in found[1] / found[0])
-            print(f"{name}, ε = {epsilon}: {each} over log-uniform / all boxes", flush=True)
+            found = [
+                box_errors(counts, tu.BoxCounts.quadtree(*axes, finer=finer), epsilon, draws)
+                for finer in (1, "1.3")
+            ]
+            each, low = ratio(found[1], found[0])
+            told = " / ".join(f"{a:.2f} ({b:.2f})" for a, b in zip(each, low, strict=True))
+            print(f"{name}, ε = {epsilon}: {told} over log-uniform / all boxes", flush=True)
 
 
-def _grids(data: Path | None) -> Iterator[tuple[str, Ints]]:
+def grid_sets(data: Path | None) -> Iterator[tuple[str, Ints]]:
+    """The name and counts of each grid."""
     if data is None:
         y, x = np.mgrid[:64, :64]
         yield "one hill", np.rint(3e4 * np.exp(-((x - 20) ** 2 + (y - 40) ** 2) / 50)).astype(int)
@@ -326,17 +349,15 @@ def _grids(data: Path | None) -> Iterator[tuple[str, Ints]]:
         yield path.stem, np.load(path).astype(np.int64)
 
 
-def _box_errors(
-    counts: Ints, question: Question, epsilon: str, seed: int, boxes: list[tuple[Ints, Ints]]
-) -> list[float]:
-    m = measure_for_experiment(counts.ravel(), question, epsilon, seed)
-    wrong = tu.infer(m, nonnegative=True, integers=True).prefix.copy()
-    wrong[1:, 1:] -= counts.cumsum(0).cumsum(1)
-    found = []
-    for low, high in boxes:
-        (a, c), (b, d) = low.T, high.T
-        found.append(float(np.mean((wrong[b, d] - wrong[a, d] - wrong[b, c] + wrong[a, c]) ** 2)))
-    return found
+def box_errors(counts: Ints, question: Question, epsilon: str, draws: int) -> Floats:
+    """The scores of each draw over boxes, shown large first."""
+    boxes, found = boxes_of(counts.shape), []
+    for seed in range(draws):
+        m = measure_for_experiment(counts.ravel(), question, epsilon, seed)
+        wrong = tu.infer(m, nonnegative=True, integers=True).prefix.copy()
+        wrong[1:, 1:] -= counts.cumsum(0).cumsum(1)
+        found.append(box_scores(wrong, boxes))
+    return np.array(found)
 
 
 def main() -> None:
@@ -356,7 +377,7 @@ def main() -> None:
     elif given.choose:
         choose(given.draws)
     elif given.coverage:
-        coverage(given.draws)
+        coverage(given.data, given.draws)
     elif given.widths:
         widths(given.data, min(given.draws, 3))
     elif given.grids:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -92,3 +93,56 @@ def test_a_work_of_two_versions_runs_in_this_one() -> None:
     versions = script("versions")
     assert 0 < versions.run(versions.SOURCE, "import") < 60
     assert 0 < versions.run(versions.SOURCE, "one exact interval of a tree") < 60
+
+
+def test_dawa_finds_the_cheapest_partition_and_the_counts_where_noise_is_small() -> None:
+    baselines = script("baselines")
+    g = np.random.default_rng(3)
+    costs = [g.random(8 - (1 << power) + 1) for power in range(4)]
+
+    def all_of(start: int) -> list[list[int]]:
+        steps = [start + (1 << power) for power in range(4) if start + (1 << power) <= 8]
+        return [[start, *rest] for step in steps for rest in all_of(step)] if start < 8 else [[8]]
+
+    def cost(cuts: list[int]) -> float:
+        pairs = itertools.pairwise(cuts)
+        return sum(costs[(b - a).bit_length() - 1][a] for a, b in pairs)
+
+    assert baselines.least_partition(costs) == min(all_of(0), key=cost)
+    counts = g.integers(0, 100, 64)
+    np.testing.assert_allclose(baselines.dawa()(counts, 1e4, g), counts, atol=1e-6)
+    flat = baselines.dawa()(np.full(256, 50), 0.1, g)
+    assert len(np.unique(flat)) < 128  # neighbours that are alike share a bucket
+    assert flat.sum() == pytest.approx(256 * 50, rel=0.3)
+    four = counts[5:9]
+    assert baselines.deviations(counts)[2][5] == pytest.approx(abs(four - four.mean()).sum())
+
+
+@pytest.mark.parametrize("shape", [(50,), (13, 16)])
+def test_privtree_splits_what_is_full_and_leaves_what_is_empty(shape: tuple[int, ...]) -> None:
+    privtree = script("baselines").privtree
+    g = np.random.default_rng(4)
+    counts = g.integers(1, 100, shape)
+    np.testing.assert_allclose(privtree(counts, 1e7, g), counts, atol=1e-4)
+    assert len(np.unique(privtree(np.zeros(shape, int), 1.0, g))) < 12
+
+
+@pytest.mark.parametrize("name", ["uniform_grid", "adaptive_grid"])
+def test_grids_are_as_fine_as_noise_allows(name: str) -> None:
+    grid = getattr(script("baselines"), name)
+    g = np.random.default_rng(5)
+    counts = g.integers(50, 100, (24, 20))
+    np.testing.assert_allclose(grid(counts, 1e7, g), counts, atol=1e-3)
+    coarse = grid(counts, 0.01, g)
+    assert len(np.unique(coarse)) < counts.size / 3
+    assert coarse.sum() == pytest.approx(counts.sum(), rel=0.5)
+
+
+def test_mwem_comes_nearer_with_every_round() -> None:
+    mwem = script("baselines").mwem
+    counts = np.array([0, 400, 0, 0, 900, 10, 10, 300])
+    far, near = (
+        np.square(mwem(rounds, 40)(counts, 1e5, np.random.default_rng(1)) - counts).sum()
+        for rounds in (1, 40)
+    )
+    assert near < far / 20
