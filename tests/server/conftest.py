@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import ssl
 import threading
 import time
@@ -26,7 +25,7 @@ import trueup as tu
 from trueup.config import Config, read_config
 from trueup.server.app import create_app
 from trueup.server.auth import Tokens, create, open_ledger
-from trueup.server.run import configured
+from trueup.server.run import bound, configured
 from trueup.server.settings import read_settings
 
 _PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used: making the usual one is slow
@@ -184,7 +183,7 @@ def running(path: Path, people: dict[str, tuple[str, object]] | None = None) -> 
     }
     guard = create_app(config)
     server = uvicorn.Server(uvicorn.Config(guard, **configured(settings)))
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = bound(settings)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     while not server.started:
