@@ -168,12 +168,14 @@ def nouns(tmp_path_factory):
     sizes = tu.measure(range(50), tu.SortedCounts(50), 1)
     named = tu.NamedCounts(town, {f"query {i}": [f"a town of number {i}"] for i in range(99)})
     tree = tu.measure(range(100), tu.TreeCounts(age), "1/10")
+    stream = tu.Stream.open(tmp_path_factory.mktemp("nouns") / "x", epsilon=1, axis=age)
     return [
         age, town, tu.Axis.edges("money", range(9_999)),
         tu.Axis.hierarchy("place", {str(i): [f"{i}.{j}" for j in range(9)] for i in range(99)}),
         tu.CellCounts(town), tu.TreeCounts(1 << 20, branching=2), tu.HatCounts(1 << 16),
         tu.TreeCounts(1 << 20, adaptive=True),
-        tu.WaveletCounts(1 << 16), tu.GridCounts(age, town), tu.GridCounts(*wide), named,
+        tu.WaveletCounts(1 << 16), tu.WindowCounts(1 << 10),
+        tu.GridCounts(age, town), tu.GridCounts(*wide), named,
         tu.BoxCounts.quadtree(*(tu.Axis.integers(n, 0, 255) for n in "xy"), branching=2),
         tu.SortedCounts(10**9, by="customer"), sizes.question, tree, sizes,
         tu.WeightedCounts(3, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
@@ -183,7 +185,8 @@ def nouns(tmp_path_factory):
         tu.infer(tu.measure([1] * 5_000, named, 1)),
         tu.plan(age, 1), tu.plan(age, 1)[0], tu.plan([20, 30], 1),
         tu.Workload.given([(i, i + 1) for i in range(99)]), tu.optimize("ranges", 16, steps=3),
-        tu.Cost.of(0.1), ledger, tu.Owner(__import__("pyarrow").table({"age": [1]}), ledger),
+        tu.Cost.of(0.1), stream, ledger,
+        tu.Owner(__import__("pyarrow").table({"age": [1]}), ledger),
         tu.connect("http://127.0.0.1:9", token="secret"),
     ]  # fmt: skip
 

@@ -17,6 +17,7 @@ With an account         Owner (a table) and Ledger (its limit); connect (a serve
 What it costs           Cost.of(epsilon=…) or Cost.of(rho=…); .shown_at(delta) as (ε, δ)
 Files                   release.save("x.parquet"), load("x.parquet")
 Several releases        reconcile
+Step after step         Stream.open, Stream.resume
 Errors                  all are TrueupError; InputError is a ValueError, too
 
 `help(tu.publish)` explains one of them; `trueup -h` is the command line.
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from trueup.release.ratio import Ratio
     from trueup.saved import load
     from trueup.shortcuts import degree_sequence, frequency_list, histogram
+    from trueup.stream import Stream
 
 __all__ = [
     "AdaptiveTreeCounts",
@@ -94,6 +96,7 @@ __all__ = [
     "SortedCounts",
     "SortedRelease",
     "SourceError",
+    "Stream",
     "TreeCounts",
     "TrueupError",
     "WaveletCounts",
@@ -126,6 +129,7 @@ _LATER = {
     "Ledger": "owner",
     "Owner": "owner",
     "Ratio": "release.ratio",
+    "Stream": "stream",
     "connect": "client",
     "degree_sequence": "shortcuts",
     "frequency_list": "shortcuts",

@@ -1,0 +1,381 @@
+"""Stream: counts published step after step, and trued up at the end."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask import CellCounts, GridCounts, TreeCounts
+from trueup.ask.question import Neighbours, Question, cell_counts, check_neighbours
+from trueup.axis import Axis
+from trueup.axis.numbers import whole_number
+from trueup.epsilon import positive
+from trueup.errors import InputError
+from trueup.facts import Facts, check_unit, rows_for
+from trueup.infer import infer
+from trueup.measure import new_id
+from trueup.measurement import Measurement
+from trueup.noise import check_rows_per_unit
+from trueup.release import Estimate, Release
+from trueup.stream.errors import StreamErrors
+from trueup.stream.keeping import Arrays, Keeping, check_new, pack, read_secret, unpack
+from trueup.stream.schedule import Floats, Ints, Schedule
+from trueup.stream.secret import Secret
+from trueup.stream.totals import Totals, all_totals
+
+_MOST_NUMBERS = 1 << 24  # levels × cells: what is read and written at every step
+
+
+@dataclass(frozen=True)
+class StreamTerms:
+    """What is public about a stream from its opening on."""
+
+    schedule: Schedule
+    epsilon: Fraction
+    neighbours: Neighbours
+    unit: str
+    rows_per_unit: int
+    steps_per_unit: int
+    axis: Axis | None
+    id: str
+
+    @property
+    def rows(self) -> int:
+        """How many rows of a unit count in all its steps together."""
+        return check_rows_per_unit(self.rows_per_unit * self.steps_per_unit)
+
+    @property
+    def cells(self) -> int:
+        """How many counts a step has."""
+        return 1 if self.axis is None else self.axis.size
+
+    @property
+    def scales(self) -> tuple[Fraction, ...]:
+        """The exact noise scale of the nodes of each level."""
+        return self.schedule.noise(self.epsilon, self.neighbours, self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "radices": list(self.schedule.radices),
+            "shares": [str(share) for share in self.schedule.shares],
+            "epsilon": str(self.epsilon),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "rows_per_unit": self.rows_per_unit,
+            "steps_per_unit": self.steps_per_unit,
+            "axis": None if self.axis is None else self.axis.to_json(),
+            "id": self.id,
+        }
+
+    @staticmethod
+    def from_json(written: dict[str, Any]) -> StreamTerms:
+        """Those that were written."""
+        axis = written["axis"]
+        return StreamTerms(
+            Schedule(tuple(written["radices"]), tuple(map(Fraction, written["shares"]))),
+            Fraction(written["epsilon"]),
+            check_neighbours(written["neighbours"]),
+            written["unit"],
+            written["rows_per_unit"],
+            written["steps_per_unit"],
+            None if axis is None else Axis.from_json(axis),
+            written["id"],
+        )
+
+
+class Stream:
+    """One count a step, or one for every cell of an axis, published as they come.
+
+    It is paid for once, when it is opened. What is protected is all that a unit has in one step, or
+    in `steps_per_unit` of them. `step` publishes; `total` and `window` answer with intervals; after
+    `close`, `release` trues it all up: one history that adds up, from the same noise.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "visits.stream"
+    >>> with Stream.open(path, epsilon=1, steps=365) as stream:
+    ...     for visits in (120, 95, 143):
+    ...         total = stream.step(visits)
+    >>> total.std_error < 9, Stream.resume(path).steps
+    (True, 3)
+    """
+
+    def __init__(
+        self, terms: StreamTerms, secret: Secret, totals: Totals, keeping: Keeping, closed: bool
+    ) -> None:
+        self.terms, self.closed = terms, closed
+        self._secret, self._running, self._keeping = secret, totals, keeping
+        self._errors = StreamErrors(terms.schedule, terms.scales)
+        self._facts = Facts(
+            epsilon=terms.epsilon,
+            neighbours=terms.neighbours,
+            unit=terms.unit,
+            rows_per_unit=terms.rows_per_unit,
+            id=terms.id,
+        )
+        self._totals: list[Floats] | None = None
+
+    @staticmethod
+    def open(
+        path: str | os.PathLike[str],
+        *,
+        epsilon: object,
+        steps: int | None = None,
+        axis: Axis | None = None,
+        neighbours: Neighbours = "add-remove",
+        unit: str = "row",
+        rows_per_unit: int | None = None,
+        steps_per_unit: int = 1,
+    ) -> Stream:
+        """A new stream, whose state is kept at this path, for the owner's eyes only.
+
+        `steps` is how many there will be, as far as you know: the totals are best if it is right,
+        and any other number of steps will do. Without it the stream is made for any length.
+        """
+        from trueup._kernels.noise.bits import one_measurement
+        from trueup._kernels.noise.laplace_tables import checked_scale
+
+        place = Path(path)
+        schedule = Schedule.endless() if steps is None else Schedule.best(steps)
+        many = whole_number(steps_per_unit, "steps_per_unit")
+        if many < 1:
+            raise InputError(f"steps_per_unit must be at least 1, got {many}.")
+        if axis is not None and not isinstance(axis, Axis):
+            raise InputError(f"axis must be an Axis, got {type(axis).__name__}.")
+        rows = rows_for(check_unit(unit), rows_per_unit)
+        cost, relation = positive(epsilon), check_neighbours(neighbours)
+        with one_measurement():
+            name = new_id()
+        terms = StreamTerms(schedule, cost, relation, unit, rows, many, axis, name)
+        for scale in terms.scales:
+            checked_scale(scale)
+        if schedule.levels * terms.cells > _MOST_NUMBERS:
+            raise InputError(
+                f"A step of this stream has {schedule.levels} × {terms.cells:,} numbers; at most "
+                f"{_MOST_NUMBERS:,} can be kept at every step. Use a coarser axis."
+            )
+        check_new(place)
+        secret = Secret.start(schedule, terms.scales, terms.cells)
+        stream = Stream._of(terms, secret, None, place, False)
+        stream._keep(secret, stream._running, False)
+        return stream
+
+    @staticmethod
+    def resume(path: str | os.PathLike[str]) -> Stream:
+        """The stream that is kept at this path, as it was after its last step."""
+        place = Path(path)
+        about, arrays = unpack(read_secret(place), str(place))
+        terms, steps = StreamTerms.from_json(about["terms"]), int(about["steps"])
+        later = tuple(arrays[f"later{k}"] for k in range(terms.schedule.levels - 1))
+        secret = Secret(
+            terms.schedule, terms.scales, steps, arrays["counts"], arrays["noise"], later
+        )
+        stream = Stream._of(terms, secret, arrays["sums"], place, bool(about["closed"]))
+        try:
+            stream._keeping.mend(secret.answers(), steps)
+        except BaseException:
+            stream.leave()
+            raise
+        return stream
+
+    @staticmethod
+    def _of(
+        terms: StreamTerms, secret: Secret, sums: Floats | None, place: Path, closed: bool
+    ) -> Stream:
+        errors = StreamErrors(terms.schedule, terms.scales)
+        totals = Totals.start(errors.spread, terms.cells)
+        if sums is not None:
+            totals = Totals(errors.spread, secret.steps, sums)
+        keeping = Keeping(place, terms.schedule.levels * terms.cells)
+        return Stream(terms, secret, totals, keeping, closed)
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        wrong: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Lets go of the files, so that another process may resume the stream."""
+        self._keeping.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "open"
+        over = "" if self.terms.axis is None else f" over {self.terms.axis.name!r}"
+        return f"Stream({state}{over}, {self.steps:,} steps, epsilon={self.terms.epsilon})"
+
+    @property
+    def steps(self) -> int:
+        """How many steps it has taken."""
+        return self._secret.steps
+
+    def step(self, counts: npt.ArrayLike) -> Estimate:
+        """Takes the next step and publishes it: one count, or one for each cell of the axis.
+
+        When this returns, the step outlives a power cut. If it raises, no step was taken. It gives
+        the total so far, over all cells.
+        """
+        from trueup._kernels.noise.bits import one_measurement
+        from trueup._kernels.noise.laplace import draw
+
+        if self.closed:
+            raise InputError("The stream is closed: it takes no more steps. Open a new one.")
+        if self.terms.axis is None:
+            counts = [whole_number(counts, "The count of a step")]
+        counted = cell_counts(counts, self.terms.cells)
+        with one_measurement():
+            secret = self._secret.after(counted, draw)
+        answers = secret.answers()
+        running, total = self._running.after(answers)
+        self._keep(secret, running, False)
+        if self._totals is not None:
+            self._totals.append(total)
+        self._keeping.append(answers, self.steps - 1)
+        return self._estimate([(self.steps, 1.0)], total, None)
+
+    def _keep(self, secret: Secret, running: Totals, closed: bool) -> None:
+        about = {"terms": self.terms.to_json(), "steps": secret.steps, "closed": closed}
+        arrays: Arrays = {f"later{level}": noise for level, noise in enumerate(secret.later)}
+        arrays |= {"counts": secret.counts, "noise": secret.noise, "sums": running.sums}
+        self._keeping.keep(pack(about, arrays))
+        self._secret, self._running, self.closed = secret, running, closed
+
+    @property
+    def answers(self) -> Ints:
+        """All that was published: for every step, level and cell one whole number."""
+        shape = (self.steps, self.terms.schedule.levels, self.terms.cells)
+        return np.frombuffer(self._keeping.read(self.steps), "<i8").reshape(shape).astype(np.int64)
+
+    def totals(self, level: float | None = None) -> dict[str, Any]:
+        """The total after every step as it was published then, over all cells: a table."""
+        every = np.array([total.sum() for total in self._all()])
+        steps = np.arange(1, self.steps + 1)
+        variances = self._errors.spread.variances(steps) * self.terms.cells
+        found = {"step": steps, "total": every, "std_error": np.sqrt(variances)}
+        if level is not None:
+            wide = [self.total(int(step)).interval(level) for step in steps]
+            found |= {"low": np.array([a for a, _ in wide]), "high": np.array([b for _, b in wide])}
+        return found
+
+    def _all(self) -> list[Floats]:
+        if self._totals is None:
+            self._totals = list(all_totals(self._errors.spread, self.answers))
+        return self._totals
+
+    def total(self, steps: int | None = None, cells: tuple[int, int] | None = None) -> Estimate:
+        """The total after so many steps, by default all so far, as it was published then."""
+        number = self.steps if steps is None else whole_number(steps, "steps")
+        return self.window(0, number, cells)
+
+    def window(self, start: int, stop: int, cells: tuple[int, int] | None = None) -> Estimate:
+        """The count of the steps start, …, stop − 1, the first being step 0, with its error.
+
+        It is the difference of two totals as they were published. `cells` takes some cells only.
+        """
+        first, last = whole_number(start, "start"), whole_number(stop, "stop")
+        if not 0 <= first < last <= self.steps:
+            raise InputError(
+                f"A window goes from a step to a later one among the {self.steps:,} taken, "
+                f"got {first} to {last}."
+            )
+        every, asked = self._all(), [(last, 1.0)]
+        value = every[last - 1]
+        if first:
+            asked.append((first, -1.0))
+            value = value - every[first - 1]
+        return self._estimate(asked, value, cells)
+
+    def _estimate(
+        self, asked: list[tuple[int, float]], value: Floats, cells: tuple[int, int] | None
+    ) -> Estimate:
+        start, stop = (0, self.terms.cells) if cells is None else cells
+        if not 0 <= start < stop <= self.terms.cells:
+            raise InputError(f"Cells go from 0 to {self.terms.cells}, got {start} to {stop}.")
+        answers = tuple(((cell, at), by) for cell in range(start, stop) for at, by in asked)
+        return Estimate.of(float(value[start:stop].sum()), answers, self._errors, self._facts)
+
+    def close(self) -> None:
+        """Ends the stream for good: nothing follows, so nothing has to be kept back any more."""
+        if not self.steps:
+            raise InputError("The stream has taken no step yet: there is nothing to close.")
+        if not self.closed:
+            self._keep(self._secret, self._running, True)
+
+    def measurement(self) -> Measurement:
+        """The noisy counts of all nodes of a closed stream, as one measurement of a tree.
+
+        Levels that the stream was too short for are left out, and so is their share of ε.
+        """
+        if not self.closed:
+            raise InputError(
+                "The stream is open. Close it first: what is open holds noise that later steps "
+                "will use again."
+            )
+        schedule, steps = self.terms.schedule, self.steps
+        answers, last = self.answers, self._secret.last_answers()
+        used = next(
+            (k + 1 for k, width in enumerate(schedule.widths) if width >= steps), schedule.levels
+        )
+        noisy = []
+        for level in range(used):
+            width = schedule.widths[level]
+            nodes = answers[width - 1 :: width, level]
+            if steps % width:  # the last one is cut short
+                nodes = np.vstack([nodes, last[level : level + 1]])
+            noisy.append(nodes)
+        reached = sum(schedule.shares[:used])
+        shares = [share / reached for share in schedule.shares[:used]]
+        radices = [schedule.radices[k] for k in range(used - 1)]
+        if len(noisy[-1]) > 1:  # the nodes of the highest level have no root
+            radices.append(len(noisy[-1]))
+            shares.append(Fraction(0))
+        elif used > 1:
+            radices[-1] = len(noisy[-2])
+        question: Question = TreeCounts(
+            Axis.integers("step", 1, steps), radices=radices[::-1], shares=shares[::-1]
+        )
+        if self.terms.axis is not None:
+            question = GridCounts(question, CellCounts(self.terms.axis))  # type: ignore[arg-type]
+        # What these answers cost, from the noise that is in them: as `Noise` has it, backwards.
+        price = question.price(self.terms.neighbours) * self.terms.rows
+        paid = price / (self.terms.scales[used - 1] * question.blocks[0][1])
+        found = Measurement(
+            question,
+            np.concatenate([level.reshape(-1) for level in reversed(noisy)]),
+            paid,
+            self.terms.neighbours,
+            self.terms.unit,
+            self.terms.rows,
+            id=self.terms.id,
+        )
+        if found.noise.scales != self.terms.scales[:used][::-1]:
+            raise AssertionError("The noise of the measurement is not that of the stream.")
+        return found
+
+    def release(self, **how: Any) -> Release:
+        """One history that adds up, from the same noise: `infer` of the measurement."""
+        return infer(self.measurement(), **how)
+
+    def revisions(self) -> dict[str, Any]:
+        """The totals as they were first published, beside those of the closed stream: a table."""
+        first = self.totals()
+        counts = np.asarray(self.release().counts(), np.float64).reshape(self.steps, -1)
+        revised = np.cumsum(counts.sum(axis=1))
+        return {
+            "step": first["step"],
+            "first": first["total"],
+            "revised": revised,
+            "revision": revised - first["total"],
+        }

@@ -1,0 +1,148 @@
+"""The files of a stream: killed at any instant it goes on; an older copy of it does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trueup.errors import FileError, InputError
+from trueup.stream import Stream
+from trueup.stream.keeping import answers_of, pack, unpack
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "visits.stream"
+
+
+def opened(path: Path, steps: int) -> Path:
+    with Stream.open(path, epsilon=1, steps=20) as stream:
+        for count in range(steps):
+            stream.step(count)
+    return path
+
+
+def test_what_was_packed_is_unpacked_and_a_changed_byte_is_seen() -> None:
+    about, arrays = {"steps": 3}, {"noise": np.arange(-3, 4), "sums": np.array([0.5, 1e300])}
+    data = pack(about, arrays)
+    found = unpack(data, "x")
+    assert found[0] == about
+    assert all((found[1][key] == arrays[key]).all() for key in arrays)
+    for at in (20, 60, len(data) - 1):
+        changed = bytearray(data)
+        changed[at] ^= 1
+        with pytest.raises(FileError, match="x is damaged"):
+            unpack(bytes(changed), "x")
+    with pytest.raises(FileError, match="not the state of a stream"):
+        unpack(b"PAR1" + data, "x")
+
+
+def test_a_stream_goes_on_where_it_was(path: Path) -> None:
+    opened(path, 7)
+    with Stream.resume(path) as stream:
+        before = stream.totals()["total"].tolist()
+        stream.step(100)
+        after = stream.totals()["total"].tolist()
+        assert stream.steps == 8
+        assert after[:7] == before
+    with Stream.resume(path) as again:
+        assert again.totals()["total"].tolist() == pytest.approx(after)
+
+
+def test_only_the_owner_can_read_the_state(path: Path) -> None:
+    opened(path, 2)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert answers_of(path).exists()
+
+
+def test_an_older_copy_of_the_state_is_refused(path: Path) -> None:
+    old = shutil.copy(opened(path, 5), path.with_name("copy"))
+    with Stream.resume(path) as stream:
+        stream.step(1)
+    shutil.copy(old, path)
+    with pytest.raises(FileError, match=r"5 steps.*answers of 6.*older copy.*same noise twice"):
+        Stream.resume(path)
+
+
+def test_lost_answers_are_missed(path: Path) -> None:
+    opened(path, 5)
+    os.truncate(answers_of(path), 30)
+    with pytest.raises(FileError, match=r"has taken 5. Restore"):
+        Stream.resume(path)
+
+
+@pytest.mark.parametrize("cut", [1, 8, 16, 24])
+def test_a_torn_last_answer_is_mended_from_the_state(path: Path, cut: int) -> None:
+    opened(path, 5)
+    whole = answers_of(path).read_bytes()
+    size = len(whole) // 5
+    os.truncate(answers_of(path), len(whole) - min(cut, size))
+    Stream.resume(path).leave()
+    assert answers_of(path).read_bytes() == whole
+
+
+def test_two_processes_do_not_take_steps_of_one_stream(path: Path) -> None:
+    opened(path, 2)
+    with Stream.resume(path), pytest.raises(FileError, match="Another process has the stream"):
+        Stream.resume(path)
+    Stream.resume(path).leave()
+
+
+def test_a_place_that_is_taken_or_not_there_is_refused(path: Path) -> None:
+    opened(path, 1)
+    with pytest.raises(InputError, match=r"already. Stream.resume goes on"):
+        Stream.open(path, epsilon=1)
+    with pytest.raises(FileError, match="no stream"):
+        Stream.resume(path.with_name("none"))
+    with pytest.raises(InputError, match="no folder"):
+        Stream.open(path.parent / "none" / "x", epsilon=1)
+
+
+CHILD = """
+import os, sys
+from pathlib import Path
+from trueup.stream import Stream
+path = Path(sys.argv[1])
+stream = Stream.resume(path) if path.exists() else Stream.open(path, epsilon=1, steps=500)
+print("ready", flush=True)
+while True:
+    step = stream.steps
+    total = stream.step(step)
+    os.write(1, f"{step + 1} {stream.answers[-1].ravel().tolist()}\\n".encode())
+"""
+
+
+def test_a_stream_that_is_killed_again_and_again_says_everything_once(path: Path) -> None:
+    """Whatever was said of a step before a kill is what the files say of it afterwards."""
+    said: dict[int, str] = {}
+    last = 0
+    for number in range(4):
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(random.Random(number).uniform(0.02, 0.3))
+        child.send_signal(signal.SIGKILL)
+        for line in child.communicate()[0].splitlines():
+            step, answers = line.split(" ", 1)
+            if answers.endswith("]"):
+                assert said.setdefault(int(step), answers) == answers
+                assert int(step) > last
+        with Stream.resume(path) as stream:
+            last = stream.steps
+            kept = stream.answers
+        assert max(said, default=0) <= last <= max(said, default=0) + 1
+        for step, answers in said.items():
+            assert kept[step - 1].ravel().tolist() == json.loads(answers)
+    assert last > 10
