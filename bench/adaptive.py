@@ -37,6 +37,7 @@ Scores = dict[str, Floats]
 
 WORKLOADS = ("log-uniform", "uniform", "prefixes")
 EPSILONS = ("0.01", "0.1", "1")
+_ONE = Fraction(1)
 SPARSE = 0.7  # of cells that are empty
 
 
@@ -215,7 +216,7 @@ def _with_constants(
     for seed in range(draws):
         g = np.random.default_rng(seed)
 
-        def draw(length: int, weight: Fraction = Fraction(1), /) -> Ints:
+        def draw(length: int, weight: Fraction = Fraction(1), _: Fraction = _ONE, /) -> Ints:
             drawn = draw_for_experiment(g, float(noise.unit / weight), length)  # noqa: B023
             return drawn.astype(np.int64)
 

@@ -49,7 +49,7 @@ def test_every_answer_gets_noise_of_its_own(draws):
         ({"epsilon": float("inf")}, "epsilon must be a finite number, got inf"),
         ({"epsilon": True}, "epsilon must be a number, got True"),
         ({"epsilon": "lots"}, "epsilon must be a number such as 0.1"),
-        ({"epsilon": None}, "epsilon must be an int, Fraction, Decimal, text or float"),
+        ({"epsilon": None}, "Give the cost as epsilon or as rho, one of the two; got neither"),
         ({"epsilon": 0.1 + 0.2}, "Give it as text or a Fraction"),
         ({"epsilon": 10**6}, "The noise scale must lie between 1/1000 and"),
         ({"epsilon": "1e-12"}, "choose an epsilon that brings it inside"),

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import trueup as tu
 from trueup import (
     Axis,
     CellCounts,
@@ -189,7 +190,7 @@ GOOD = {"question": CellCounts(2), "noisy": [1, 2], "epsilon": 1}
         ({"rows_per_unit": 10**400}, "rows_per_unit must lie between 1 and"),
         ({"private": "no"}, "private must be True or False, got 'no'"),
         ({"private": None}, "private must be True or False, got None"),
-        ({"law": "gaussian"}, "must be one of discrete, continuous, got 'gaussian'"),
+        ({"law": "gaussian"}, "law gaussian goes with rho=, not with epsilon="),
         ({"law": "continuous"}, "Continuous noise is for experiments: it is never private"),
         ({"law": "continuous", "private": False, "noisy": [1.0, np.nan]}, "must be finite"),
         ({"law": "continuous", "private": False, "noisy": [1.0, np.inf]}, "must be finite"),
@@ -237,3 +238,35 @@ def test_facts_that_do_not_fit_together_are_no_measurement(change):
         said = {k: v for k, v in m.facts.to_json().items() if k != key}
         with pytest.raises(FileError):
             Measurement.from_facts(Facts.from_json(said), m.noisy)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "json"])
+def test_a_measurement_at_a_rho_is_saved_with_its_variances(tmp_path, ending):
+    m = tu.measure([3, 1, 4, 1], tu.TreeCounts(4, branching=2), rho="1/200", neighbours="replace")
+    assert (m.epsilon, m.rho, m.law) == (None, Fraction(1, 200), "gaussian")
+    assert m.noise.scales == (Fraction(400),) * 3  # 2 · 2/9 / (2 · 1/9 · 1/200)
+    assert m.scales[0] == pytest.approx(20)
+    assert m.std_errors[0] == pytest.approx(20)
+    assert "rho=1/200" in repr(m)
+    path = tmp_path / f"m.{ending}"
+    m.save(path)
+    again = tu.load(path)
+    assert again == m
+    about = m.facts.to_json()
+    assert about["rho"] == "1/200"
+    assert about["variances"] == ["400", "400", "400"]
+    assert not {"epsilon", "scales"} & set(about)
+
+
+def test_a_file_whose_variances_are_not_those_of_its_rho_is_refused():
+    said = tu.measure([3, 1], tu.CellCounts(2), rho="1/2").facts.to_json()
+    assert Facts.from_json(said).rho == Fraction(1, 2)
+    for wrong in (
+        {**said, "rho": "2"},
+        {**said, "variances": ["2"]},
+        {**said, "epsilon": "1"},
+        {**said, "law": "discrete"},
+        {**{name: each for name, each in said.items() if name != "rho"}, "epsilon": "1/2"},
+    ):
+        with pytest.raises(tu.FileError):
+            Facts.from_json(wrong)

@@ -10,7 +10,7 @@ import pytest
 from mpmath import mp, mpf
 
 import trueup as tu
-from trueup.noise import Noise, log_noise_variance, noise_variance
+from trueup.noise import Noise, common_law, log_noise_variance, noise_variance
 
 AXIS = tu.Axis.integers("a", 0, 11)
 QUESTIONS = [
@@ -51,6 +51,92 @@ def test_scales_are_exact_in_each_of_their_four_factors(question):
     assert one == tuple(price / weight for _, weight in question.blocks)
     ratio = question.price("replace") / price
     assert Noise(question, Fraction(1), "replace").scales == tuple(ratio * s for s in one)
+
+
+def square_loss(noise: Noise, change: np.ndarray) -> float:
+    """The ρ that such a change of the answers costs: Σ change² / (2σ²)."""
+    return float((change**2 / (2 * noise.each_answer(np.array(noise.scales, float)))).sum())
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.kind)
+@pytest.mark.parametrize(("rho", "rows"), [("0.001", 1), ("1/3", 3), (50, 2)])
+def test_one_unit_loses_the_whole_rho_and_never_more(question, rho, rows):
+    one = np.asarray(question.matrix().todense(), float).T
+    added = Noise(question, rho=Fraction(rho), rows_per_unit=rows)
+    assert max(square_loss(added, rows * each) for each in one) == pytest.approx(float(added.rho))
+    replaced = Noise(question, neighbours="replace", rows_per_unit=rows, rho=Fraction(rho))
+    pairs = itertools.combinations(one, 2)
+    worst = max(square_loss(replaced, rows * (before - after)) for before, after in pairs)
+    assert worst == pytest.approx(float(replaced.rho))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.kind)
+def test_variances_are_exact_in_each_of_their_four_factors(question):
+    one = Noise(question, rho=Fraction(1)).scales
+    assert all(isinstance(variance, Fraction) for variance in one)
+    assert Noise(question, rho=Fraction(1, 7)).scales == tuple(7 * v for v in one)
+    assert Noise(question, rho=Fraction(1), rows_per_unit=5).scales == tuple(25 * v for v in one)
+    price = question.square_price("add-remove")
+    assert one == tuple(price / weight**2 / 2 for _, weight in question.blocks)
+    ratio = question.square_price("replace") / price
+    assert Noise(question, None, "replace", rho=Fraction(1)).scales == tuple(ratio * v for v in one)
+
+
+def test_a_rho_of_many_digits_is_not_rounded():
+    exact = Fraction("0.123456789012345")
+    assert Noise(tu.CellCounts(3), rho=exact).scales == (1 / exact / 2,)
+
+
+def test_a_cost_is_epsilon_or_rho_and_says_which_noise_it_is():
+    noise = Noise(tu.CellCounts(3), rho=Fraction(1, 200))
+    assert (noise.epsilon, noise.rho, noise.law, noise.gaussian) == (
+        None,
+        Fraction(1, 200),
+        "gaussian",
+        True,
+    )
+    assert Noise(tu.CellCounts(3), rho=Fraction(1), law="continuous").law == "normal"
+    assert Noise(tu.CellCounts(3), Fraction(1)).law == "discrete"
+    with pytest.raises(tu.InputError, match="one of the two; got both"):
+        Noise(tu.CellCounts(3), Fraction(1), rho=Fraction(1))
+    with pytest.raises(tu.InputError, match="one of the two; got neither"):
+        Noise(tu.CellCounts(3))
+    with pytest.raises(tu.InputError, match="goes with rho=, not with epsilon="):
+        Noise(tu.CellCounts(3), Fraction(1), law="gaussian")
+    with pytest.raises(tu.InputError, match="rho must be positive"):
+        Noise(tu.CellCounts(3), rho=Fraction(-1))
+
+
+@pytest.mark.parametrize("variance", ["1e-6", "1/100", "0.49", "2.49", "2.51", "1e6"])
+def test_variance_on_whole_numbers_is_that_of_the_law(variance):
+    mp.dps = 60
+    v = mpf(Fraction(variance).numerator) / Fraction(variance).denominator
+    reach = int(12 * float(v) ** 0.5) + 4
+    if reach < 1000:
+        each = [(x, mp.exp(-x * x / (2 * v))) for x in range(-reach, reach + 1)]
+        expected = mp.log(sum(x * x * w for x, w in each) / sum(w for _, w in each))
+    else:
+        expected = mp.log(v)
+    assert log_noise_variance(Fraction(variance), "gaussian") == pytest.approx(
+        float(expected), rel=1e-12
+    )
+    assert noise_variance(Fraction(variance), "normal") == pytest.approx(float(v))
+
+
+def test_of_unit_gives_variance_one_over_the_squares():
+    question = tu.TreeCounts(AXIS, branching=3)
+    assert Noise.of_unit(question, "gaussian").scales == tuple(1 / s for s in question.squares)
+    assert Noise.of_unit(question, "normal").variances == pytest.approx(
+        Noise.of_unit(question, "gaussian").variances
+    )
+
+
+def test_noise_of_two_families_is_not_taken_for_one():
+    assert common_law(["discrete", "continuous"]) == "continuous"
+    assert common_law(["gaussian"]) == "gaussian"
+    assert common_law(["gaussian", "normal"]) == "normal"
+    with pytest.raises(tu.InputError, match="Laplace noise and some have Gaussian"):
+        common_law(["discrete", "gaussian"])
 
 
 def test_an_epsilon_of_many_digits_is_not_rounded():
@@ -96,3 +182,7 @@ def test_only_scales_that_can_be_drawn_are_drawable():
     Noise(tu.CellCounts(3), Fraction(1)).check_drawable()
     with pytest.raises(tu.InputError):
         Noise(tu.CellCounts(3), Fraction(1, 10**40)).check_drawable()
+    Noise(tu.CellCounts(3), rho=Fraction(1, 10**20)).check_drawable()
+    for far in (Fraction(1, 10**30), Fraction(10**9)):
+        with pytest.raises(tu.InputError, match="noise variance must lie between"):
+            Noise(tu.CellCounts(3), rho=far).check_drawable()

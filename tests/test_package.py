@@ -128,7 +128,14 @@ def test_no_axis_is_read_from_data():
 def test_epsilon_has_no_default_anywhere():
     for thing in (tu.measure, tu.histogram, tu.degree_sequence, tu.publish, tu.Measurement):
         parameter = inspect.signature(thing).parameters["epsilon"]
-        assert parameter.default is inspect.Parameter.empty
+        assert parameter.default in (inspect.Parameter.empty, None)
+    for call in (
+        lambda: tu.measure([1, 2], tu.CellCounts(2)),
+        lambda: tu.publish([1, 2], tu.CellCounts(2)),
+        lambda: tu.Measurement(tu.CellCounts(2), [1, 2]),
+    ):
+        with pytest.raises(tu.InputError, match="one of the two; got neither"):
+            call()
 
 
 def test_errors_are_all_of_one_family():

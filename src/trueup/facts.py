@@ -17,9 +17,10 @@ from trueup.ask import question_from_json
 from trueup.ask.question import Neighbours, Question, check_neighbours
 from trueup.axis.labels import text
 from trueup.axis.numbers import finite_number, whole_number
+from trueup.cost import Cost
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError, shown
-from trueup.noise import Law, Noise, check_law, check_rows_per_unit
+from trueup.noise import Law, Noise, check_law, check_rows_per_unit, law_for
 
 LEAST_SQUARES = "least squares"
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -38,10 +39,11 @@ class NumberOfGroups:
 class Facts:
     """The public facts about a measurement, a release, or several put together.
 
-    `question`, `epsilon`, `neighbours`, `unit` and `rows_per_unit` are those of one measurement;
-    of several `combined` over an axis, or `sources` of named counts, the cost is the sum, and there
-    is no question. Of counts typed in by hand nothing is known. `inferred` says in words how the
-    answers were made; None for the noisy answers themselves. `private` is False for experiments.
+    `question`, `epsilon` or `rho`, `neighbours`, `unit` and `rows_per_unit` are those of one
+    measurement; of several `combined` over an axis, or `sources` of named counts, the cost is the
+    sum, and there is no question. Of counts typed in by hand nothing is known. `inferred` says in
+    words how the answers were made; None for the noisy answers themselves. `private` is False for
+    experiments.
 
     >>> from trueup.ask import CellCounts
     >>> facts = Facts.of(CellCounts(3), Fraction(1, 2))
@@ -64,11 +66,12 @@ class Facts:
     constraints: tuple[str, ...] | None = None
     slice: tuple[Span, ...] | None = None
     number_of_groups: NumberOfGroups | None = None
+    rho: Fraction | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, bool):
             raise InputError(f"private must be True or False, got {shown(self.private)}.")
-        if check_law(self.law) == "continuous" and self.private:
+        if check_law(self.law) in ("continuous", "normal") and self.private:
             raise InputError("Continuous noise is for experiments: it is never private.")
         if self.id is not None and not (isinstance(self.id, str) and _ID.fullmatch(self.id)):
             raise InputError(
@@ -80,32 +83,38 @@ class Facts:
     @staticmethod
     def of(
         question: Question,
-        epsilon: object,
+        epsilon: object = None,
         neighbours: Neighbours = "add-remove",
         unit: str = "row",
         rows_per_unit: int = 1,
+        *,
+        rho: object = None,
+        law: Law = "discrete",
         **others: Any,
     ) -> Facts:
         """The facts of one measurement, each checked."""
+        cost = Cost.of(epsilon, rho)
         return Facts(
             question,
-            positive(epsilon),
+            cost.epsilon,
             check_neighbours(neighbours),
             check_unit(unit),
             check_rows_per_unit(rows_per_unit),
+            law=law_for(law, cost.rho is not None),
+            rho=cost.rho,
             **others,
         )
 
     @cached_property
     def noise(self) -> Noise:
         """The noise of the answers that were measured; refused where there are none."""
-        if self.question is None or self.epsilon is None:
+        if self.question is None or (self.epsilon is None and self.rho is None):
             raise InputError(
                 "These counts come from no single measurement: their noise has no law."
             )
         rows = self.rows_per_unit or 1
         neighbours = check_neighbours(str(self.neighbours))
-        return Noise(self.question, self.epsilon, neighbours, rows, self.law)
+        return Noise(self.question, self.epsilon, neighbours, rows, self.law, self.rho)
 
     def made(self, inferred: str) -> Facts:
         """The same facts about answers that were made in this way."""
@@ -163,10 +172,15 @@ class Facts:
 
     @property
     def paid(self) -> str:
-        """The ε of the answers, and what it cost besides to learn how many groups there are."""
+        """The ε or ρ of the answers, and what else it cost to learn how many groups there are."""
         extra = self.number_of_groups
         more = f" + {extra.epsilon} for the number of groups" if extra else ""
-        return f"{self.epsilon}{more}"
+        return f"{self.epsilon if self.rho is None else self.rho}{more}"
+
+    @property
+    def cost(self) -> str:
+        """What was paid, with its name: epsilon=1/10 or rho=1/200."""
+        return f"{'epsilon' if self.rho is None else 'rho'}={self.paid}"
 
     @property
     def stamp(self) -> str:
@@ -177,14 +191,19 @@ class Facts:
     def together(parts: Sequence[Facts], **others: Any) -> Facts:
         """What several things cost in all, whom they protect, and whether they do.
 
-        Of counts typed in by hand only the stamp is known.
+        Of counts typed in by hand only the stamp is known. Where some cost ρ, the sum is in ρ: an ε
+        counts as ε²/2, which it is never more than.
         """
         private = all(part.private for part in parts)
-        costs = [part.epsilon for part in parts]
-        if not parts or any(cost is None for cost in costs):
+        costs = [part.epsilon for part in parts if part.epsilon is not None]
+        squares = [part.rho for part in parts if part.rho is not None]
+        if not parts or len(costs) + len(squares) < len(parts):
             return Facts(private=private, **others)
         return Facts(
-            epsilon=sum((cost for cost in costs if cost is not None), Fraction(0)),
+            epsilon=None if squares else sum(costs, Fraction(0)),
+            rho=sum((cost * cost / 2 for cost in costs), sum(squares, Fraction(0)))
+            if squares
+            else None,
             neighbours=" and ".join(dict.fromkeys(str(part.neighbours) for part in parts)),
             unit=" and ".join(dict.fromkeys(str(part.unit) for part in parts)),
             private=private,
@@ -198,14 +217,15 @@ class Facts:
             said |= {
                 "question": self.question.to_json(),
                 "rows_per_unit": self.rows_per_unit,
-                "scales": [str(scale) for scale in self.noise.scales],
+                _scales(self): [str(scale) for scale in self.noise.scales],
                 "law": self.law,
             }
         if self.capped:
             said["counted"] = self.capped
-        if self.epsilon is not None:
+        if self.epsilon is not None or self.rho is not None:
+            name, cost = ("epsilon", self.epsilon) if self.rho is None else ("rho", self.rho)
             said |= {
-                "epsilon": str(self.epsilon),
+                name: str(cost),
                 "neighbours": self.neighbours,
                 "unit": self.unit,
             }
@@ -249,16 +269,19 @@ def _read(said: Any) -> Facts:
     if "question" in said:
         facts = Facts.of(
             question_from_json(said["question"]),
-            said["epsilon"],
+            said.get("epsilon"),
             said["neighbours"],
             said["unit"],
             said["rows_per_unit"],
+            rho=said.get("rho"),
             law=said["law"],
             private=said["private"],
             **others,
         )
-        if said["scales"] != [str(scale) for scale in facts.noise.scales]:
-            raise FileError("The file's noise scales do not follow from its question and epsilon.")
+        if facts.law != said["law"]:
+            raise FileError("The file's noise law is not that of its cost.")
+        if said[_scales(facts)] != [str(scale) for scale in facts.noise.scales]:
+            raise FileError("The file's noise scales do not follow from its question and its cost.")
         return facts
     parts = [_read(part) for part in said.get("combined") or said.get("sources") or ()]
     if "combined" in said:
@@ -274,11 +297,16 @@ def _read(said: Any) -> Facts:
         # Typed in by hand: only an experiment says what it is.
         return replace(facts, private=bool(said.get("private", True)))
     again = facts.to_json()
-    for name in ("epsilon", "unit", "neighbours", "private"):
+    for name in ("epsilon", "rho", "unit", "neighbours", "private"):
         # Named counts of before have no stamp of their own.
         if (name in said or "combined" in said) and again.get(name) != said.get(name):
             raise FileError("The file's facts, or its stamp, do not follow from its parts.")
     return facts
+
+
+def _scales(facts: Facts) -> str:
+    """The word for what noise is drawn by: Laplace noise has scales, Gaussian noise variances."""
+    return "scales" if facts.rho is None else "variances"
 
 
 def _others(said: Any) -> dict[str, Any]:

@@ -13,15 +13,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import NormalDist
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.law import gaussian_sum
 from trueup._kernels.law.weighted_laplace import half_width
-from trueup.noise import noise_variance
+from trueup.noise import GAUSSIAN, noise_variance
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,6 +46,8 @@ _TOGETHER = 1000  # intervals in one call of compiled code: each takes room
 class NoiseLaw:
     """The law of Σ coefficient · noise: `counts` noises of a scale share a coefficient.
 
+    Of Gaussian noise the scale is its variance σ². There may be Laplace noise `beside` it.
+
     Those that share one may differ by a part of it, by which half-widths are `widened`. Where the
     noise had a say in which law it is, it is one `among` so many, which share the chance to fail.
     `left_open` is how far an answer may be off besides, for reasons that are no noise.
@@ -57,6 +60,7 @@ class NoiseLaw:
     widened: float = 0.0
     among: float = 1.0
     left_open: float = 0.0
+    beside: NoiseLaw | None = None
 
     @property
     def words(self) -> str:
@@ -68,6 +72,11 @@ class NoiseLaw:
             "by all that could have been asked"
         )
 
+    @property
+    def columns(self) -> tuple[Floats, Floats, Floats]:
+        """Coefficients, scales and counts."""
+        return self.coefficients, self.scales, self.counts
+
     @cached_property
     def variance(self) -> float:
         """The variance of the sum."""
@@ -75,13 +84,20 @@ class NoiseLaw:
             return 0.0
         scales, which = np.unique(self.scales, return_inverse=True)
         each = np.array([noise_variance(scale, self.law) for scale in scales])
-        return float(np.sum(self.counts * self.coefficients**2 * each[which]))
+        other = 0.0 if self.beside is None else self.beside.variance
+        return float(np.sum(self.counts * self.coefficients**2 * each[which])) + other
 
     def half_width(self, level: float) -> float:
         """The q for which |sum| ≤ q with at least that probability, and hardly more."""
         law = _discrete(self)
         own = 1 - (1 - level) / self.among if self.among > 1 else level
-        found = half_width(law.coefficients, law.scales, law.counts, own)
+        if self.law == "normal" and self.beside is None:
+            found = NormalLaw(self.variance).half_width(own)
+        elif self.law in GAUSSIAN:
+            other = None if self.beside is None else self.beside.columns
+            found = gaussian_sum.half_width(*law.columns, own, other)
+        else:
+            found = half_width(*law.columns, own)
         return found * (1 + self.widened) + self.left_open
 
 
@@ -108,9 +124,10 @@ def times(law: Law, factor: float) -> Law:
     """The law of a multiple of the error."""
     if isinstance(law, NormalLaw):
         return NormalLaw(law.variance * factor**2)
-    return replace(
-        law, coefficients=law.coefficients * factor, left_open=law.left_open * abs(factor)
-    )
+    beside = None if law.beside is None else times(law.beside, factor)
+    assert not isinstance(beside, NormalLaw)
+    left_open = law.left_open * abs(factor)
+    return replace(law, coefficients=law.coefficients * factor, left_open=left_open, beside=beside)
 
 
 def added(laws: Sequence[Law]) -> Law:
@@ -125,18 +142,30 @@ def added(laws: Sequence[Law]) -> Law:
         return NormalLaw(math.fsum(law.variance for law in laws))
     if not known:
         return NoiseLaw(np.zeros(0), np.zeros(0), np.zeros(0))
-    columns = [(law.coefficients, law.scales, law.counts) for law in known]
-    found = [np.concatenate(column) for column in zip(*columns, strict=True)]
     widened = max(law.widened for law in known)
     among = math.prod(law.among for law in known)
     left_open = math.fsum(law.left_open for law in known)
-    return NoiseLaw(found[0], found[1], found[2], "discrete", widened, among, left_open)
+    plain = [law for law in known if law.law not in GAUSSIAN]
+    plain += [law.beside for law in known if law.beside is not None]
+    gaussian = [law for law in known if law.law in GAUSSIAN]
+    beside = _joined(plain, "discrete") if plain and gaussian else None
+    found = _joined(gaussian or plain, "gaussian" if gaussian else "discrete")
+    return replace(found, widened=widened, among=among, left_open=left_open, beside=beside)
+
+
+def _joined(laws: Sequence[NoiseLaw], law: str) -> NoiseLaw:
+    """The law of the sum of independent errors of one family of noise."""
+    found = [np.concatenate(each) for each in zip(*(one.columns for one in laws), strict=True)]
+    return NoiseLaw(found[0], found[1], found[2], law)
 
 
 def _discrete(law: NoiseLaw) -> NoiseLaw:
     """The same law as one of discrete noise: continuous noise is that on a fine lattice."""
-    if law.law == "discrete":
+    if law.law in ("discrete", "gaussian"):
         return law
+    if law.law == "normal":
+        finer = law.scales * FINER**2
+        return replace(law, coefficients=law.coefficients / FINER, scales=finer, law="gaussian")
     return replace(
         law, coefficients=law.coefficients / FINER, scales=law.scales * FINER, law="discrete"
     )
@@ -223,70 +252,6 @@ class BoxErrors(Errors, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class SliceErrors(RangeErrors):
-    """The errors of a grid with some axes fixed to a range: those of what is left of it."""
-
-    grid: BoxErrors
-    fixed: tuple[tuple[int, int] | None, ...]  # None where the axis is left
-
-    @property
-    def work(self) -> int:  # type: ignore[override]
-        """What one law takes: the coefficients of every cell of the grid."""
-        return self.grid.work
-
-    @property
-    def variance_work(self) -> int:  # type: ignore[override]
-        """What one variance takes."""
-        return self.grid.variance_work
-
-    def boxes(self, combination: Combination) -> Combination:
-        """The combination in boxes of the grid."""
-        return tuple((self._box(key), coefficient) for key, coefficient in combination)
-
-    def _box(self, key: Any) -> tuple[tuple[int, int], ...]:
-        left = iter((key,) if isinstance(key[0], int) else key)
-        return tuple(next(left) if ends is None else ends for ends in self.fixed)
-
-    def variance(self, combination: Combination) -> float:
-        """The variance of a combination of ranges or boxes of what is left."""
-        return self.grid.variance(self.boxes(combination))
-
-    def noise_law(self, combination: Combination) -> Law:
-        """The law of the error of a combination of ranges or boxes of what is left."""
-        return self.grid.noise_law(self.boxes(combination))
-
-    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
-        """The variance of each range of the one axis that is left."""
-        starts, stops = np.atleast_1d(np.asarray(starts)), np.atleast_1d(np.asarray(stops))
-        return self.box_variances(starts[:, None], np.maximum(starts, stops)[:, None])
-
-    def box_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
-        """The variance of each box of what is left."""
-        starts, stops = np.asarray(starts, np.int64), np.asarray(stops, np.int64)
-        whole = np.empty((2, len(starts), len(self.fixed)), np.int64)
-        left = 0
-        for number, ends in enumerate(self.fixed):
-            whole[0, :, number] = starts[:, left] if ends is None else ends[0]
-            whole[1, :, number] = stops[:, left] if ends is None else ends[1]
-            left += ends is None
-        return self.grid.box_variances(whole[0], whole[1])
-
-    def product_variances(self, cuts: Sequence[Ints]) -> Floats:
-        """The variances of all boxes between neighbouring cuts of what is left."""
-        left = iter(cuts)
-        every = [next(left) if ends is None else np.array(ends) for ends in self.fixed]
-        found = self.grid.product_variances(every)
-        return found.squeeze(tuple(n for n, ends in enumerate(self.fixed) if ends is not None))
-
-
-def unsliced(errors: Any, combination: Combination) -> tuple[Any, Combination]:
-    """The errors of the whole grid, and in its boxes what is a combination in a slice of it."""
-    while isinstance(errors, SliceErrors):
-        errors, combination = errors.grid, errors.boxes(combination)
-    return errors, combination
-
-
-@dataclass(frozen=True, eq=False)
 class QueryErrors:
     """The error of named queries: their covariance after least squares.
 
@@ -365,12 +330,14 @@ def cell_values(combination: Combination, size: int) -> Floats:
     return np.repeat(np.array(values), np.diff(cuts))
 
 
-def class_limits(scales: Sequence[Fraction]) -> tuple[float, float, float, float] | None:
+def class_limits(
+    scales: Sequence[Fraction], law: str = "discrete"
+) -> tuple[float, float, float, float] | None:
     """How wide classes of coefficients are, the least that is told apart, and what is left out.
 
     None where noise is mostly 0, so that every value of it shows.
     """
-    atoms = min(scales, default=1) < _ATOMS
+    atoms = min(map(partial(_width, law=law), scales), default=1) < _ATOMS
     return None if atoms else (_CLASS_WIDTH, _WIDEST, _LEAST, _DUST)
 
 
@@ -379,6 +346,11 @@ def _class_numbers(part: Floats) -> Floats:
     knee = _CLASS_WIDTH / _WIDEST
     small = (1 - knee) / _CLASS_WIDTH + np.log(knee / np.minimum(part, knee)) / _WIDEST
     return np.where(part < knee, small, (1 - part) / _CLASS_WIDTH)
+
+
+def _width(scale: Fraction, law: str) -> float:
+    """How wide noise is: its scale, and of Gaussian noise σ."""
+    return math.sqrt(scale) if law in GAUSSIAN else float(scale)
 
 
 def law_of(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: str) -> NoiseLaw:
@@ -395,12 +367,12 @@ def law_of(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: str)
     largest = max((float(np.abs(block).max(initial=0.0)) for block in coefficients), default=0.0)
     strongest = max(
         (
-            float(np.abs(block).max(initial=0.0)) * float(scale)
+            float(np.abs(block).max(initial=0.0)) * _width(scale, law)
             for block, scale in zip(coefficients, scales, strict=True)
         ),
         default=0.0,
     )
-    limits = class_limits(scales)
+    limits = class_limits(scales, law)
     atoms = limits is None
     width, _, least, _ = limits or (_NARROW, 0.0, _DUST, _DUST)
     found = []
@@ -410,7 +382,9 @@ def law_of(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: str)
         if atoms:
             kind = np.floor(np.log(np.maximum(size / largest, least)) / width)
         else:
-            kind = np.floor(_class_numbers(np.maximum(size * float(scale) / strongest, least)))
+            kind = np.floor(
+                _class_numbers(np.maximum(size * _width(scale, law) / strongest, least))
+            )
         at = (kind - kind.min(initial=0.0)).astype(np.int64)
         number = np.bincount(at)
         squares = np.bincount(at, size * size)

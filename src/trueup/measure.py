@@ -20,22 +20,27 @@ Ints = npt.NDArray[np.int64]
 Asked = TypeVar("Asked", bound=Question)
 AddNoise = Callable[[Ints, Noise], npt.NDArray[np.int64] | npt.NDArray[np.float64]]
 Draw = Callable[[int, Fraction], Ints]
+_ONE = Fraction(1)
 
 
 def measure(
     counts: npt.ArrayLike,
     question: Asked,
-    epsilon: object,
+    epsilon: object = None,
     neighbours: Neighbours = "add-remove",
     *,
+    rho: object = None,
     unit: str = "row",
     rows_per_unit: int | None = None,
 ) -> Measurement[Asked]:
     """The question's true answers with discrete Laplace noise of scale sensitivity/ε.
 
+    With `rho` instead of `epsilon`, they have discrete Gaussian noise of variance
+    sensitivity²/(2ρ), sensitivity in L2, and are ρ-zCDP (docs/zcdp.md).
+
     `counts` are the counts of the cells, in the order of the axis (for sorted counts, in any
-    order). Every call draws fresh noise and costs ε; the costs of several calls on the same data
-    add up. The noise protects one row; if the counts hold at most `rows_per_unit` rows of each
+    order). Every call draws fresh noise and costs ε, or ρ; the costs of several calls on the same
+    data add up. The noise protects one row; if the counts hold at most `rows_per_unit` rows of each
     `unit`, it protects all rows of a unit.
     A pandas Series that has an index, as `value_counts()` has, is put in the order of the axis by
     its index; an entry whose label is not on the axis is not counted.
@@ -53,6 +58,7 @@ def measure(
         question,
         epsilon,
         neighbours,
+        rho=rho,
         unit=unit,
         rows_per_unit=rows_for(check_unit(unit), rows_per_unit),
     )
@@ -91,6 +97,7 @@ def measure_all(
     epsilon: object,
     neighbours: Neighbours,
     *,
+    rho: object = None,
     unit: str,
     rows_per_unit: int,
 ) -> Measurement:
@@ -100,22 +107,43 @@ def measure_all(
     the answers are a function of the exact ones, and so as private.
     """
     from trueup._kernels.noise.bits import one_measurement
-    from trueup._kernels.noise.laplace import add_noise_blocks, draw
 
     # Whatever is wrong with the request is said before the noise is drawn.
-    noise = Noise(question, epsilon, neighbours, rows_per_unit)  # type: ignore[arg-type]
+    noise = Noise(question, epsilon, neighbours, rows_per_unit, rho=rho)  # type: ignore[arg-type]
     check_unit(unit)
+    sampler = _sampler(noise)
 
     def add(answers: Ints, noise: Noise) -> Ints:
-        add_noise_blocks(answers, list(noise.lengths), noise.scales)
+        sampler.add_noise_blocks(answers, list(noise.lengths), noise.scales)
         return answers
 
     with one_measurement():
-        asked, noisy = noisy_answers(counts, noise, add, lambda size, scale: draw(size, scale))
+        asked, noisy = noisy_answers(
+            counts, noise, add, lambda size, scale: sampler.draw(size, scale)
+        )
         name = new_id()
     return Measurement(
-        asked, noisy, noise.epsilon, noise.neighbours, unit, noise.rows_per_unit, id=name
+        asked,
+        noisy,
+        noise.epsilon,
+        noise.neighbours,
+        unit,
+        noise.rows_per_unit,
+        law=noise.law,
+        id=name,
+        rho=noise.rho,
     )
+
+
+def _sampler(noise: Noise) -> Any:
+    """The kernel that draws this noise; the other one is not loaded."""
+    if noise.gaussian:
+        from trueup._kernels.noise import gauss
+
+        return gauss
+    from trueup._kernels.noise import laplace
+
+    return laplace
 
 
 def noisy_answers(
@@ -129,10 +157,10 @@ def noisy_answers(
     question = noise.question
     if isinstance(question, AdaptiveQuestion) and not question.settled:
 
-        def weighed(size: int, weight: Fraction = Fraction(1), /) -> Ints:
-            return draw(size, noise.unit / weight)
+        def weighed(size: int, weight: Fraction = _ONE, square: Fraction = _ONE, /) -> Ints:
+            return draw(size, noise.scale_of(weight, square))
 
-        return question.measure_adaptively(counts, noise.unit, weighed)
+        return question.measure_adaptively(counts, noise.scale_to_choose_by, weighed)
     return question, add(question.answers(counts), noise)
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question
-from trueup.epsilon import positive
+from trueup.cost import Cost
 from trueup.errors import FileError, InputError
 from trueup.facts import Facts
 from trueup.files.codec import decode, encode, write
 from trueup.files.load import reads
-from trueup.noise import Law, Noise
+from trueup.noise import Law, Noise, law_for
 
 _INT64_MAX = np.iinfo(np.int64).max
 
@@ -36,8 +36,8 @@ else:
 class Measurement(Generic[Asked]):
     """Noisy answers, with all that an analyst needs to infer from them as often as they like.
 
-    It holds the question, the exact ε, the neighbour relation, the protected unit and the law of
-    the noise. `private` is False for experiments, whose noise can be drawn again: such a
+    It holds the question, the exact ε or ρ, the neighbour relation, the protected unit and the law
+    of the noise. `private` is False for experiments, whose noise can be drawn again: such a
     measurement says NOT PRIVATE wherever it is shown or saved. `measure` gives it a random `id`,
     which its releases keep, so that the same noise is never counted as two; None for a measurement
     that was typed in.
@@ -50,17 +50,21 @@ class Measurement(Generic[Asked]):
 
     question: Asked
     noisy: npt.NDArray[Any]
-    epsilon: Fraction
+    epsilon: Fraction | None = None
     neighbours: Neighbours = "add-remove"
     unit: str = "row"
     rows_per_unit: int = 1
     private: bool = True
     law: Law = "discrete"
     id: str | None = None
+    rho: Fraction | None = None
 
     def __post_init__(self) -> None:
         check_question(self.question)
-        object.__setattr__(self, "epsilon", positive(self.epsilon))
+        cost = Cost.of(self.epsilon, self.rho)
+        object.__setattr__(self, "epsilon", cost.epsilon)
+        object.__setattr__(self, "rho", cost.rho)
+        object.__setattr__(self, "law", law_for(self.law, cost.rho is not None))
         object.__setattr__(self, "rows_per_unit", self.facts.rows_per_unit)
         object.__setattr__(self, "noisy", self._checked(self.noisy))
 
@@ -73,7 +77,7 @@ class Measurement(Generic[Asked]):
             raise InputError(
                 f"The question has {self.question.length:,} answers, but {array.size:,} were given."
             )
-        if self.law == "continuous":
+        if self.law in ("continuous", "normal"):
             if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
                 raise InputError("Noisy answers must be finite numbers.")
             array = array.astype(np.float64)
@@ -82,7 +86,7 @@ class Measurement(Generic[Asked]):
         else:
             array = array.astype(np.int64)
         if isinstance(self.question, AdaptiveQuestion):
-            self.question.check_answers(array, self.noise.unit)
+            self.question.check_answers(array, self.noise.scale_to_choose_by)
         array.setflags(write=False)
         return array
 
@@ -98,6 +102,7 @@ class Measurement(Generic[Asked]):
             law=self.law,
             private=self.private,
             id=self.id,
+            rho=self.rho,
         )
 
     @property
@@ -107,8 +112,9 @@ class Measurement(Generic[Asked]):
 
     @cached_property
     def scales(self) -> npt.NDArray[np.float64]:
-        """The noise scale of each answer."""
-        return self.noise.each_answer([float(scale) for scale in self.noise.scales])
+        """The noise scale of each answer; of Gaussian noise, σ."""
+        power = 0.5 if self.noise.gaussian else 1.0
+        return self.noise.each_answer([float(scale) ** power for scale in self.noise.scales])
 
     @cached_property
     def variances(self) -> npt.NDArray[np.float64]:
@@ -157,6 +163,7 @@ class Measurement(Generic[Asked]):
                 facts.private,
                 facts.law,
                 facts.id,
+                noise.rho,
             )
         except (TypeError, ValueError) as wrong:
             raise FileError(f"The file holds no measurement that makes sense: {wrong}") from None
@@ -173,7 +180,7 @@ class Measurement(Generic[Asked]):
     def __repr__(self) -> str:
         kind = type(self.question).__name__
         size = f"{len(self.noisy):,} answers"
-        about = f"epsilon={self.epsilon}{self.facts.also}"
+        about = f"{self.facts.cost}{self.facts.also}"
         return f"<Measurement{self.facts.stamp}: {kind}, {size}, {about}>"
 
 

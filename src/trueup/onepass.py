@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,18 +59,24 @@ def _prefix(
     threads: int,
 ) -> npt.NDArray[np.float64]:
     """The prefix sums of the fitted cells of a tree of these radices, whose `asked` levels are."""
+    from trueup._kernels.noise import gauss, laplace
     from trueup._kernels.noise.bits import keystream
-    from trueup._kernels.noise.laplace import sample_into
-    from trueup._kernels.noise.laplace_tables import Tables, checked_scale, tables
+    from trueup._kernels.noise.gauss_tables import checked_variance, gauss_tables
+    from trueup._kernels.noise.laplace_tables import checked_scale, tables
     from trueup._kernels.tree.fused import Run, refined, release_prefix
     from trueup._kernels.tree.regular import RegularTree
 
     size = noise.question.size
     cells = np.ascontiguousarray(cell_counts(counts, size, threads=threads))
+
     # Tables first: a scale that is refused is refused before any noise is drawn.
-    laws: dict[int | None, Tables] = {
-        level: tables(checked_scale(scale))
-        for level, scale in zip(asked, noise.scales, strict=True)
+    def table(scale: Fraction) -> Any:
+        return gauss_tables(checked_variance(scale)) if gaussian else tables(checked_scale(scale))
+
+    gaussian = noise.gaussian
+    sample_into: Any = gauss.sample_into if gaussian else laplace.sample_into
+    laws: dict[int | None, Any] = {
+        level: table(scale) for level, scale in zip(asked, noise.scales, strict=True)
     }
     weighed = dict(zip(asked, noise.relative_weights, strict=True))
     finer, origin = refined(radices)
@@ -77,7 +85,7 @@ def _prefix(
     own = threading.local()
 
     def drawn(values: npt.NDArray[np.int64], runs: Sequence[Run], span: int) -> None:
-        met: list[tuple[int, int, Tables]] = []  # runs that meet and share a law: one draw
+        met: list[tuple[int, int, Any]] = []  # runs that meet and share a law: one draw
         for run in runs:
             law = laws[origin[run.level]]
             if met and met[-1][1] == run.begin and met[-1][2] is law:

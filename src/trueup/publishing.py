@@ -16,7 +16,7 @@ from trueup.axis import Axis
 from trueup.axis.column import column_of
 from trueup.axis.numbers import Ints
 from trueup.axis.reading import group_sizes
-from trueup.epsilon import positive
+from trueup.cost import Cost
 from trueup.errors import InputError
 from trueup.facts import Facts, check_unit, rows_for
 from trueup.infer import infer
@@ -40,9 +40,10 @@ _FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark", "ibis
 def publish(
     data: Any,
     over: Axis | Sequence[Axis] | QuestionOfCells,
-    epsilon: object,
+    epsilon: object = ...,
     neighbours: Neighbours = ...,
     *,
+    rho: object = ...,
     unit: str = ...,
     rows_per_unit: int | None = ...,
     nonnegative: bool = ...,
@@ -54,9 +55,10 @@ def publish(
 def publish(
     data: Any,
     over: SortedCounts,
-    epsilon: object,
+    epsilon: object = ...,
     neighbours: Neighbours = ...,
     *,
+    rho: object = ...,
     unit: str = ...,
     rows_per_unit: int | None = ...,
     nonnegative: bool = ...,
@@ -68,9 +70,10 @@ def publish(
 def publish(
     data: Any,
     over: NamedCounts,
-    epsilon: object,
+    epsilon: object = ...,
     neighbours: Neighbours = ...,
     *,
+    rho: object = ...,
     unit: str = ...,
     rows_per_unit: int | None = ...,
     nonnegative: bool = ...,
@@ -82,9 +85,10 @@ def publish(
 def publish(
     data: Any,
     over: Question,
-    epsilon: object,
+    epsilon: object = ...,
     neighbours: Neighbours = ...,
     *,
+    rho: object = ...,
     unit: str = ...,
     rows_per_unit: int | None = ...,
     nonnegative: bool = ...,
@@ -95,9 +99,10 @@ def publish(
 def publish(
     data: Any,
     over: Over,
-    epsilon: object,
+    epsilon: object = None,
     neighbours: Neighbours = "add-remove",
     *,
+    rho: object = None,
     unit: str = "row",
     rows_per_unit: int | None = None,
     nonnegative: bool = True,
@@ -113,7 +118,8 @@ def publish(
 
     The noise protects one row. With `unit="user_id"`, a column of the table, it protects all rows
     of a user, and at most `rows_per_unit` rows of each user count. Every call draws fresh noise and
-    costs ε. Nothing adds up the costs; use `Owner.publish` for that.
+    costs ε; with `rho` instead of `epsilon` the noise is Gaussian and the cost is ρ (docs/zcdp.md).
+    Nothing adds up the costs; use `Owner.publish` for that.
 
     >>> from trueup.axis import Axis
     >>> age = Axis.integers("age", 0, 9)
@@ -121,7 +127,8 @@ def publish(
     >>> release.counts().tolist(), release.range(0, 5).value
     ([0, 0, 0, 2, 1, 0, 0, 0, 1, 0], 3)
     """
-    cost, rows = positive(epsilon), rows_for(check_unit(unit), rows_per_unit)
+    cost = Cost.of(epsilon, rho)
+    rows = rows_for(check_unit(unit), rows_per_unit)
     whole = nonnegative if integers is None else integers
     question = question_for(over, cost, nonnegative or whole, neighbours, rows)
     facts = Facts.of(question, cost, neighbours, unit, rows)

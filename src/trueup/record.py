@@ -66,6 +66,8 @@ def total_epsilon(facts: Facts) -> Fraction:
     """What the release cost in all; refused where that is not known, or where it is not private."""
     if not facts.private:
         raise InputError("This is an experiment, NOT PRIVATE: it has no place in a record.")
+    if facts.rho is not None:
+        raise InputError("This release cost rho: records are written of a cost in epsilon so far.")
     if facts.epsilon is None:
         raise InputError("These counts do not say what they cost, so there is nothing to record.")
     if len({(part.unit, part.neighbours) for part in _parts(facts)}) > 1:

@@ -15,9 +15,10 @@ from trueup.facts import Facts
 from trueup.files import load as files
 from trueup.files.load import Saved, finite, reads
 from trueup.infer import errors_of
-from trueup.law import QueryErrors, SliceErrors
+from trueup.law import QueryErrors
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.release.boxes import prefix_of
+from trueup.release.slices import SliceErrors
 
 __all__ = ["load"]
 

@@ -140,6 +140,26 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
         # share a node of a level share all answers above it, as on the tree itself.
         return self.tree.price(neighbours)
 
+    def square_left(self, level: int) -> Fraction:
+        """The sum of the squared shares below a level: the square of a run of that level."""
+        return sum((share * share for share in self.shares[level + 1 :]), Fraction(0))
+
+    @property
+    def squares(self) -> tuple[Fraction, ...]:
+        """As `blocks`: of a level its squared share, of its runs what squares are left below."""
+        found = []
+        for level, share in enumerate(self.shares):
+            if share:
+                found.append(share * share)
+            if self.can_pool(level):
+                found.append(self.square_left(level))
+        return tuple(found)
+
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        # A run has the square of all levels below it, so that on every path squares add up to
+        # those of all levels, as shares do for `price`.
+        return self.tree.square_price(neighbours)
+
     def measure_adaptively(
         self, counts: npt.ArrayLike, scale: Fraction, draw: Draw
     ) -> tuple[AdaptiveTreeCounts, Ints]:
@@ -160,11 +180,12 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
             total = NO_RUNS[0]
             if share:
                 starts, stops = down.spans()
-                noisy.append(ask(starts, stops, share))
+                noisy.append(ask(starts, stops, share, share * share))
                 if self.can_pool(level):
                     noise = _deviation(scale, share)
                     found = small_runs(noisy[-1], down.families, small * noise, crowded * noise)
-                    total = ask(starts[found[0]], stops[found[1] - 1], self.left(level))
+                    rest = self.left(level), self.square_left(level)
+                    total = ask(starts[found[0]], stops[found[1] - 1], *rest)
                     noisy.append(total)
             own = down.nodes[-1]
             runs.append((own[found[0]], own[found[1] - 1] + 1) if len(found[0]) else NO_RUNS)
@@ -259,7 +280,7 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
         return cls(tree, None if pooled is None else Pooled.from_json(pooled, spec["rule"]))
 
 
-Ask = Callable[[Ints, Ints, Fraction], Ints]
+Ask = Callable[[Ints, Ints, Fraction, Fraction], Ints]
 
 
 def _deviation(scale: Fraction, share: Fraction) -> float:
@@ -268,17 +289,17 @@ def _deviation(scale: Fraction, share: Fraction) -> float:
 
 
 def _answers_with_noise(cells: Ints, draw: Draw) -> Ask:
-    """A function from spans of cells and a share of ε to their noisy counts.
+    """A function from spans of cells, a share of ε and a square to their noisy counts.
 
     The only place where true counts are read: they come out with noise.
     """
     sums = np.concatenate([[0], np.cumsum(cells)])
 
-    def ask(starts: Ints, stops: Ints, share: Fraction) -> Ints:
+    def ask(starts: Ints, stops: Ints, share: Fraction, square: Fraction) -> Ints:
         answers: Ints = sums[stops]
         answers -= sums[starts]
         if len(starts):
-            answers += draw(len(starts), share)
+            answers += draw(len(starts), share, square)
         return answers
 
     return ask

@@ -219,6 +219,10 @@ class BoxCounts(Question):
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         return self._weighed(neighbours, self.shares)
 
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        # Boxes move by 1 each, so that squares add up as weights do.
+        return self._weighed(neighbours, self.squares)
+
     def answers(self, counts: npt.ArrayLike) -> Ints:
         array = grid_counts(counts, self.sizes)
         found = []

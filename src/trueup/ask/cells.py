@@ -72,6 +72,9 @@ class CellCounts(Question):
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         return Fraction(self.sensitivity(neighbours))
 
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        return Fraction(self.sensitivity(neighbours))  # one or two answers move, by 1
+
     def answers(self, counts: npt.ArrayLike) -> Ints:
         return cell_counts(counts, self.size).copy()
 

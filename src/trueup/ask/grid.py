@@ -189,6 +189,12 @@ class GridCounts(Question):
             return one
         return 2 * one if self._spared else max(one, self._furthest)
 
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        # A cell's column is the product of the axes' columns, and so is its square. No weight is
+        # negative: the squared distance of two columns is at most the sum of their squares.
+        one = math.prod((factor.square_price() for factor in self.factors), start=_ONE)
+        return one if check_neighbours(neighbours) == "add-remove" or self.size == 1 else 2 * one
+
     @cached_property
     def _furthest(self) -> Fraction:
         return self._apart([weight for _, weight in self.blocks])

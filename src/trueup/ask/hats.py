@@ -24,6 +24,7 @@ from trueup.ask.question import (
     check_neighbours,
     listed,
 )
+from trueup.ask.squares import squared_price
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
@@ -175,6 +176,29 @@ class HatCounts(Question):
         own = [Fraction(1), *(Fraction(1, 2 * k) for k in self.strides)]
         weights = [share * unit for share, unit in zip(self.shares, own, strict=True)]
         return self._weighed(neighbours, weights)
+
+    @cached_property
+    def _one_square(self) -> Fraction:
+        """The greatest sum of squares of a cell: beside a knot of the largest stride, or an end.
+
+        A cell weighs a and 2k − a in two hats: squared, the more the nearer it is to a knot. The
+        first cell stands beside a knot of every stride. Where end hats are left out, cells under
+        them have heavier answers instead.
+        """
+        weights = zip((1, *self.strides), self.shares, strict=True)
+        (_, cells), *levels = weights
+        squares = [((2 * k - 1) ** 2 + 1) * (share / (2 * k)) ** 2 for k, share in levels]
+        inside = cells * cells + sum(squares, Fraction(0))
+        if self.ends:
+            return inside
+        last = (self.intervals(self.strides[-1]) - 1) * self.strides[-1]
+        heirs = [*range(self.strides[-1]), *range(last, self.size)]
+        return max(inside, squared_price(self.matrix()[:, heirs], self.blocks, self.squares))
+
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        # No weight is negative: two cells are at most as far apart as under no common answer.
+        one = self._one_square
+        return one if check_neighbours(neighbours) == "add-remove" or self.size == 1 else 2 * one
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         counts = cell_counts(counts, self.size)

@@ -113,6 +113,9 @@ class NamedCounts(Question):
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         return Fraction(self.sensitivity(neighbours))
 
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        return Fraction(self.sensitivity(neighbours))  # answers move by 1 each
+
     def answers(self, counts: npt.ArrayLike) -> Ints:
         counts = cell_counts(counts, self.size)
         return np.add.reduceat(counts[self._counted], self._starts[:-1])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from trueup.ask.squares import squared_price
 from trueup.axis import Axis
 from trueup.errors import InputError, kind, shown
 
@@ -115,6 +116,21 @@ class Question(ABC):
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         """As `sensitivity`, each answer's move counted with its block's weight."""
 
+    @property
+    def squares(self) -> tuple[Fraction, ...]:
+        """The squared weight of each block: the larger, the smaller its Gaussian noise.
+
+        The noise variance of a block is square price · rows per unit² / (2 · square · ρ).
+        """
+        return tuple(weight * weight for _, weight in self.blocks)
+
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        """The most that one record can move the answers, squared: Σ block's square · move².
+
+        From the matrix; a question whose matrix is large, or that has none, says it itself.
+        """
+        return squared_price(self.matrix(), self.blocks, self.squares, check_neighbours(neighbours))
+
     @abstractmethod
     def answers(self, counts: npt.ArrayLike) -> Ints:
         """The true answers, from the counts."""
@@ -140,8 +156,8 @@ class Question(ABC):
 class Draw(Protocol):
     """Fresh noise for so many answers of a weight: the larger the weight, the less noise."""
 
-    def __call__(self, size: int, weight: Fraction = ..., /) -> Ints:
-        """So many whole numbers, of scale 1/weight times that of weight 1."""
+    def __call__(self, size: int, weight: Fraction = ..., square: Fraction = ..., /) -> Ints:
+        """So many whole numbers: of 1/weight times the scale, or 1/square times the variance."""
 
 
 class AdaptiveQuestion(Question):
@@ -158,8 +174,9 @@ class AdaptiveQuestion(Question):
     ) -> tuple[Question, Ints]:
         """The question that was asked of these counts, settled, and its noisy answers.
 
-        `scale` is that of an answer of weight 1, `draw(size, weight)` gives fresh noise. Nothing
-        else of the counts comes back.
+        `scale` is that of an answer of weight 1, its noise's deviation over √2; it only helps to
+        choose. `draw(size, weight, square)` gives fresh noise. Nothing else of the counts comes
+        back.
         """
 
     def check_answers(self, noisy: npt.NDArray[Any], scale: Fraction) -> None:

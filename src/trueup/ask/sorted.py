@@ -102,6 +102,12 @@ class SortedCounts(AdaptiveQuestion):
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         return Fraction(self.sensitivity(neighbours))
 
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        # By rows, a record's ends move different counts by 1 each. Adaptively, both ends may lie
+        # in one set, which then moves by 2.
+        together = self.ends if self.adaptive else 1
+        return Fraction(together * self.sensitivity(neighbours))
+
     @property
     def settled(self) -> bool:
         return not self.adaptive or bool(self.asked)

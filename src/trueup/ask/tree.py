@@ -173,6 +173,10 @@ class TreeCounts(Question):
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         return self._weighed(neighbours, self.shares)
 
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        # Nodes move by 1 each, so that squares add up as weights do.
+        return self._weighed(neighbours, [share * share for share in self.shares])
+
     def cells_of(self, counts: npt.ArrayLike) -> Ints:
         """The cell counts added up to the cells of `answer_axis`."""
         counts = cell_counts(counts, self.size)

@@ -88,10 +88,13 @@ class WaveletCounts(Question):
         lengths = [1, *(pairs(self.size, width) for width in self.widths[:-1])]
         return tuple(zip(lengths, self.shares, strict=True))
 
-    def _weighed(self, neighbours: Neighbours, weights: Sequence[Fraction | int]) -> Fraction:
+    def _weighed(
+        self, neighbours: Neighbours, weights: Sequence[Fraction | int], parted: int = 2
+    ) -> Fraction:
         # A record moves the total and one difference a level. Moved from cell to cell it leaves
-        # the total, moves the difference where the cells part by 2, and one each on every level
-        # below for each of the two. The last node may have fewer levels with two parts.
+        # the total, moves the difference where the cells part by 2 (`parted`; squared, 4), and one
+        # each on every level below for each of the two. The last node may have fewer levels with
+        # two parts.
         total, *each = [Fraction(weight) for weight in weights]
         one = total + sum(each, Fraction(0))
         if check_neighbours(neighbours) == "add-remove":
@@ -100,9 +103,9 @@ class WaveletCounts(Question):
         for level in range(len(each) - 1, -1, -1):
             width, weight = self.widths[level], each[level]
             if self.size > width:
-                worst = max(worst, 2 * weight + 2 * full)
+                worst = max(worst, parted * weight + 2 * full)
             if (self.size - 1) % width >= width // 2:
-                worst = max(worst, 2 * weight + full + last)
+                worst = max(worst, parted * weight + full + last)
                 last = weight + max(full, last)
             full = weight + full
         return worst
@@ -112,6 +115,9 @@ class WaveletCounts(Question):
 
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         return self._weighed(neighbours, self.shares)
+
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        return self._weighed(neighbours, self.squares, parted=4)
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         return np.concatenate(differences(cell_counts(counts, self.size)))

@@ -24,6 +24,7 @@ from trueup.ask.question import (
     cell_counts,
     check_neighbours,
 )
+from trueup.ask.squares import furthest
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
@@ -171,6 +172,23 @@ class WeightedCounts(Question):
                 "replacing a record cannot be found. Round them, or protect add-remove."
             )
         return Fraction(max(one, self._furthest(values, norms)))
+
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        check_neighbours(neighbours)
+        common = math.lcm(*(unit.denominator for unit in self.units))
+        each = [int(unit * common) ** 2 for unit in self.units]
+        row = np.repeat(np.arange(self.length), np.diff(self.weights.indptr))
+        norms = np.zeros(self.size, object)
+        values = np.array(self.weights.data.tolist(), object) ** 2 * np.array(each, object)[row]
+        np.add.at(norms, self.weights.indices, values)
+        one = Fraction(int(norms.max()), common * common)
+        if neighbours == "add-remove" or self.size == 1:
+            return one
+        if self.size > _MOST_TOLD_APART and (self.weights.data > 0).all():
+            return 2 * one  # at most: no weight is negative
+        divisor = math.gcd(*each)
+        apart = furthest(self.weights, [square // divisor for square in each])
+        return max(one, Fraction(apart * divisor, common * common))
 
     def _furthest(self, values: Ints, norms: Ints) -> int:
         from scipy.sparse import csr_array

@@ -72,7 +72,7 @@ def _tape(noise: Ints, drawn: list[Fraction]) -> Draw:
     """Plays the noise once, then zeros: what is drawn beyond what was used. Notes the weights."""
     at = 0
 
-    def draw(size: int, weight: Fraction = Fraction(1), /) -> Ints:
+    def draw(size: int, weight: Fraction = Fraction(1), _: Fraction = Fraction(1), /) -> Ints:
         nonlocal at
         piece = np.zeros(size, np.int64)
         here = noise[at : at + size]

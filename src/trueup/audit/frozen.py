@@ -191,6 +191,8 @@ def _declared(
     if isinstance(output, Measurement):
         view = (output.noisy, str(output.facts.to_json()))
         costs: list[object] = []
+        if output.epsilon is None:
+            raise InputError("Replays add up moves in L1: audit a measurement at an epsilon.")
         for scale, (length, _) in zip(output.noise.scales, output.question.blocks, strict=True):
             costs += [1 / scale] * length
         return view, output.epsilon, costs

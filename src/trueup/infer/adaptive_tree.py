@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,6 @@ from trueup.infer.figures import TreeFigures
 from trueup.infer.model import FOR_NONNEGATIVE, AxisModel, Candidate, Line
 from trueup.infer.tree import TreeModel
 from trueup.intervaltree import IntervalTree
-from trueup.noise import Noise
 from trueup.workload import Workload
 
 Floats = npt.NDArray[np.float64]
@@ -44,13 +44,14 @@ class AdaptiveTreeModel(AxisModel):
     @cached_property
     def errors(self) -> PathErrors:
         """The error of every combination of ranges of the fit."""
-        asked, unit = self._question, self.noise.unit
+        asked, noise = self._question, self.noise
         levels = tuple(level for level, share in enumerate(asked.shares) if share)
         if levels[0] == 0 and len(levels) > 1:
             levels = levels[1:]  # one answer for all, with little of ε: for the shown counts alone
-        nodes = [unit / asked.shares[level] for level in levels]
-        runs = [unit / asked.left(level) for level in levels[:-1]]
-        return PathErrors(asked, levels, (*nodes, *runs), self.noise.law)
+        own = [(asked.shares[level], asked.shares[level] ** 2) for level in levels]
+        pooled = [(asked.left(level), asked.square_left(level)) for level in levels[:-1]]
+        scales = tuple(noise.scale_of(weight, square) for weight, square in own + pooled)
+        return PathErrors(asked, levels, scales, noise.law)
 
     @property
     def tree(self) -> IntervalTree:
@@ -134,10 +135,7 @@ class AdaptiveTreeModel(AxisModel):
 
     @cached_property
     def _at_once(self) -> TreeModel:
-        noise, tree = self.noise, self._question.tree
-        return TreeModel(
-            Noise(tree, noise.epsilon, noise.neighbours, noise.rows_per_unit, noise.law)
-        )
+        return TreeModel(replace(self.noise, question=self._question.tree))
 
     @classmethod
     def candidates(

@@ -16,7 +16,6 @@ from trueup.infer.box_search import best_boxes, mean_energies, quadtree
 from trueup.infer.lattice import LatticeErrors
 from trueup.infer.model import FOR_NONNEGATIVE, Candidate, TableModel
 from trueup.intervaltree import IntervalTree
-from trueup.noise import LAWS
 from trueup.workload import Workload
 
 Floats = npt.NDArray[np.float64]
@@ -61,15 +60,15 @@ class BoxModel(TableModel):
     def mean_over_boxes(self, workloads: Sequence[Workload]) -> tuple[float, float]:
         """The mean from the levels' energies; what whole noise does to it as of some boxes."""
         asked = self._question
-        price = self.noise.scales[0] * asked.blocks[0][1]
         scales = tuple(1 / share for share in asked.shares)
         line = replace(self.errors, scales=scales, law="continuous")
         one = line.mean_variance(mean_energies(line, asked.axes, workloads))
-        continuous = one * float(price) ** 2
+        continuous = one * self.noise.variance_on_the_line / 2
         spans = [w.sample(axis, _SAMPLED) for axis, w in zip(asked.axes, workloads, strict=True)]
         low, high = (np.stack([span[end] for span in spans], axis=1) for end in (0, 1))
         means = [
-            float(replace(self.errors, law=law).box_variances(low, high).mean()) for law in LAWS
+            float(replace(self.errors, law=law).box_variances(low, high).mean())
+            for law in self.noise.laws
         ]
         return continuous * means[0] / means[1], continuous
 

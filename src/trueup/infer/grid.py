@@ -201,15 +201,13 @@ class GridModel(TableModel):
             _mean(factor, workload, axis) / 2
             for factor, axis, workload in zip(factors, axes, workloads, strict=True)
         )
-        price = self.noise.scales[0] * self._question.blocks[0][1]
-        continuous = one * float(price) ** 2
+        continuous = one * self.noise.variance_on_the_line / 2
         squares = []
         for number, (axis, workload) in enumerate(zip(axes, workloads, strict=True)):
             starts, stops, likely = workload.sample(axis, _SAMPLED)
             squares.append(likely @ self.errors.squares(number, starts, stops))
         whole, line = (
-            replace(self.errors, law=law).mean_variance(squares)
-            for law in ("discrete", "continuous")
+            replace(self.errors, law=law).mean_variance(squares) for law in self.noise.laws
         )
         return continuous * whole / line, continuous
 

@@ -25,7 +25,7 @@ from trueup.law import (
     class_limits,
     law_of,
 )
-from trueup.noise import Noise, log_noise_variance
+from trueup.noise import GAUSSIAN, Noise, log_noise_variance
 
 if TYPE_CHECKING:
     from trueup._kernels.hats.hat_tables import HatTables
@@ -158,8 +158,8 @@ class HatErrors(RangeErrors):
         from trueup._kernels.law.classes import classes_of_lines
         from trueup._kernels.law.laplace_rows import half_widths
 
-        limits = class_limits(self.scales)
-        if limits is None:
+        limits = class_limits(self.scales, self.law)
+        if limits is None or self.law in GAUSSIAN:
             return None
         finer = FINER if self.law == "continuous" else 1
         scales = np.array([float(scale) for scale in self.scales]) * finer

@@ -82,8 +82,9 @@ class SortedModel(Model):
 
         groups, scale = self._question.groups, self.noise.scales[0]
         transcript = self._question.transcript(noisy)
-        nearest = fit(transcript, groups, float(scale))
-        shown: npt.NDArray[Any] = fit(transcript, groups, float(scale), likely=True)
+        width = float(self.noise.scale_to_choose_by)
+        nearest = fit(transcript, groups, width)
+        shown: npt.NDArray[Any] = fit(transcript, groups, width, likely=True)
         words = "likely counts"
         if wish.graphical:
             words, shown = wish.words, _graphical(shown)
@@ -94,7 +95,7 @@ class SortedModel(Model):
     def expected(self) -> Expected:
         """A noisy count by itself."""
         scale = np.array([float(self.noise.scales[0])])
-        alone = NoiseLaw(np.ones(1), scale, np.ones(1), "discrete")
+        alone = NoiseLaw(np.ones(1), scale, np.ones(1), self.noise.law)
         return [("a count before inference", alone.half_width(0.95))]
 
     @classmethod

@@ -27,7 +27,7 @@ from trueup.intervaltree import IntervalTree
 from trueup.intervaltree.coefficients import TreeCoefficients
 from trueup.intervaltree.variance import TreeVariance
 from trueup.law import FINER, Combination, NoiseLaw, RangeErrors, steps
-from trueup.noise import Noise, log_noise_variance
+from trueup.noise import GAUSSIAN, Noise, log_noise_variance
 from trueup.workload import Figures, Workload
 
 Floats = npt.NDArray[np.float64]
@@ -119,7 +119,7 @@ class TreeErrors(RangeErrors):
     def many_half_widths(self, starts: Ints, stops: Ints, level: float) -> Floats | None:
         """The half widths of ranges of a regular tree, each level of it asked at most once."""
         simple = self._coefficients.tree.regular and max(map(len, self.scales)) == 1
-        if not simple or self.pinned:
+        if not simple or self.pinned or self.law in GAUSSIAN:
             return None
         from trueup._kernels.law.laplace_rows import half_widths
         from trueup._kernels.law.range_coefficients import cells_alike, range_classes

@@ -25,10 +25,10 @@ MARKERS = ("circle", "diamond", "square", "triangle")
 
 def price(facts: Facts) -> str:
     """What was paid and who is protected, in words; of counts that were typed in, nothing."""
-    if facts.epsilon is None:
+    if facts.epsilon is None and facts.rho is None:
         return ""
     how = "added or removed" if facts.neighbours == "add-remove" else "replaced"
-    said = f"ε = {facts.paid} · protects one {facts.unit}, {how}"
+    said = f"{'ε' if facts.rho is None else 'ρ'} = {facts.paid} · protects one {facts.unit}, {how}"
     return f"{said} · {facts.capped}" if facts.capped else said
 
 

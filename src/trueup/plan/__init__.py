@@ -19,10 +19,10 @@ from trueup.ask.question import as_axis
 from trueup.ask.several import check_grid, grid_axis
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
-from trueup.epsilon import positive
+from trueup.cost import Cost
 from trueup.errors import InputError, shown
 from trueup.infer import Candidate, figures_of, table_model
-from trueup.noise import LAWS, Noise, check_rows_per_unit
+from trueup.noise import Noise, check_rows_per_unit
 from trueup.plan.choice import best_of, candidates, named
 from trueup.plan.goals import epsilon_for, error_for
 from trueup.plan.shapes import shown_errors
@@ -70,10 +70,11 @@ class Plan:
     """
 
     axes: tuple[Axis, ...]
-    epsilon: Fraction
+    epsilon: Fraction | None
     workloads: tuple[Workload, ...]
     strategies: tuple[Strategy, ...]
     nonnegative: bool = False
+    rho: Fraction | None = None
 
     @property
     def axis(self) -> Axis:
@@ -124,6 +125,8 @@ class Plan:
         draws = whole_number(draws, "draws")
         if draws < 1:
             raise InputError(f"draws must be at least 1, got {draws}.")
+        if self.epsilon is None:
+            raise InputError("Shown counts are simulated at an epsilon, not at a rho.")
         return shown_errors(self.axis, chosen, self.epsilon, self.workload, draws)
 
     def table(self) -> str:
@@ -145,7 +148,7 @@ class Plan:
         over = " × ".join(f"'{axis.name}' ({axis.size:,})" for axis in self.axes)
         best = self.best_strategy
         return (
-            f"<Plan: {over}, epsilon={self.epsilon}, {len(self.strategies)} strategies, "
+            f"<Plan: {over}, {self.cost.replace(' ', '')}, {len(self.strategies)} strategies, "
             f"best '{best.name}' (typical ± {figure(best.mean**0.5)}); print it for the table>"
         )
 
@@ -157,7 +160,12 @@ class Plan:
             sides = " × ".join(f"'{axis.name}' ({axis.size:,})" for axis in self.axes)
             over = f"boxes, {words}, of {sides}"
         shown = ", before counts are made non-negative" if self.nonnegative else ""
-        return f"Expected squared error over {over} at epsilon = {self.epsilon}{shown}"
+        return f"Expected squared error over {over} at {self.cost}{shown}"
+
+    @property
+    def cost(self) -> str:
+        """What it is compared at: epsilon = 1, or rho = 1/2."""
+        return f"epsilon = {self.epsilon}" if self.rho is None else f"rho = {self.rho}"
 
     def picture(self) -> str:
         """Error against the length of a range, as the paper's Figure 6: an SVG."""
@@ -192,14 +200,15 @@ class Plan:
 
 def plan(
     axis: Axis | int | Sequence[Axis | int],
-    epsilon: object = 1,
+    epsilon: object = None,
     workload: object = None,
     *,
+    rho: object = None,
     nonnegative: bool = False,
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
 ) -> Plan:
-    """The expected error of each way to ask about an axis (or a number of cells), at this ε.
+    """The expected error of each way to ask about an axis (or a number of cells), at this ε or ρ.
 
     The plan looks at public facts only and costs nothing. `workload` says which ranges you will
     ask for: all of them if you do not say; for a hierarchy of labels, whose order means nothing,
@@ -220,7 +229,7 @@ def plan(
     >>> [type(each).__name__ for each in plan([1024, 12], epsilon=1).best.factors]
     ['HatCounts', 'CellCounts']
     """
-    cost = positive(epsilon)
+    cost = Cost.of(1 if epsilon is None and rho is None else epsilon, rho)
     check_neighbours(neighbours)
     check_rows_per_unit(rows_per_unit)
     if nonnegative not in (True, False):
@@ -231,10 +240,10 @@ def plan(
         question = candidate.ask()
         if question is None:
             continue
-        noise = Noise(question, cost, neighbours, rows_per_unit)
+        noise = Noise(question, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
         compared = _compared if len(axes) == 1 else _compared_over_boxes
         found.append(compared(candidate, noise, axes, workloads))
-    return Plan(axes, cost, workloads, tuple(found), nonnegative)
+    return Plan(axes, cost.epsilon, workloads, tuple(found), nonnegative, cost.rho)
 
 
 def _over(
@@ -266,7 +275,7 @@ def _compared(
     """The errors of a question about ranges of one axis."""
     (axis,), (workload,) = axes, workloads
     own = candidate.figures or figures_of
-    figures, continuous = (own(replace(noise, law=law)) for law in LAWS)
+    figures, continuous = (own(replace(noise, law=law)) for law in noise.laws)
     means = workload.mean(figures, axis), workload.mean(continuous, axis)
     name = candidate.name.format(noise.question)
     return Strategy(name, noise.question, *means, workload.worst(figures, axis), figures)

@@ -20,7 +20,7 @@ Over = Axis | Question | Sequence[Axis]
 def question_for(
     over: Over, epsilon: object, shown: bool, neighbours: Neighbours, rows_per_unit: int
 ) -> Question:
-    """The question itself; for an axis or several, the best one of the plan.
+    """The question itself; for an axis or several, the best one of the plan at this ε, or `Cost`.
 
     The best for counts that are `shown` non-negative is another than the best for unbiased ones.
     """

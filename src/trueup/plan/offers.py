@@ -213,4 +213,6 @@ def _mean_by_length(errors: RangeErrors, size: int, lengths: Ints) -> Floats:
 
 def sorted_error(noise: Noise) -> tuple[float, float]:
     """The squared error of a count before inference, and what 95 % of them are within."""
+    if noise.gaussian:
+        return noise.variances[0], NormalDist().inv_cdf(0.975) * math.sqrt(noise.scales[0])
     return noise.variances[0], -float(noise.scales[0]) * math.log(0.05)

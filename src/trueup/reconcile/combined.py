@@ -30,7 +30,7 @@ from trueup.infer.tree import TreeErrors
 from trueup.intervaltree import IntervalTree
 from trueup.law import Combination, NoiseLaw, RangeErrors
 from trueup.measurement import Measurement
-from trueup.noise import noise_variance
+from trueup.noise import common_law, noise_variance
 from trueup.reconcile.contradiction import Compared, check_agree
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
@@ -218,7 +218,7 @@ def _errors(size: int, levels: Sequence[CombinedLevel], pinned: bool) -> RangeEr
     scales: dict[bytes, list[Fraction]] = {}
     cuts: dict[bytes, Ints] = {}
     # An experiment's continuous noise among discrete noise: the difference is below 1/6 a variance.
-    law = "discrete" if all(level.law == "discrete" for level in levels) else "continuous"
+    law = common_law([level.law for level in levels])
     for level in levels:
         key = level.starts.tobytes()
         scales.setdefault(key, []).append(level.scale)

@@ -18,6 +18,7 @@ from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.infer.least_squares import MatrixErrors
 from trueup.measurement import Measurement
+from trueup.noise import common_law
 from trueup.release import Release
 
 Floats = npt.NDArray[np.float64]
@@ -42,7 +43,7 @@ def stacked_errors(
     for facts in parts:
         lengths += facts.noise.lengths
         scales += facts.noise.scales
-    law = "discrete" if all(facts.law == "discrete" for facts in parts) else "continuous"
+    law = common_law([facts.law for facts in parts])
     matrix = csr_array(vstack([question.matrix() for question in questions]))
     return axis, MatrixErrors(matrix, tuple(lengths), tuple(scales), law)
 

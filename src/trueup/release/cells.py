@@ -16,12 +16,12 @@ from trueup._kernels.display.boxes import box_sums, cells_of
 from trueup.axis import Axis, levels
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts, Span
-from trueup.law import SliceErrors
 from trueup.release.boxes import Spans, box_of, cut, places, prefix_of, stacked
 from trueup.release.distribution import for_each, quantile, quantile_cell, rising
 from trueup.release.estimate import Estimate
 from trueup.release.intervals import cut_to_counts, quantile_cells, range_intervals
 from trueup.release.published import Contents, Published, Row, beside, freeze, to_frame
+from trueup.release.slices import SliceErrors
 from trueup.release.wording import check_level
 
 if TYPE_CHECKING:
@@ -382,7 +382,7 @@ class Release(Published):
             over = f"margins of {self._named}: {'; '.join(', '.join(each) for each in self.asked)}"
         return (
             f"<Release{self.facts.stamp}: {over}, {shown}total {self.total()}, "
-            f"epsilon={self.facts.epsilon}{self.facts.also}>"
+            f"{self.facts.cost}{self.facts.also}>"
         )
 
     @property

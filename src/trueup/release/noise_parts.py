@@ -12,7 +12,8 @@ from functools import cached_property
 
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.law import Combination, Errors, Law, times, unsliced
+from trueup.law import Combination, Errors, Law, times
+from trueup.release.slices import unsliced
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.law import SumErrors
+from trueup.noise import GAUSSIAN
 from trueup.release.distribution import for_each
 from trueup.release.estimate import Estimate
 from trueup.release.published import Contents, Published, Row, freeze
@@ -70,7 +71,8 @@ class SortedRelease(Published):
 
     Where they were made non-negative, whole or graphical to be shown, the fit that they were
     made from is kept as `isotonic_fit`; the band and the total's error come from it.
-    Counts that were asked adaptively keep the `transcript`, from which theirs come.
+    Counts that were asked adaptively keep the `transcript`, from which theirs come. `scale` is that
+    of the noise, or σ² of Gaussian noise.
     """
 
     fitted: npt.NDArray[Any]
@@ -130,11 +132,14 @@ class SortedRelease(Published):
         if self.transcript is not None:
             from trueup._kernels.sorted.young_band import young_band
 
-            return young_band(self.transcript, len(self.fitted), float(self.scale), level)
+            groups, scale = len(self.fitted), float(self.scale)
+            return young_band(self.transcript, groups, scale, level, self.law in GAUSSIAN)
         # The band is that of discrete noise; continuous noise is as good as a very fine lattice.
-        finer = 1024 if self.law == "continuous" else 1
+        gaussian = self.law in GAUSSIAN
+        finer = 1024 if self.law in ("continuous", "normal") else 1
         fit = self.unbiased.fitted.astype(np.float64) * finer
-        low, high = sorted_band(fit, float(self.scale) * finer, level)
+        scale = float(self.scale) * finer ** (2 if gaussian else 1)
+        low, high = sorted_band(fit, scale, level, gaussian)
         return np.maximum(low / finer, 0), np.maximum(high / finer, 0)
 
     def how_many(self, count: int | None = None, *, at_least: int | None = None) -> FromBand:
@@ -214,7 +219,7 @@ class SortedRelease(Published):
         stamp = self.facts.stamp
         return (
             f"<SortedRelease{stamp}: {len(self.fitted):,} groups, total {self.total()}, "
-            f"epsilon={self.facts.paid}{self.facts.also}>"
+            f"{self.facts.cost}{self.facts.also}>"
         )
 
     def picture(self, kind: str | None = None) -> Picture:

@@ -129,7 +129,7 @@ def _fractions(release: Published) -> bool:
 
 def caption(facts: Facts) -> str:
     """Whom a release protects, and how much, in words."""
-    price = f"epsilon = {facts.epsilon}, {facts.neighbours}"
+    price = f"{facts.cost.replace('=', ' = ')}, {facts.neighbours}"
     return f"Protects one {facts.unit}: {price}.{_sentence(facts.capped)}"
 
 

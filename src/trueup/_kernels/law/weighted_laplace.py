@@ -107,14 +107,24 @@ def _on_lattice(whole: Floats, s: Floats, m: Floats, level: float, span: float) 
 
     P(|S| ≤ k) is the mean of φ(t) · sin((k + 1/2) t) / sin(t/2) over the points t of the circle.
     """
-    points = 1 << max(4, math.ceil(math.log2(span + 2)))
-    half = np.arange(1, points // 2 + 1) * (np.pi / points)
+    points, half = circle(span)
     log_phi = np.zeros(len(half))
     for step, variance, number in zip(whole.tolist(), s.tolist(), m.tolist(), strict=True):
         log_phi -= number * np.log1p(2 * variance * np.square(np.sin(step * half)))
         if number > 1 and len(half) > 64:
             keep = log_phi > NOTHING
             half, log_phi = half[keep], log_phi[keep]
+    return least_on_circle(points, half, log_phi, level)
+
+
+def circle(span: float) -> tuple[int, Floats]:
+    """A number of points on a circle, more than `span`, and half the angle of each up to π."""
+    points = 1 << max(4, math.ceil(math.log2(span + 2)))
+    return points, np.arange(1.0, points // 2 + 1) * (np.pi / points)
+
+
+def least_on_circle(points: int, half: Floats, log_phi: Floats, level: float) -> float:
+    """The least whole k with P(|S| ≤ k) ≥ level, from the characteristic function on a circle."""
     once = half > (np.pi / 2) * (1 - 0.5 / points)  # the point opposite to 0; all others twice
     weight = np.exp(log_phi) / np.sin(half) * np.where(once, 1 / points, 2 / points)
     low, high = -1, points // 2 - 1
@@ -150,7 +160,7 @@ def _smoothed(law: LaplaceSum, level: float, most: float, around: float) -> floa
         t, phi = _terms(law, 2 * math.pi / around, terms, taper, slack)
         if rare is not rare_jumps.NONE:
             phi = phi * rare.characteristic(t)
-        q = _solve(t, phi, around, rare.mass, level + 2 * slack, min(guess, most), most)
+        q = solve(t, phi, around, rare.mass, level + 2 * slack, min(guess, most), most)
         found = min(found, q + delta)
         if delta <= 1.1 * WIDENING * q or terms == _MOST_TERMS:
             break
@@ -172,9 +182,7 @@ def _terms(
     k = _unscreened(law, step, terms, -least)
     t = k * step
     share = k * (1 / terms)
-    # The characteristic function of the density ∝ I₀(taper·√(1 − (u/δ)²)) on [−δ, δ].
-    root = np.sqrt(np.maximum(1 - share * share, 1e-15))
-    log_phi = taper * (root - 1) + np.log((1 - np.exp(-2 * taper * root)) / root)
+    log_phi = tapered(share, taper)
     cut = np.maximum(np.log(share) + math.log(slack / 4), least)
     # Near 0 the weak classes by their series: what that leaves out is far below the slack.
     series, beyond, near = law.series
@@ -189,6 +197,16 @@ def _terms(
         by_strength = law.by_strength(2 * float(t[end]))
         parts.append(_further(by_strength, t[end:], log_phi[end:], cut[end:]))
     return np.concatenate([t for t, _ in parts]), np.exp(np.concatenate([phi for _, phi in parts]))
+
+
+def tapered(share: Floats, taper: float) -> Floats:
+    """The logarithm of U's characteristic function, at shares of where it ends: t = taper / δ.
+
+    U has the density ∝ I₀(taper·√(1 − (u/δ)²)) on [−δ, δ].
+    """
+    root = np.sqrt(np.maximum(1 - share * share, 1e-15))
+    found: Floats = taper * (root - 1) + np.log((1 - np.exp(-2 * taper * root)) / root)
+    return found
 
 
 def _unscreened(law: LaplaceSum, step: float, terms: int, room: float) -> Floats:
@@ -251,7 +269,7 @@ def newton(
     return new, low, high, abs(new - q) <= 1e-9 * q or high - low <= 1e-9 * high
 
 
-def _solve(
+def solve(
     t: Floats, phi: Floats, around: float, mass: float, level: float, start: float, most: float
 ) -> float:
     """The q at which the wrapped law holds its level: Newton's steps inside a bracket."""

@@ -6,6 +6,7 @@ No floating-point number takes part. docs/noise.md gives the algorithm and its p
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,14 @@ from trueup._kernels.noise.gauss_tables import (
     checked_variance,
     gauss_tables,
 )
-from trueup._kernels.noise.laplace import BATCH, RESERVE, add_top, checked_values, draw_part
+from trueup._kernels.noise.laplace import (
+    BATCH,
+    RESERVE,
+    add_top,
+    checked_values,
+    draw_part,
+    runs_of,
+)
 from trueup.errors import InputError
 
 _WORDS = 3  # of 16 bits, for the low bits at the largest variance
@@ -191,6 +199,19 @@ def add_gaussian_noise(values: NDArray[np.int64], variance: object) -> None:
     """
     checked_values(values)
     sample_into(values, gauss_tables(checked_variance(variance)), keystream().fill)
+
+
+def add_noise_blocks(
+    values: NDArray[np.int64], lengths: Sequence[int], variances: Sequence[object]
+) -> None:
+    """Adds noise to consecutive runs of the values, each run with a variance of its own.
+
+    Every length and variance is checked before the first value changes.
+    """
+    exact = [checked_variance(variance) for variance in variances]
+    fill = keystream().fill
+    for begin, end, variance in runs_of(values, lengths, exact):
+        sample_into(values[begin:end], gauss_tables(variance), fill)
 
 
 def draw(size: int, variance: object) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -323,21 +324,31 @@ def add_noise_blocks(
 
     Every length and scale is checked before the first value changes.
     """
+    exact = [checked_scale(scale) for scale in scales]
+    fill = keystream().fill
+    for begin, end, scale in runs_of(values, lengths, exact):
+        sample_into(values[begin:end], tables(scale), fill)
+
+
+def runs_of(
+    values: NDArray[np.int64], lengths: Sequence[int], scales: Sequence[Fraction]
+) -> list[tuple[int, int, Fraction]]:
+    """Where runs of values of one scale begin and end; refused unless they are all the values."""
     checked_values(values)
     if len(lengths) != len(scales):
         raise InputError(f"{len(lengths)} lengths were given with {len(scales)} scales.")
     if any(length < 0 for length in lengths) or sum(lengths) != values.size:
         raise InputError(f"Lengths must be >= 0 and add up to {values.size}, got {sum(lengths)}.")
-    exact = [checked_scale(scale) for scale in scales]
-    fill = keystream().fill
+    found = []
     begin = end = 0
-    for number, (length, scale) in enumerate(zip(lengths, exact, strict=True)):
+    for number, (length, scale) in enumerate(zip(lengths, scales, strict=True)):
         end += length
-        if number + 1 < len(exact) and exact[number + 1] == scale:
+        if number + 1 < len(scales) and scales[number + 1] == scale:
             continue  # neighbours with one scale are drawn together
         if end > begin:
-            sample_into(values[begin:end], tables(scale), fill)
+            found.append((begin, end, scale))
         begin = end
+    return found
 
 
 def draw(size: int, scale: object) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ further off than the largest single noise, q(1).
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -24,18 +25,22 @@ Ints = npt.NDArray[np.int64]
 _FINENESS = 200  # steps of each doubling of a window's exponent: q is rounded up to the next
 
 
-def window_reach(scale: float, size: int, level: float, lengths: Ints) -> Floats:
+def window_reach(
+    scale: float, size: int, level: float, lengths: Ints, gaussian: bool = False
+) -> Floats:
     """q(L) for each length: every window's mean noise lies within it, all together, with `level`.
 
     Half of 1 − level goes to single noises, the rest to longer windows in proportion to
-    1 / (L log²(L + 1)), which adds up however many there are.
+    1 / (L log²(L + 1)), which adds up however many there are. Of Gaussian noise the scale is σ².
     """
     lengths = np.asarray(lengths, np.int64)
-    log_p = -1 / scale
     whole = np.arange(2.0, size + 1)
     total = np.sum(1 / (whole * np.log(whole + 1) ** 2)) if size > 1 else 1.0
     part = np.where(lengths == 1, 0.5, 0.5 / (total * lengths * np.log(lengths + 1.0) ** 2))
     tail = (1 - level) * part / (2 * (size - lengths + 1.0))  # one side of one window
+    if gaussian:
+        return _gaussian_reach(scale, tail, lengths)
+    log_p = -1 / scale
     # Of one noise: P(X > t) = p^(t + 1) / (1 + p), t whole.
     single = np.ceil(np.log(tail * (1 + math.exp(log_p))) / log_p - 1)
     # Of a mean of L, by Chernoff: exp(L(K(θ) − θq)) = tail, so q = (K(θ) + log(1/tail)/L)/θ.
@@ -51,9 +56,25 @@ def window_reach(scale: float, size: int, level: float, lengths: Ints) -> Floats
     return np.where(lengths == 1, np.maximum(single, 0.0), bound[which])
 
 
-def sorted_band(fitted: Floats, scale: float, level: float) -> tuple[Floats, Floats]:
+def _gaussian_reach(variance: float, tails: Floats, lengths: Ints) -> Floats:
+    """What a mean of so many discrete Gaussian noises passes with at most these probabilities.
+
+    Of one noise: beyond σ the bell is convex, so that e^(−x²/2σ²) is at most its mean over
+    x − ½ … x + ½; and its sum over all whole x is at least the integral. So P(X > t) is at most
+    what a normal curve has beyond t + ½ ≥ σ. A mean of L has subgaussian tails of variance σ²/L.
+    """
+    sigma = math.sqrt(variance)
+    each = np.array([-NormalDist().inv_cdf(tail) for tail in tails.tolist()])
+    single = np.ceil(sigma * np.maximum(each, 1.0) - 0.5)
+    mean = sigma * np.sqrt(-2 * np.log(tails) / lengths)
+    return np.where(lengths == 1, np.minimum(np.maximum(single, 0.0), mean), mean)
+
+
+def sorted_band(
+    fitted: Floats, scale: float, level: float, gaussian: bool = False
+) -> tuple[Floats, Floats]:
     """The two ends of the band around a rising fit."""
-    reach = window_reach(scale, len(fitted), level, np.arange(1, len(fitted) + 1))
+    reach = window_reach(scale, len(fitted), level, np.arange(1, len(fitted) + 1), gaussian)
     high = _upper(fitted, reach)
     low = -_upper(-fitted[::-1], reach)[::-1]
     high, low = high + inexact(fitted), low - inexact(fitted)

@@ -87,7 +87,7 @@ def walk(rising: Ints, b: float, draw: Draw) -> Transcript:
         first = base + max(0, int(np.floor(level - base - MARGIN * b)))
         before = 2 * GROUP * max(spacing - 0.15 * b, 0.0)
         edges, found, seen, saved = _read_columns(
-            rising, stop, first, b, before, max(level, float(first)), saved, strips_left, noise
+            rising, stop, first, b, (before, max(level, float(first))), saved, strips_left, noise
         )
         stretches.append(Stretch(stop, stop, groups, 0, edges))
         answers.append(found)
@@ -138,13 +138,16 @@ def _read_columns(
     start: int,
     first: int,
     b: float,
-    before: float,
-    flat_until: float,
+    rows_before: tuple[float, float],
     saved: float,
     most: int,
     noise: _Noise,
 ) -> tuple[Ints, Ints, float, float]:
-    """Edges and noisy counts of the strips, the rows that go on, and what was saved."""
+    """Edges and noisy counts of the strips, the rows that go on, and what was saved.
+
+    Of the rows before, how far they rise, and up to which column none is likely to end.
+    """
+    before, flat_until = rows_before
     rows = len(rising) - start
     room = 1 << 12
     edges, found, sums = np.empty(room + 1, np.int64), np.empty(room, np.int64), np.zeros(room + 1)

@@ -21,13 +21,15 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-def young_band(transcript: Transcript, groups: int, b: float, level: float) -> tuple[Ints, Ints]:
-    """The two ends of the band, whole numbers that rise."""
+def young_band(
+    transcript: Transcript, groups: int, b: float, level: float, gaussian: bool = False
+) -> tuple[Ints, Ints]:
+    """The two ends of the band, whole numbers that rise; of Gaussian noise b is σ²."""
     sizes = most_answers(groups).bit_length()
     size = 1 << max(len(transcript.noisy) - 1, 0).bit_length()
     longest = max(_length(part) for part in transcript.stretches)
     lengths = 1 << np.arange(longest.bit_length())
-    reach = window_reach(b, size, 1 - (1 - level) / sizes, lengths)
+    reach = window_reach(b, size, 1 - (1 - level) / sizes, lengths, gaussian)
     low = np.zeros(groups, np.int64)
     high = np.full(groups, np.iinfo(np.int64).max)
     taken = 0
