@@ -61,6 +61,7 @@ def written_out() -> Iterator[Question]:
     )
     yield GridCounts(HatCounts(Axis.integers("a", 0, 11), [1, 2]), 2)
     yield BoxCounts.marginals(2, 3, marginals=[("axis 0",), ("axis 1",), ()])
+    yield BoxCounts.marginals(2, 3, marginals=[("axis 0", "axis 1")], gaussian=True)
     yield BoxCounts.quadtree(4, 4, branching=2)
     yield BoxCounts(2, 4, radices=[(2,), (2, 2)], shares={(1, 2): "1/3", (0, 1): "2/3"})
 

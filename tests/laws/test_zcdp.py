@@ -35,6 +35,7 @@ QUESTIONS = {
     "marginals": tu.BoxCounts.marginals(
         2, B, marginals=[("axis 0",), ("b",)], shares=["1/4", "3/4"]
     ),
+    "centred marginals": tu.BoxCounts.marginals(2, B, marginals=[("axis 0", "b")], gaussian=True),
     "sorted": tu.SortedCounts(3, adaptive=False),
     "degrees": tu.SortedCounts(3, ends=2, adaptive=False),
 }

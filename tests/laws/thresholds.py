@@ -83,6 +83,7 @@ THRESHOLDS: dict[str, str] = {
     "ask/diagram.py:_MOST_STRIPS": REFUSED,
     "ask/grid.py:_HEAVIEST": REFUSED,
     "ask/boxes.py:_WIDEST": CHOICE,
+    "ask/margins.py:_PARTS": CHOICE,
     "owner/owner.py:_HEAVIEST": REFUSED,
     # streams
     "stream/schedule.py:MOST_STEPS": REFUSED,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.ask.margins import best_shares, centred, most_moved
 from trueup.ask.question import Block, Ints, Neighbours, Question, Space, check_neighbours, listed
 from trueup.ask.several import (
     block_labels,
@@ -42,7 +43,8 @@ class BoxCounts(Question):
 
     Each axis is cut by `radices`, root first, into equal parts: their product must be its size.
     `shares` maps tuples of levels (0 is the root, all of the axis) to their part of ε. Quadtrees
-    ask the diagonal, contingency tables some marginals.
+    ask the diagonal, contingency tables some marginals. With `centred`, marginals are asked less
+    their own marginals, in whole numbers (see `trueup.ask.margins`).
 
     >>> x, y = Axis.integers("x", 0, 15), Axis.integers("y", 0, 15)
     >>> quadtree = BoxCounts.quadtree(x, y, branching=4)
@@ -56,6 +58,7 @@ class BoxCounts(Question):
     radices: tuple[tuple[int, ...], ...]
     levels: tuple[Levels, ...]
     shares: tuple[Fraction, ...]
+    centred: bool = False
     kinds = ("lattice",)
 
     def __init__(
@@ -63,6 +66,7 @@ class BoxCounts(Question):
         *axes: Axis | int,
         radices: Sequence[Sequence[int]],
         shares: Mapping[Levels, object],
+        centred: bool = False,
     ) -> None:
         over = tuple(grid_axis(axis, number) for number, axis in enumerate(axes))
         put = object.__setattr__
@@ -71,6 +75,11 @@ class BoxCounts(Question):
         levels, parts = _checked_shares(shares, [len(each) for each in self.radices])
         put(self, "levels", levels)
         put(self, "shares", parts)
+        put(self, "centred", bool(centred))
+        if centred and any(
+            len(each) > 1 or axis.size == 1 for axis, each in zip(over, self.radices, strict=True)
+        ):
+            raise InputError("Centred marginals are of axes of two cells or more, each as a whole.")
         check_grid(list(over), max(self.length, self.size))
 
     @staticmethod
@@ -78,8 +87,13 @@ class BoxCounts(Question):
         *axes: Axis | int,
         marginals: Iterable[Iterable[str]],
         shares: Sequence[object] | None = None,
+        gaussian: bool = False,
     ) -> BoxCounts:
-        """The margins of a contingency table: the counts over each of these sets of axes."""
+        """The margins of a contingency table: the counts over each of these sets of axes.
+
+        With `gaussian` they are asked in the way that is best under Gaussian noise: the total
+        variance of all their cells is the least that any linear question can have.
+        """
         over = [grid_axis(axis, number) for number, axis in enumerate(axes)]
         names = [axis.name for axis in over]
         asked: dict[Levels, object] = {}
@@ -96,7 +110,13 @@ class BoxCounts(Question):
             if level in asked or len(set(each)) < len(each):
                 raise InputError(f"The marginal {list(each)} is named twice.")
             asked[level] = share
-        return BoxCounts(*over, radices=[(axis.size,) for axis in over], shares=asked)
+        radices = [(axis.size,) for axis in over]
+        if gaussian:
+            if shares is not None:
+                raise InputError("With gaussian=True the shares are the best ones: give none.")
+            best = best_shares([axis.size for axis in over], list(asked))
+            return BoxCounts(*over, radices=radices, shares=best, centred=True)
+        return BoxCounts(*over, radices=radices, shares=asked)
 
     @staticmethod
     def quadtree(*axes: Axis | int, branching: int = 4, finer: object = 1) -> BoxCounts:
@@ -137,7 +157,12 @@ class BoxCounts(Question):
 
     @property
     def heaviest(self) -> int:
-        return 1
+        return max(map(self._times, self.levels))
+
+    def _times(self, levels: Levels) -> int:
+        """By how much a centred marginal is multiplied, so that it is whole."""
+        asked = (n for n, level in zip(self.sizes, levels, strict=True) if level)
+        return math.prod(asked) if self.centred else 1
 
     def count(self, table: Any) -> Ints:
         """How many rows of a table fall into each cell: its columns are named as the axes are."""
@@ -170,7 +195,11 @@ class BoxCounts(Question):
     @property
     def blocks(self) -> tuple[Block, ...]:
         lengths = (math.prod(self.block_shape(levels)) for levels in self.levels)
-        return tuple(zip(lengths, self.shares, strict=True))
+        weights = (
+            share / self._times(levels)
+            for share, levels in zip(self.shares, self.levels, strict=True)
+        )
+        return tuple(zip(lengths, weights, strict=True))
 
     @property
     def complete(self) -> bool:
@@ -202,6 +231,8 @@ class BoxCounts(Question):
         return [p.reshape(self.block_shape(at)) for p, at in zip(parts, self.levels, strict=True)]
 
     def _weighed(self, neighbours: Neighbours, weights: Sequence[Fraction | int]) -> Fraction:
+        if self.centred:
+            return self._moved(neighbours, weights, 1)
         # A record is in one box of each block; opposite corners share none of more than one box.
         one = sum((Fraction(weight) for weight in weights), Fraction(0))
         if check_neighbours(neighbours) == "add-remove":
@@ -217,11 +248,20 @@ class BoxCounts(Question):
         return int(self._weighed(neighbours, [1] * len(self.levels)))
 
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return self._weighed(neighbours, self.shares)
+        return self._weighed(neighbours, [weight for _, weight in self.blocks])
 
     def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        if self.centred:
+            return self._moved(neighbours, self.squares, 2)
         # Boxes move by 1 each, so that squares add up as weights do.
         return self._weighed(neighbours, self.squares)
+
+    def _moved(
+        self, neighbours: Neighbours, weights: Sequence[Fraction | int], power: int
+    ) -> Fraction:
+        replacing = check_neighbours(neighbours) == "replace"
+        each = [Fraction(weight) for weight in weights]
+        return most_moved(self.sizes, self.levels, each, power, replacing)
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         array = grid_counts(counts, self.sizes)
@@ -232,7 +272,8 @@ class BoxCounts(Question):
                 for axis, widths, level in zip(self.axes, self.widths, levels, strict=True)
             ]
             parted = array.reshape(list(itertools.chain(*pairs)))
-            found.append(parted.sum(axis=tuple(range(1, 2 * len(pairs), 2))).ravel())
+            sums = parted.sum(axis=tuple(range(1, 2 * len(pairs), 2)))
+            found.append((centred(sums, levels) if self.centred else sums).ravel())
         return np.concatenate(found)
 
     def labels(self) -> dict[str, Any]:
@@ -249,6 +290,8 @@ class BoxCounts(Question):
                 pointer = np.arange(0, axis.size + 1, widths[level])
                 shape = (len(pointer) - 1, axis.size)
                 part = csr_array((np.ones(axis.size), cells, pointer), shape)
+                if self.centred and level:
+                    part = csr_array(axis.size * part.toarray() - 1)
                 product = csr_array(kron(product, part))
             rows.append(product)
         return csr_array(vstack(rows))
@@ -263,6 +306,7 @@ class BoxCounts(Question):
             "axes": [axis.to_json() for axis in self.axes],
             "radices": [list(radices) for radices in self.radices],
             "shares": shares,
+            **({"centred": True} if self.centred else {}),
         }
 
     @classmethod
@@ -270,7 +314,8 @@ class BoxCounts(Question):
         """The question that `to_json` described; checked as if typed."""
         axes = [Axis.from_json(axis) for axis in spec["axes"]]
         shares = {tuple(levels): share for levels, share in spec["shares"]}
-        return BoxCounts(*axes, radices=spec["radices"], shares=shares)
+        asked = spec.get("centred", False)
+        return BoxCounts(*axes, radices=spec["radices"], shares=shares, centred=asked)
 
 
 def equal_parts(size: int, branching: int) -> tuple[int, ...] | None:

@@ -37,7 +37,9 @@ class BoxModel(TableModel):
     def errors(self) -> LatticeErrors:
         """The error of every combination of boxes."""
         asked = self._question
-        return LatticeErrors(asked.widths, asked.levels, self.noise.scales, self.noise.law)
+        return LatticeErrors(
+            asked.widths, asked.levels, self.noise.scales, self.noise.law, asked.centred
+        )
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ class BoxModel(TableModel):
     def mean_over_boxes(self, workloads: Sequence[Workload]) -> tuple[float, float]:
         """The mean from the levels' energies; what whole noise does to it as of some boxes."""
         asked = self._question
-        scales = tuple(1 / share for share in asked.shares)
+        scales = tuple(1 / weight for _, weight in asked.blocks)
         line = replace(self.errors, scales=scales, law="continuous")
         one = line.mean_variance(mean_energies(line, asked.axes, workloads))
         continuous = one * self.noise.variance_on_the_line / 2

@@ -3,7 +3,8 @@
 With equal parts on every level the averages over nodes of one axis are nested projections, which
 commute. E_j, the average on level j less that on level j − 1, splits an axis into orthogonal parts,
 on which the Gram matrix of every level is a number: the width of its nodes for j up to the level,
-0 below. So the normal equations are one number λ_j for each tuple j of levels, whatever was asked.
+0 below; of centred marginals, for j at the level alone. So the normal equations are one number λ_j
+for each tuple j of levels, whatever was asked.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from trueup.ask.margins import centred
 from trueup.law import Combination, NoiseLaw, law_of
 from trueup.noise import noise_variance
 
@@ -34,6 +36,7 @@ class LatticeErrors:
     levels: tuple[Levels, ...]
     scales: tuple[Fraction, ...]
     law: str = "discrete"
+    centred: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -62,7 +65,11 @@ class LatticeErrors:
             box = 1.0
             for widths, level in zip(self.widths, levels, strict=True):
                 box *= widths[level]
-            found[tuple(slice(level + 1) for level in levels)] += weight * box
+            if self.centred:
+                times = math.prod(n for n, lv in zip(self.sizes, levels, strict=True) if lv)
+                found[levels] += weight * box * float(times) ** 2
+            else:
+                found[tuple(slice(level + 1) for level in levels)] += weight * box
         return found
 
     @cached_property
@@ -100,6 +107,7 @@ class LatticeErrors:
         found = np.zeros(self.sizes)
         for block, levels, weight in zip(blocks, self.levels, self._weights, strict=True):
             spread = np.asarray(block, np.float64) * weight
+            spread = centred(spread, levels) if self.centred else spread
             for axis, level in enumerate(levels):
                 spread = np.repeat(spread, self.widths[axis][level], axis=axis)
             found += spread
@@ -182,6 +190,7 @@ class LatticeErrors:
             for axis, level in enumerate(levels):
                 at = np.arange(0, self.widths[axis][0], self.widths[axis][level])
                 block = np.add.reduceat(block, at, axis=axis)
+            block = centred(block, levels) if self.centred else block
             blocks.append(weight * block.ravel())
         return law_of(blocks, self.scales, self.law)
 
