@@ -89,7 +89,7 @@ THRESHOLDS: dict[str, str] = {
     "stream/schedule.py:MOST_STEPS": REFUSED,
     "stream/schedule.py:_SAMPLED": CHOICE,
     "stream/schedule.py:_MOST_LEVELS": CHOICE,
-    "stream/stream.py:_MOST_NUMBERS": REFUSED,
+    "stream/terms.py:_MOST_NUMBERS": REFUSED,
     "stream/errors.py:_SAME": "tests/stream/test_errors.py: against the variance of the noises",
     # the adaptive walk: any rule is private that goes by noisy answers alone
     "_kernels/sorted/young.py:FEWEST": "tests/laws/test_adaptive.py",

@@ -350,3 +350,14 @@ def test_units_are_one_also_where_rho_is_counted() -> None:
     assert made.protects.privacy == "rho"
     with pytest.raises(LedgerError, match="open another ledger"):
         made.charge("c", canonical({"unit": "user"}), Cost.of(rho=0.1), None, NOW)
+
+
+def test_a_well_hashed_step_that_does_not_follow_is_refused() -> None:
+    made = account()
+    spend(made, "visits", Fraction(1, 2))
+    made.follow(made.step("visits", 0, "a"))
+    made.follow(made.step("visits", 1, "b"))
+    for key, number in (("visits", 1), ("visits", 0), ("visits", 3), ("fares", 0)):
+        with pytest.raises(LedgerError, match="edited"):
+            made.follow(made.step(key, number, "c"))
+    assert made.steps == {"visits": (1, "b")}

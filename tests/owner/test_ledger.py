@@ -424,3 +424,23 @@ def test_epsilon_rho_and_delta_are_spent_from_one_ledger(tmp_path: Path) -> None
         again.spend(asked, rho="1/8", delta="1e-12", draw=never)
     with pytest.raises(LedgerError, match="open another ledger"):
         again.spend(ASKED, rho="1/8", draw=never)
+
+
+def test_a_stream_takes_each_step_once_and_in_order(home: Home) -> None:
+    ledger = home.ledger(1)
+    with pytest.raises(LedgerError, match="No stream was paid for under the key 'visits'"):
+        ledger.take_step("visits", 0, "a")
+    ledger.spend(ASKED, 0.1, draw=fresh, key="visits")
+    assert ledger.last_step("visits") is None
+    ledger.take_step("visits", 0, "a")
+    ledger.take_step("visits", 1, "b")
+    ledger.take_step("visits", 1, "b")  # the same, said again
+    again = home.ledger()
+    assert again.last_step("visits") == (1, "b")
+    for number, state in ((0, "a"), (1, "c"), (3, "d")):
+        with pytest.raises(LedgerError, match=r"is at step 1 in the ledger.*older copy"):
+            again.take_step("visits", number, state)
+    again.take_step("visits", 2, "c")
+    assert ledger.last_step("visits") == (2, "c")
+    assert ledger.verify() == 6  # opening, charge, answer, three steps
+    assert ledger.spent == again.spent

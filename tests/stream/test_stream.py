@@ -157,6 +157,7 @@ def test_an_open_stream_keeps_back_what_later_steps_need(path: Path) -> None:
         ({"axis": 12}, "axis must be an Axis, got int"),
         ({"unit": "user"}, "goes with rows_per_unit="),
         ({"neighbours": "all"}, "neighbours"),
+        ({"rows": 3}, "no option 'rows'"),
         ({"epsilon": "1e-30"}, "scale"),
         ({"axis": tu.Axis.integers("x", 0, 1 << 23)}, "Use a coarser axis"),
     ],

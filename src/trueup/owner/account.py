@@ -115,6 +115,7 @@ class Account:
     hash: str = ""
     hashes: list[str] = field(default_factory=list)
     charges: dict[str, Charge] = field(default_factory=dict)
+    steps: dict[str, tuple[int, str]] = field(default_factory=dict)  # the last of each stream
     allowances: dict[str, Fraction] = field(default_factory=dict)
     spent_by: dict[str, Fraction] = field(default_factory=dict)
 
@@ -177,6 +178,10 @@ class Account:
             if limit < 0 or not isinstance(fact["by"], str):
                 raise _edited(number)
             self.allowances[fact["by"]] = limit
+        elif kind == "step":
+            if fact["key"] not in self.charges or fact["step"] != self.next_step(fact["key"]):
+                raise _edited(number)
+            self.steps[fact["key"]] = fact["step"], fact["sha256"]
         elif kind == "resumed":
             self.charges[fact["key"]] = replace(self.charges[fact["key"]], resumed=True)
         else:
@@ -315,6 +320,14 @@ class Account:
     def resumed(self, key: str) -> Entry:
         """The entry that takes up a request again whose process seems to have died."""
         return self._next({"key": key, "kind": "resumed"})
+
+    def next_step(self, key: str) -> int:
+        """The number of the step that a stream takes next; its opening is step 0."""
+        return self.steps[key][0] + 1 if key in self.steps else 0
+
+    def step(self, key: str, number: int, sha256: str) -> Entry:
+        """The entry that says which state a stream has after a step."""
+        return self._next({"key": key, "kind": "step", "sha256": sha256, "step": number})
 
     def _next(self, fact: dict[str, object]) -> Entry:
         number = self.number + 1

@@ -205,6 +205,17 @@ class Ledger:
         answer = draw()
         return self._store.run(lambda: self._record(charge, answer))
 
+    def last_step(self, key: str) -> tuple[int, str] | None:
+        """The last step of the stream that this key paid for, and the hash of its state then."""
+        return self._read(lambda now: now.steps.get(key))
+
+    def take_step(self, key: str, number: int, sha256: str) -> None:
+        """Records that a stream takes a step, with the hash of its state after it.
+
+        Each step is taken once, in order: of two copies of a stream only one goes on.
+        """
+        self._store.run(lambda: self._take_step(key, number, sha256))
+
     def recall(
         self,
         request: Mapping[str, object],
@@ -261,6 +272,21 @@ class Ledger:
                     self._append(entries, now.allowance(by, most, _now()))
                 number = now.number
             self._sync_anchor(entries, at_least=number)
+
+    def _take_step(self, key: str, number: int, sha256: str) -> None:
+        with self._connected() as entries:
+            with self._transaction(entries) as now:
+                if key not in now.charges:
+                    raise LedgerError(f"No stream was paid for under the key {key!r}.")
+                if now.steps.get(key) != (number, sha256):
+                    if number != now.next_step(key):
+                        raise LedgerError(
+                            f"The stream {key!r} is at step {now.next_step(key) - 1:,} in the "
+                            f"ledger: step {number:,} cannot follow. Its state is an older copy."
+                        )
+                    self._append(entries, now.step(key, number, sha256))
+                entry = now.number
+            self._sync_anchor(entries, at_least=entry)
 
     def _verified(self) -> tuple[int, tuple[Charge, ...]]:
         with self._connected() as entries:

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,18 @@ class Keeping:
             os.close(self._handle)
             self._handle = -1
 
-    def keep(self, secret: bytes) -> None:
-        """Replaces the secret; when this returns, it outlives a power cut."""
-        write_whole(self.path, secret, 0o600)
+    def keep(self, secret: bytes, agreed: Callable[[str], None] | None = None) -> None:
+        """Replaces the secret; when this returns, it outlives a power cut.
+
+        `agreed` is told the hash of the new secret while the old one is still in its place.
+        """
+        if agreed is None:
+            write_whole(self.path, secret, 0o600)
+            return
+        write_whole(next_of(self.path), secret, 0o600)
+        agreed(hashlib.sha256(secret).hexdigest())
+        os.replace(next_of(self.path), self.path)
+        sync_folder(self.path.parent)
 
     def append(self, answers: Ints, number: int) -> None:
         """Puts the answers of a step in their place, the first being number 0."""
@@ -116,6 +126,29 @@ class Keeping:
         if not short and len(data) != (steps - first) * size:
             raise FileError(f"{self.answers_path} has become shorter. Restore the file.")
         return data
+
+
+def settled(path: Path, sha256: str) -> bytes:
+    """The secret that has this hash: the one in its place, or the one that was about to be.
+
+    Refused if neither has.
+    """
+    for place in (path, next_of(path)):
+        if place.exists() and hashlib.sha256(data := place.read_bytes()).hexdigest() == sha256:
+            if place != path:
+                os.replace(place, path)
+                sync_folder(path.parent)
+            return data
+    raise FileError(
+        f"The state of the stream {path} is not the one that its ledger knows: it is an older "
+        f"copy, or was changed. To go on from it would use the same noise twice. Restore the "
+        f"newest copy, or open a new stream."
+    )
+
+
+def next_of(path: Path) -> Path:
+    """Where a state lies until the ledger knows it."""
+    return path.with_name(path.name + ".next")
 
 
 def answers_of(path: Path) -> Path:

@@ -3,92 +3,40 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import CellCounts, GridCounts, TreeCounts
-from trueup.ask.question import Neighbours, Question, cell_counts, check_neighbours
+from trueup.ask.question import Question, cell_counts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
-from trueup.epsilon import positive
 from trueup.errors import InputError
-from trueup.facts import Facts, check_unit, rows_for
+from trueup.facts import Facts
 from trueup.infer import infer
 from trueup.measure import new_id
 from trueup.measurement import Measurement
-from trueup.noise import check_rows_per_unit
 from trueup.release import Estimate, Release
 from trueup.stream.errors import StreamErrors
-from trueup.stream.keeping import Arrays, Keeping, check_new, pack, read_secret, unpack
-from trueup.stream.schedule import Floats, Ints, Schedule
+from trueup.stream.keeping import (
+    Arrays,
+    Keeping,
+    check_new,
+    pack,
+    read_secret,
+    settled,
+    unpack,
+)
+from trueup.stream.schedule import Floats, Ints
 from trueup.stream.secret import Secret
+from trueup.stream.terms import Accountant, Protected, StreamTerms
 from trueup.stream.totals import Totals, all_totals
-
-_MOST_NUMBERS = 1 << 24  # levels × cells: what is read and written at every step
-
-
-@dataclass(frozen=True)
-class StreamTerms:
-    """What is public about a stream from its opening on."""
-
-    schedule: Schedule
-    epsilon: Fraction
-    neighbours: Neighbours
-    unit: str
-    rows_per_unit: int
-    steps_per_unit: int
-    axis: Axis | None
-    id: str
-
-    @property
-    def rows(self) -> int:
-        """How many rows of a unit count in all its steps together."""
-        return check_rows_per_unit(self.rows_per_unit * self.steps_per_unit)
-
-    @property
-    def cells(self) -> int:
-        """How many counts a step has."""
-        return 1 if self.axis is None else self.axis.size
-
-    @property
-    def scales(self) -> tuple[Fraction, ...]:
-        """The exact noise scale of the nodes of each level."""
-        return self.schedule.noise(self.epsilon, self.neighbours, self.rows)
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "radices": list(self.schedule.radices),
-            "shares": [str(share) for share in self.schedule.shares],
-            "epsilon": str(self.epsilon),
-            "neighbours": self.neighbours,
-            "unit": self.unit,
-            "rows_per_unit": self.rows_per_unit,
-            "steps_per_unit": self.steps_per_unit,
-            "axis": None if self.axis is None else self.axis.to_json(),
-            "id": self.id,
-        }
-
-    @staticmethod
-    def from_json(written: dict[str, Any]) -> StreamTerms:
-        """Those that were written."""
-        axis = written["axis"]
-        return StreamTerms(
-            Schedule(tuple(written["radices"]), tuple(map(Fraction, written["shares"]))),
-            Fraction(written["epsilon"]),
-            check_neighbours(written["neighbours"]),
-            written["unit"],
-            written["rows_per_unit"],
-            written["steps_per_unit"],
-            None if axis is None else Axis.from_json(axis),
-            written["id"],
-        )
 
 
 class Stream:
@@ -108,9 +56,15 @@ class Stream:
     """
 
     def __init__(
-        self, terms: StreamTerms, secret: Secret, totals: Totals, keeping: Keeping, closed: bool
+        self,
+        terms: StreamTerms,
+        secret: Secret,
+        totals: Totals,
+        keeping: Keeping,
+        account: tuple[Accountant, str] | None,
+        closed: bool = False,
     ) -> None:
-        self.terms, self.closed = terms, closed
+        self.terms, self.closed, self._account = terms, closed, account
         self._secret, self._running, self._keeping = secret, totals, keeping
         self._errors = StreamErrors(terms.schedule, terms.scales)
         self._facts = Facts(
@@ -129,55 +83,71 @@ class Stream:
         epsilon: object,
         steps: int | None = None,
         axis: Axis | None = None,
-        neighbours: Neighbours = "add-remove",
-        unit: str = "row",
-        rows_per_unit: int | None = None,
-        steps_per_unit: int = 1,
+        ledger: Accountant | None = None,
+        key: str | None = None,
+        **protected: Unpack[Protected],
     ) -> Stream:
         """A new stream, whose state is kept at this path, for the owner's eyes only.
 
         `steps` is how many there will be, as far as you know: the totals are best if it is right,
         and any other number of steps will do. Without it the stream is made for any length.
+        `neighbours`, `unit` and `rows_per_unit` are those of `measure`; `steps_per_unit` says in
+        how many steps a unit may be.
+
+        A `ledger` is charged now, under the `key`, and keeps the hash of the state at every step:
+        an older copy of the state, or a second one, cannot go on.
         """
         from trueup._kernels.noise.bits import one_measurement
-        from trueup._kernels.noise.laplace_tables import checked_scale
 
         place = Path(path)
-        schedule = Schedule.endless() if steps is None else Schedule.best(steps)
-        many = whole_number(steps_per_unit, "steps_per_unit")
-        if many < 1:
-            raise InputError(f"steps_per_unit must be at least 1, got {many}.")
-        if axis is not None and not isinstance(axis, Axis):
-            raise InputError(f"axis must be an Axis, got {type(axis).__name__}.")
-        rows = rows_for(check_unit(unit), rows_per_unit)
-        cost, relation = positive(epsilon), check_neighbours(neighbours)
         with one_measurement():
             name = new_id()
-        terms = StreamTerms(schedule, cost, relation, unit, rows, many, axis, name)
-        for scale in terms.scales:
-            checked_scale(scale)
-        if schedule.levels * terms.cells > _MOST_NUMBERS:
-            raise InputError(
-                f"A step of this stream has {schedule.levels} × {terms.cells:,} numbers; at most "
-                f"{_MOST_NUMBERS:,} can be kept at every step. Use a coarser axis."
-            )
+        terms = StreamTerms.of(epsilon, steps, axis, name, **protected)
         check_new(place)
-        secret = Secret.start(schedule, terms.scales, terms.cells)
-        stream = Stream._of(terms, secret, None, place, False)
+        account = None
+        if ledger is not None:
+            account = ledger, f"stream {terms.id}" if key is None else key
+            name = ledger.spend(
+                terms.request(), terms.epsilon, draw=partial(str.encode, terms.id), key=account[1]
+            ).decode()
+            if ledger.last_step(account[1]) is not None:
+                raise InputError(
+                    f"The stream {account[1]!r} was opened before. Stream.resume goes on with it."
+                )
+            terms = replace(terms, id=name)
+        elif key is not None:
+            raise InputError("A key is for the ledger: give ledger= as well, or no key.")
+        secret = Secret.start(terms.schedule, terms.scales, terms.cells)
+        stream = Stream._of(terms, secret, None, place, account)
         stream._keep(secret, stream._running, False)
         return stream
 
     @staticmethod
-    def resume(path: str | os.PathLike[str]) -> Stream:
-        """The stream that is kept at this path, as it was after its last step."""
+    def resume(path: str | os.PathLike[str], ledger: Accountant | None = None) -> Stream:
+        """The stream that is kept at this path, as it was after its last step.
+
+        If a ledger paid for it, give that ledger: it knows which state is the last.
+        """
         place = Path(path)
-        about, arrays = unpack(read_secret(place), str(place))
+        data = read_secret(place)
+        about, arrays = unpack(data, str(place))
+        account = None
+        if (about["key"] is None) != (ledger is None):
+            had = "no ledger" if about["key"] is None else "a ledger: give it"
+            raise InputError(f"The stream {place} was opened with {had}.")
+        if ledger is not None:
+            account = ledger, str(about["key"])
+            last = ledger.last_step(account[1])
+            if last is None:
+                raise InputError(f"This ledger does not know the stream {place}.")
+            about, arrays = unpack(settled(place, last[1]), str(place))
         terms, steps = StreamTerms.from_json(about["terms"]), int(about["steps"])
         later = tuple(arrays[f"later{k}"] for k in range(terms.schedule.levels - 1))
         secret = Secret(
             terms.schedule, terms.scales, steps, arrays["counts"], arrays["noise"], later
         )
-        stream = Stream._of(terms, secret, arrays["sums"], place, bool(about["closed"]))
+        stream = Stream._of(terms, secret, arrays["sums"], place, account)
+        stream.closed = bool(about["closed"])
         try:
             stream._keeping.mend(secret.answers(), steps)
         except BaseException:
@@ -187,14 +157,18 @@ class Stream:
 
     @staticmethod
     def _of(
-        terms: StreamTerms, secret: Secret, sums: Floats | None, place: Path, closed: bool
+        terms: StreamTerms,
+        secret: Secret,
+        sums: Floats | None,
+        place: Path,
+        account: tuple[Accountant, str] | None,
     ) -> Stream:
         errors = StreamErrors(terms.schedule, terms.scales)
         totals = Totals.start(errors.spread, terms.cells)
         if sums is not None:
             totals = Totals(errors.spread, secret.steps, sums)
         keeping = Keeping(place, terms.schedule.levels * terms.cells)
-        return Stream(terms, secret, totals, keeping, closed)
+        return Stream(terms, secret, totals, keeping, account)
 
     def __enter__(self) -> Stream:
         return self
@@ -246,10 +220,14 @@ class Stream:
         return self._estimate([(self.steps, 1.0)], total, None)
 
     def _keep(self, secret: Secret, running: Totals, closed: bool) -> None:
-        about = {"terms": self.terms.to_json(), "steps": secret.steps, "closed": closed}
+        key = None if self._account is None else self._account[1]
+        about = {"terms": self.terms.to_json(), "steps": secret.steps, "closed": closed, "key": key}
         arrays: Arrays = {f"later{level}": noise for level, noise in enumerate(secret.later)}
         arrays |= {"counts": secret.counts, "noise": secret.noise, "sums": running.sums}
-        self._keeping.keep(pack(about, arrays))
+        agreed = None
+        if self._account is not None:
+            agreed = partial(self._account[0].take_step, self._account[1], secret.steps + closed)
+        self._keeping.keep(pack(about, arrays), agreed)
         self._secret, self._running, self.closed = secret, running, closed
 
     @property
