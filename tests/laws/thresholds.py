@@ -195,6 +195,9 @@ THRESHOLDS: dict[str, str] = {
     "epsilon.py:_DIGITS": REFUSED,
     "epsilon.py:_FLOAT_DIGITS": REFUSED,
     "files/codec.py:FORMAT": REFUSED,
+    "server/routes/combining.py:_LAWS_OF_A_SHARE": "tests/server/routes/test_combining.py",
+    "server/routes/combining.py:_MOST_WORK": "tests/server/routes/test_combining.py: refused, "
+    "or a share without an interval",
     "server/reach.py:MOST_WORK": "tests/server/test_reach.py: what is told says which it is",
     "server/reach.py:SLOW": "tests/server/test_reach.py: what is told says which it is",
     "server/reach.py:FEW": "tests/server/test_reach.py",

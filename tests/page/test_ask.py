@@ -100,7 +100,16 @@ def test_a_question_that_cannot_be_asked_is_answered_in_the_servers_words(
     page.get_by_label("Up to").fill("63.3")
     asked = {"column": "fare", "range": [None, 63.3], "epsilon": "0.1"}
     said = site.refused("/datasets/trips/quote", asked)
-    expect(page.locator(".sentence")).to_have_text(said)
+    end = page.get_by_label("Up to")
+    expect(page.locator(".field", has=end).get_by_role("alert")).to_have_text(said)
+    expect(end).to_have_attribute("aria-invalid", "true")
+    expect(page.locator(".sentence")).to_have_text("Change what is marked.")
+    end.fill("64")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.get_by_text("Only some of the rows").click()
+    where = page.get_by_label("Where", exact=True)
+    where.fill("nothing = 3")
+    expect(page.locator(".field", has=where).get_by_role("alert")).to_contain_text("nothing")
 
 
 def test_when_the_budget_runs_out_nothing_is_charged_and_the_page_says_so(

@@ -65,7 +65,7 @@ def test_conditions_are_built_and_read_back_from_text(opened: Opened, site: Any)
     expect(other.get_by_role("button", name=re.compile("and measure"))).to_be_enabled()
     page.get_by_label("Where", exact=True).fill("fare > 3")
     asked = {"column": "fare", "epsilon": "0.1", "where": "fare > 3"}
-    expect(page.locator(".sentence")).to_have_text(site.refused("/datasets/trips/quote", asked))
+    expect(page.get_by_role("alert")).to_have_text(site.refused("/datasets/trips/quote", asked))
     expect(page.get_by_role("button", name=re.compile("and measure"))).to_have_count(0)
 
 

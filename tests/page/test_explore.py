@@ -124,7 +124,15 @@ def test_an_end_between_two_cells_is_refused_in_the_servers_words(
     wrong = {"ranges": [[0.3, None]]}
     said = site.refused(f"/releases/{fares}/ranges", wrong)
     expect(page.get_by_role("alert")).to_have_text(said)
+    start = page.get_by_label("From")  # and beside the field that is wrong
+    expect(page.locator(".field", has=start).get_by_role("alert")).to_have_text(said)
+    expect(start).to_have_attribute("aria-invalid", "true")
     expect(page.locator(".ranges tbody tr")).to_have_count(0)
+    start.fill("0")
+    page.get_by_role("button", name="Count", exact=True).click()
+    expect(page.locator(".ranges .share")).to_contain_text("100\u00a0% to 100\u00a0%")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert start.get_attribute("aria-invalid") is None
 
 
 def test_zooming_splits_bars_and_the_link_reopens_the_same_view(

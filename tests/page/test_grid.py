@@ -40,6 +40,26 @@ def test_two_columns_are_asked_as_a_grid(opened: Opened, site: Any) -> None:
     expect(page.locator(".picture .margin")).to_have_count(2)
 
 
+def test_two_grids_are_compared_box_by_box(opened: Opened, site: Any, crossed: str) -> None:
+    columns = [{"column": "fare", "cells": 64}, {"column": "borough"}]
+    other = site.measure("trips", columns=columns, epsilon="1/5")
+    box = [[0, 16], None]
+    page = opened(f"#/release/{crossed}?box={urllib.parse.quote(json.dumps(box))}")
+    card = page.get_by_role("region", name="Compare")
+    card.get_by_label("With").select_option(other)
+    body = {"other": other, "boxes": [[None, None], box]}
+    said = site.call(f"/releases/{crossed}/compare", body)["answers"]
+    rows = card.locator("tbody tr")
+    expect(rows).to_have_count(2)
+    for i, one in enumerate(said):
+        expect(rows.nth(i)).to_contain_text(f"{round(one['first']['count']):,}")
+        expect(rows.nth(i).locator(".change")).to_contain_text(
+            "+" if one["difference"]["count"] > 0 else "−"
+        )
+    expect(card).to_contain_text("nearer the truth than either")
+    page.wait_for_url(re.compile("with="))
+
+
 def test_boxes_zoom_and_margins_are_those_of_the_api(
     opened: Opened, site: Any, crossed: str
 ) -> None:

@@ -1,8 +1,10 @@
-"""The OpenAPI document: FastAPI's, with our errors, both ways to sign in, and public links."""
+"""The OpenAPI document: FastAPI's, with our errors, examples, ways to sign in, public links."""
 
 from __future__ import annotations
 
 import copy
+import json
+from pathlib import Path
 from typing import Any
 
 from trueup.server.errors import MEDIA, TITLES
@@ -19,6 +21,7 @@ _ALWAYS = {
 """What every address of the API may say, whatever is asked."""
 _OPEN = ("/health", "/ready")  # without a token
 _RELEASE = "/api/v1/releases/{release}"
+_EXAMPLES = Path(__file__).with_name("examples.json")  # recorded by scripts/openapi_examples.py
 _PROBLEM = {"schema": {"$ref": "#/components/schemas/Problem"}}
 
 
@@ -30,6 +33,12 @@ def described(document: dict[str, Any]) -> dict[str, Any]:
         "session": {"type": "apiKey", "in": "cookie", "name": "trueup_…"},
     }
     paths[ranges.PATH] = ranges.described()
+    examples = json.loads(_EXAMPLES.read_text("utf-8"))
+    for methods in paths.values():
+        for route in methods.values():
+            if route["operationId"] in examples:
+                told = route["responses"]["200"]["content"]["application/json"]
+                told["example"] = examples[route["operationId"]]
     for path in [path for path in paths if path.startswith(_RELEASE)]:
         if not path.endswith("/public"):
             link = path.replace(_RELEASE, "/api/v1/public/{link}")

@@ -122,6 +122,10 @@ def _axis(dataset: Dataset, part: AskedPart, place: tuple[object, ...]) -> Axis:
     """The part of an axis that is asked about."""
     with errors.field(*place, "column"):
         axis = dataset.axis(part.column)
+    low, high = part.ends or (None, None)
+    for number, alone in enumerate(((low, None), (None, high))):
+        with errors.field(*place, "range", number):
+            axis.part(alone, None)
     with errors.field(*place, "range"):
         axis.part(part.ends, None)
     with errors.field(*place, "cells"):

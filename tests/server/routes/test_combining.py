@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.server.routes import combining
 
 
 def test_a_sum_of_ranges_has_the_librarys_error(
@@ -30,6 +31,20 @@ def test_ranges_that_overlap_are_refused_and_the_field_is_named(server: Any, far
     body = {"ranges": [[0, 20], [30, 30.001]]}
     said = server().post(f"/api/v1/releases/{fares}/sum", json=body)
     assert (said.status_code, said.json()["pointer"]) == (400, "/ranges/1")
+
+
+def test_shares_are_the_librarys_ratios(
+    server: Any, fares: str, release: tu.Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"ranges": [[0, 20], [20, 128]], "level": 0.9}
+    said = server("rea").post(f"/api/v1/releases/{fares}/shares", json=body).json()["answers"]
+    for (low, high), one in zip([(0, 20), (20, 128)], said, strict=True):
+        own = release.range(low, high) / release.total()
+        assert one["share"] == pytest.approx(own.value)
+        assert (one["low"], one["high"]) == pytest.approx(own.interval(0.9))
+    monkeypatch.setattr(combining, "_MOST_WORK", 100)
+    (slow, _) = server("rea").post(f"/api/v1/releases/{fares}/shares", json=body).json()["answers"]
+    assert (slow["share"], slow["low"], slow["high"]) == (said[0]["share"], None, None)
 
 
 def test_two_releases_differ_with_the_error_of_both_and_combine_by_their_prices(
@@ -55,6 +70,42 @@ def test_two_releases_differ_with_the_error_of_both_and_combine_by_their_prices(
     body["other"] = other
     unlike = client.post(f"/api/v1/releases/{first}/compare", json=body).json()["answers"]
     assert [one["combined"] for one in unlike] == [None] * 3  # asked in another way
+
+
+def test_labels_and_grids_are_compared_too(server: Any) -> None:
+    client = server("rea")
+    columns = [{"column": "age", "cells": 10}, {"column": "borough"}]
+    grids = [
+        server.measured(f"combined-grid-{number}", column=None, columns=columns, epsilon=1)
+        for number in range(2)
+    ]
+    stored = [client.get(f"/api/v1/releases/{one}/measurement").content for one in grids]
+    own = [tu.infer(tu.Measurement.from_bytes(each)) for each in stored]
+    box = [[20, 40], None]
+    body: dict[str, Any] = {"other": grids[1], "boxes": [box]}
+    (found,) = client.post(f"/api/v1/releases/{grids[0]}/compare", json=body).json()["answers"]
+    first, second = (each.between((2, 4), (0, 3)) for each in own)  # type: ignore[union-attr]
+    less = first - second
+    assert found["difference"]["count"] == pytest.approx(less.value)
+    assert (found["difference"]["low"], found["difference"]["high"]) == pytest.approx(
+        less.interval(0.95), rel=1e-6
+    )
+    assert found["combined"]["count"] == pytest.approx((first.value + second.value) / 2)
+    labels = [
+        server.measured(f"combined-label-{number}", column="borough", epsilon=1)
+        for number in range(2)
+    ]
+    body = {"other": labels[1], "ranges": [["Bronx", "Kings"]]}
+    (found,) = client.post(f"/api/v1/releases/{labels[0]}/compare", json=body).json()["answers"]
+    both = found["first"]["count"] - found["second"]["count"]
+    assert found["difference"]["count"] == pytest.approx(both)
+    for wrong, pointer in (
+        ({"other": labels[1], "boxes": [box]}, "/other"),
+        ({"other": grids[1]}, "/ranges"),
+        ({"other": grids[1], "boxes": [box, [[3, 4], None]]}, "/boxes/1"),
+    ):
+        said = client.post(f"/api/v1/releases/{grids[0]}/compare", json=wrong)
+        assert (said.status_code, said.json()["pointer"]) == (400, pointer)
 
 
 def test_a_public_link_reaches_no_other_release(server: Any, fares: str) -> None:

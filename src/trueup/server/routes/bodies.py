@@ -145,15 +145,15 @@ class Nodes(Sent):
     version: Versions = "unbiased"
 
 
+BoxAsked = Annotated[list[Range | None], Field(min_length=2, max_length=8)]
+
+
 class ManyBoxes(Sent):
     """Boxes of a grid: for each column [low, high) in its units, or null for all of it."""
 
     model_config = example({"boxes": [[[20, 40], None], [None, None]]})
 
-    boxes: Annotated[
-        list[Annotated[list[Range | None], Field(min_length=2, max_length=8)]],
-        Field(min_length=1),
-    ]
+    boxes: Annotated[list[BoxAsked], Field(min_length=1)]
     level: Level | None = Field(0.95, description="Of the intervals; null for counts alone.")
     version: Versions = "unbiased"
 

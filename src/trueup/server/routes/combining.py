@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -9,18 +10,22 @@ from fastapi import APIRouter, Depends
 from pydantic import Field, StrictStr
 from starlette.responses import Response
 
-from trueup.release import Estimate
+from trueup.errors import InputError
+from trueup.release import Estimate, Release
 from trueup.server import errors
 from trueup.server.answers import EXACT, OF_UNBIASED, Answering, check_affordable
 from trueup.server.releases import Opened
 from trueup.server.routes import told, told_counts
 from trueup.server.routes.asking import NOT_FOUND, Anyone, Identifier, Parts, reply
-from trueup.server.routes.bodies import Column, Level, Range, Sent, Versions, example
+from trueup.server.routes.bodies import BoxAsked, Column, Level, Range, Sent, Versions, example
 from trueup.server.service import anybody
 
 router = APIRouter(prefix="/api/v1", tags=["releases"])
 _MOST_PARTS = 2_000  # of a sum
 _MOST_COMPARED = 100
+_MOST_SHARES = 20
+_LAWS_OF_A_SHARE = 64  # looked at to find the ends of its interval, about
+_MOST_WORK = 1 << 25  # cells × laws: what a comparison may take
 
 
 class RangesSummed(Sent):
@@ -35,13 +40,71 @@ class RangesSummed(Sent):
 
 
 class ReleasesCompared(Sent):
-    """Ranges of two releases, one beside the other."""
+    """Ranges, or boxes, of two releases, one beside the other."""
 
-    model_config = example({"other": "trips.2", "ranges": [[0, 20]]})
+    model_config = example(
+        {"other": "trips.2", "ranges": [[0, 20]]},
+        {"other": "trips.5", "boxes": [[[20, 40], None]]},
+    )
 
     other: Annotated[StrictStr, Field(max_length=80, description="The release to compare with.")]
-    ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_COMPARED)]
+    ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_COMPARED)] | None = None
+    boxes: Annotated[list[BoxAsked], Field(min_length=1, max_length=_MOST_COMPARED)] | None = Field(
+        None, description="Of two grids, in place of ranges."
+    )
     level: Level = 0.95
+
+    def pairs(self, first: Opened, second: Opened) -> list[tuple[Estimate, Estimate]]:
+        """The counts of both releases, each by the cells that it has there."""
+        if (self.ranges is None) == (self.boxes is None):
+            raise errors.FieldError("Give ranges, or boxes of two grids.", "/ranges")
+        if self.boxes is None:
+            assert self.ranges is not None
+            with errors.field("other"):
+                theirs = second.answering("unbiased")
+            ours = first.answering("unbiased")
+            _check_work(ours.release, theirs.release, len(self.ranges))
+            spans = zip(_spans(ours, self.ranges), _spans(theirs, self.ranges), strict=True)
+            return [(ours.release.between(*a), theirs.release.between(*b)) for a, b in spans]
+        with errors.field("other"):
+            their_boxes = second.boxes("unbiased")
+        own_boxes = first.boxes("unbiased")
+        if [axis.name for axis in own_boxes.axes] != [axis.name for axis in their_boxes.axes]:
+            raise errors.FieldError("The two grids are over different columns.", "/other")
+        _check_work(own_boxes.release, their_boxes.release, len(self.boxes))
+        found = []
+        for place, box in enumerate(self.boxes):
+            with errors.field("boxes", place):
+                ends = own_boxes.box(box), their_boxes.box(box)
+            found.append(
+                (own_boxes.release.between(*ends[0]), their_boxes.release.between(*ends[1]))
+            )
+        return found
+
+
+class SharesAsked(Sent):
+    """Ranges whose part of the total is asked."""
+
+    model_config = example({"ranges": [[0, 20], [20, 40]], "level": 0.95})
+
+    ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_SHARES)]
+    level: Level = 0.95
+    version: Versions = "unbiased"
+    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
+
+
+class ShareTold(told.Told):
+    """A part of the total; an end is null where nothing bounds it, or where it takes too long."""
+
+    share: float | None
+    low: float | None
+    high: float | None
+
+
+class SharesTold(told.Told):
+    """Parts of the total."""
+
+    answers: list[ShareTold]
 
 
 class ComparisonTold(told.Told):
@@ -85,6 +148,27 @@ def sum_of_ranges(parts: Parts, release: Identifier, body: RangesSummed) -> Resp
     return reply(_told(_added([asked.release.between(*each) for each in joined]), body.level))
 
 
+@router.post(
+    "/releases/{release}/shares",
+    response_model=SharesTold,
+    responses=NOT_FOUND,
+    dependencies=[Depends(anybody)],
+)
+def shares(parts: Parts, release: Identifier, body: SharesAsked) -> Response:
+    """The part of the total that ranges have, each with an exact interval of that part."""
+    asked = parts.releases.open(release).answering(body.version, body.column)
+    total = asked.release.total()
+    spans = _spans(asked, body.ranges)
+    is_quick = asked.release.errors.work * len(spans) * _LAWS_OF_A_SHARE <= _MOST_WORK
+    found = []
+    for span in spans:
+        ratio = asked.release.between(*span) / total
+        ends = ratio.interval(body.level) if is_quick and total.value else (math.nan, math.nan)
+        share, low, high = (x if math.isfinite(x) else None for x in (ratio.value, *ends))
+        found.append({"share": share, "low": low, "high": high})
+    return reply({"answers": found})
+
+
 def _spans(asked: Answering, ranges: list[list[Any]]) -> list[tuple[int, int]]:
     found = []
     for place, (low, high) in enumerate(ranges):
@@ -112,14 +196,11 @@ def compare(parts: Parts, who: Anyone, release: Identifier, body: ReleasesCompar
     first = parts.releases.open(release)
     with errors.field("other"):
         second = parts.releases.open(body.other)
-        theirs = second.answering("unbiased")
-    ours = first.answering("unbiased")
     about = [parts.releases.entry(*parts.releases.find(each)) for each in (release, body.other)]
     same_rows = all(about[0][word] == about[1][word] for word in ("dataset", "where"))
     weight = _weight(first, second) if same_rows else None
     answers = []
-    for here, there in zip(_spans(ours, body.ranges), _spans(theirs, body.ranges), strict=True):
-        a, b = ours.release.between(*here), theirs.release.between(*there)
+    for a, b in body.pairs(first, second):
         both = None if weight is None else a * weight + b * (1 - weight)
         answers.append(
             {
@@ -130,6 +211,13 @@ def compare(parts: Parts, who: Anyone, release: Identifier, body: ReleasesCompar
             }
         )
     return reply({"answers": answers})
+
+
+def _check_work(first: Release, second: Release, number: int) -> None:
+    """Refuses to compare more than can be answered in a moment: each takes four laws."""
+    most = max(1, _MOST_WORK // (4 * max(first.errors.work, second.errors.work)))
+    if number > most:
+        raise InputError(f"Of so large releases {most:,} are compared at once, got {number:,}.")
 
 
 def _weight(first: Opened, second: Opened) -> float | None:

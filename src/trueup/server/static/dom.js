@@ -51,6 +51,29 @@ export const twoLines = (first, second) => el("span", {}, first, el("small", { c
 /** What went wrong, in the words it came in. */
 export const trouble = (words, ...more) => el("div", { class: "trouble", role: "alert" }, el("p", {}, words), more);
 
+/** Says what is wrong beside the field that the server names ("/range"); whether there is one. Without words, takes them back. */
+export function blame(root, wrong = null) {
+  for (const input of root.querySelectorAll("[aria-errormessage]")) {
+    document.getElementById(input.getAttribute("aria-errormessage"))?.remove();
+    input.removeAttribute("aria-invalid");
+    input.removeAttribute("aria-errormessage");
+  }
+  const names = (wrong?.pointer ?? "").split("/").slice(1);
+  while (names.length) {
+    const input = root.querySelector(`[data-at~="${CSS.escape(names.join("/"))}"]`);
+    if (input) {
+      const note = el("p", { id: newName("wrong"), class: "wrong", role: "alert" }, wrong.message);
+      input.setAttribute("aria-invalid", "true");
+      input.setAttribute("aria-errormessage", note.id);
+      (input.closest("details") ?? {}).open = true;
+      (input.closest(".field") ?? input).append(note);
+      return true;
+    }
+    names.pop();
+  }
+  return false;
+}
+
 /** Says something to those who hear the page instead of seeing it. */
 export function announce(words) {
   document.getElementById("announcer").textContent = words;

@@ -14,7 +14,7 @@ export function epsilonFields(left, given, changed) {
     return wanted ? Math.max(0, steps.findLastIndex((step) => !isLess(wanted, exact(step)))) : 0;
   };
   const start = given ?? steps[Math.min(nearest("0.1"), Math.max(0, steps.length - 2))] ?? "0.1";
-  const number = el("input", { value: start, autocomplete: "off", size: "8", class: "short" });
+  const number = el("input", { "data-at": "epsilon", value: start, autocomplete: "off", size: "8", class: "short" });
   const slider = el("input", { type: "range", min: "0", max: String(Math.max(0, steps.length - 1)), step: "1", value: String(nearest(start)), disabled: steps.length < 2 });
 
   const spoken = () => slider.setAttribute("aria-valuetext", `ε = ${number.value}`);

@@ -26,7 +26,7 @@ export function drawHistogram(target, axis, view, marked, title, over = null) {
     const [counts, low, top, raw] = [view.counts, view.low, view.high, view.raw ?? []].map(high);
     const theirs = over ? over.counts.map((value, i) => (value * over.times[i] * view.cells_per_point) / over.cells_per_point) : [];
     const highest = Math.max(...counts, ...top, ...raw, ...theirs, 1e-9);
-    const lowest = Math.min(0, ...counts, ...low, ...raw);
+    const lowest = Math.min(0, ...counts, ...low, ...raw, ...theirs);
     const chart = frame(width, height(width), x, { kind: "linear", domain: [lowest, highest + 0.04 * (highest - lowest)], title: view.height });
     const edges = at.map(chart.x.at);
     const zero = chart.y.at(0);

@@ -3,7 +3,7 @@
 import { askAddress } from "../address.js";
 import { get, post } from "../api.js";
 import { confirmed } from "../dialog.js";
-import { el, field, fill, paused, trouble } from "../dom.js";
+import { blame, el, field, fill, paused, trouble } from "../dom.js";
 import { epsilonFields } from "../epsilon.js";
 import { count, epsilon, exact, minus, real, upTo3, written } from "../numbers.js";
 import { pending, prepare } from "../pending.js";
@@ -50,6 +50,7 @@ export async function ask(page, { subject, query, me, signal }) {
       return;
     }
     const asked = body();
+    blame(form);
     history.replaceState(null, "", askAddress(subject, asked));
     meaning.move(asked.epsilon);
     try {
@@ -57,7 +58,7 @@ export async function ask(page, { subject, query, me, signal }) {
       show(asked, found);
     } catch (wrong) {
       if (wrong.name === "AbortError") return;
-      shown.blank(wrong.message);
+      shown.blank(blame(form, wrong) ? "Change what is marked." : wrong.message);
       fill(cost);
     }
   }
@@ -107,14 +108,15 @@ export async function ask(page, { subject, query, me, signal }) {
     if (yes) await measuring(page, title, prepare(me.name, subject, asked), signal);
   }
 
+  const form = el("form", { class: "card", onsubmit: (event) => event.preventDefault() }, el("h2", {}, "Question"), question.parts, el("h2", {}, "Price"), price.slider,
+    el("div", { class: "row" }, price.exactly, el("span", { class: "or" }, "or"), field("± you want, 95 % sure", within, "On a typical range; ε follows.")),
+    el("div", { class: "budgets" }, budget("Budget of the dataset", dataset), ownBudget(dataset, me)));
   fill(page,
     el("p", { class: "path" }, el("a", { href: "#/" }, "Datasets"), " / ", title),
     el("h1", {}, `Ask ${title}`),
     el("p", {}, el("strong", {}, "Protects "), dataset.protects, "."),
     el("div", { class: "halves" },
-      el("form", { class: "card", onsubmit: (event) => event.preventDefault() }, el("h2", {}, "Question"), question.parts, el("h2", {}, "Price"), price.slider,
-        el("div", { class: "row" }, price.exactly, el("span", { class: "or" }, "or"), field("± you want, 95 % sure", within, "On a typical range; ε follows.")),
-        el("div", { class: "budgets" }, budget("Budget of the dataset", dataset), ownBudget(dataset, me))),
+      form,
       el("section", { class: "card", "aria-label": "What to expect" }, el("h2", {}, "What to expect"), shown.parts, meaning.parts)));
   quote();
 }

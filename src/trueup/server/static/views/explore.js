@@ -148,7 +148,7 @@ export async function explore(page, { view: place = "release", subject, query: o
   const saved = downloads(address, release, state, () => (hasLabels ? labelBars(bars.shown(), release.title) : pictureIn(picture)));
   const below = isSorted || hasLabels ? null : quantiles(address, release, state, signal);
   const code = isSorted ? null : elsewhere(address, release, state, !me);
-  const other = isSorted || hasLabels || margin || !me ? null : beside(address, release, state, step(() => Promise.all([load(), other.load()])), signal);
+  const other = isSorted || margin || !me ? null : beside(address, release, state, step(() => Promise.all([load(), other.load()])), signal);
   const all = () => Promise.all([load(), compared?.load(), below?.load(), other?.load()]);
   const versions = release.versions.length > 1 ? versionChoice(release, state, step(all)) : null;
   const ways = isSorted ? { histogram: "Picture", table: "Table" } : { histogram: "Histogram", cdf: "Share below", table: "Table" };
@@ -172,7 +172,7 @@ export async function explore(page, { view: place = "release", subject, query: o
         hasLabels ? [...bars.tools, ...(map?.tools ?? [])] : choice("Show", ways, state.show, (value) => { state.show = value; step(load)(); }),
         versions?.choice ?? null, certainty(state, step(all)), zoom ? drags : null, zoom?.parts ?? null),
       said, hasLabels ? barsPlace : figure, map?.parts ?? null, tabled, note,
-      el("div", { class: "more" }, versions?.words ?? null, hasLabels || margin ? null : raw)),
+      el("div", { class: "more" }, versions?.words ?? null, hasLabels || margin || (isSorted && !release.fractions) ? null : raw)),
     compared?.parts ?? null, other?.parts ?? null,
     el("div", { class: "halves" }, below?.parts ?? null, saved.parts), code?.parts ?? null, me?.role === "owner" ? publishing(release) : null);
   all();

@@ -8,7 +8,7 @@ const SIGNS = { "=": "is", "!=": "is not", "<": "is below", "<=": "is at most", 
 export function filterFields(columns, given, changed) {
   const known = columns.map((each) => (typeof each === "string" ? { column: each, title: each, type: "text", comparisons: ["=", "!=", "in"], labels: null } : each));
   const rows = el("div", { class: "conditions" });
-  const where = el("input", { value: given, autocomplete: "off", oninput: () => { conditions = read(known, where.value) ?? []; draw(); changed(); } });
+  const where = el("input", { "data-at": "where", value: given, autocomplete: "off", oninput: () => { conditions = read(known, where.value) ?? []; draw(); changed(); } });
   let conditions = read(known, given) ?? [];
 
   function set() {

@@ -7,6 +7,7 @@ import { announce, choice, el, fill, newest, paused, table, trouble } from "../d
 import { draggingBox } from "../dragbox.js";
 import { count, percent, to } from "../numbers.js";
 import { drawGrid } from "../plot.js";
+import { beside } from "./beside.js";
 import { downloads } from "./downloads.js";
 import { large, letter, MOST_RANGES, rangeColour, rangeInputs } from "./ranges.js";
 import { versionChoice } from "./versions.js";
@@ -56,6 +57,7 @@ export async function grid(page, heading, address, release, opened, link, signal
     fill(tabled, state.show === "table" ? cellTable() : null);
     fill(boxed, boxes.length ? boxTable(boxes, total) : null);
     remember();
+    other?.load();
     if (figure.hidden) return;
     drawGrid(picture, columns, view, state.boxes.map((box, i) => ({ letter: letter(i), colour: rangeColour(i), at: box.map((range, side) => axes.places(columns[side].axis, range ?? [null, null])) })));
   }
@@ -85,6 +87,7 @@ export async function grid(page, heading, address, release, opened, link, signal
     if (state.show !== "heatmap") kept.set("show", state.show);
     if (state.level !== 0.95) kept.set("level", state.level);
     if (state.spans.some(([a, b], side) => a > 0 || b < sizes[side])) kept.set("cells", JSON.stringify(state.spans));
+    if (state.other) kept.set("with", state.other);
     for (const box of state.boxes) kept.append("box", JSON.stringify(box));
     const query = kept.toString();
     const here = `${link}${query ? `?${query}` : ""}`;
@@ -136,6 +139,8 @@ export async function grid(page, heading, address, release, opened, link, signal
     el("button", { type: "button", "aria-label": "Whole grid", onclick: move((_, __, side) => [0, sizes[side]]) }, "All"));
   const inputs = columns.map((column) => rangeInputs(column.axis, column.title));
   const saved = downloads(address, release, state, () => pictureIn(picture));
+  const parted = { name: "boxes", all: [null, null], chosen: () => state.boxes, words };
+  const other = address.startsWith("/releases") ? beside(address, release, state, () => step(load), signal, parted) : null; // a public link opens one release
   const versions = versionChoice(release, state, () => step(load));
   const certainty = choice("Certainty", { 0.9: "90 %", 0.95: "95 %", 0.99: "99 %" }, String(state.level), (value) => step(() => { state.level = Number(value); load(); }));
 
@@ -146,6 +151,7 @@ export async function grid(page, heading, address, release, opened, link, signal
       said, figure, tabled, note, el("div", { class: "more" }, versions.words)),
     el("section", { class: "card", "aria-label": "Boxes" }, el("h2", {}, "Boxes"), el("p", { class: "hint" }, "Drag across the grid, or type; what is left empty is all of it."),
       el("form", { class: "count-form", onsubmit: (event) => { event.preventDefault(); add(inputs.map((one) => one.value())); } }, el("div", { class: "row level" }, inputs.flatMap((one) => one.parts), el("button", { class: "main" }, "Count"))), boxed),
+    other?.parts ?? null,
     el("div", { class: "halves" }, marginLinks(release, columns), saved.parts));
   load();
 }
@@ -174,6 +180,7 @@ function restored(query, release, columns) {
     show: query.get("show") === "table" ? "table" : "heatmap",
     level: [0.9, 0.95, 0.99].includes(level) ? level : 0.95,
     drag: "count",
+    other: query.get("with"),
     spans: good ? spans : whole,
     boxes: query.getAll("box").map(read).filter((box) => box?.length === 2 && box.every((range, i) => isRange(range, columns[i].axis))).slice(0, MOST_RANGES),
   };

@@ -1,7 +1,7 @@
 // At the limit: what an analyst can do there, and what became of what was asked for.
 
 import { get, post } from "../api.js";
-import { el, field, fill, trouble } from "../dom.js";
+import { blame, el, field, fill, trouble } from "../dom.js";
 import { epsilon, exact, isLess, minus, real, written } from "../numbers.js";
 
 /** Words and a form to ask the owner for more. */
@@ -9,8 +9,8 @@ export function askForMore(dataset, found, me, signal) {
   if (me.role === "owner") return null;
   const left = exact(found.remaining);
   const lacking = isLess(left, exact(found.cost)) ? written(minus(exact(found.cost), left)) : "0.1";
-  const more = el("input", { value: lacking, autocomplete: "off", class: "short", required: true });
-  const reason = el("input", { autocomplete: "off", maxlength: "1000" });
+  const more = el("input", { "data-at": "more", value: lacking, autocomplete: "off", class: "short", required: true });
+  const reason = el("input", { "data-at": "reason", autocomplete: "off", maxlength: "1000" });
   const said = el("div", { role: "status" });
   const standing = el("div", {});
 
@@ -26,19 +26,21 @@ export function askForMore(dataset, found, me, signal) {
 
   async function submit(event) {
     event.preventDefault();
+    blame(event.target);
     try {
       await post(`/datasets/${encodeURIComponent(dataset)}/requests`, { more: more.value.trim(), reason: reason.value.trim() });
       fill(said, el("p", { class: "good" }, "Sent. The owner sees it and decides; look here again later."));
       await look();
     } catch (wrong) {
-      fill(said, trouble(wrong.message));
+      fill(said, blame(form, wrong) ? null : trouble(wrong.message));
     }
   }
 
   look();
   const cheaper = real(left) > 0 ? `Choose ε of ${epsilon(found.remaining)} or less, fewer cells or a coarser question; ` : "What is published is still free to explore; ";
-  return el("form", { class: "more-budget", onsubmit: submit }, el("p", {}, `${cheaper}or ask the owner for more:`),
+  const form = el("form", { class: "more-budget", onsubmit: submit }, el("p", {}, `${cheaper}or ask the owner for more:`),
     el("div", { class: "row level" }, field("More ε", more), field("What it is for", reason), el("button", {}, "Ask the owner")), standing, said);
+  return form;
 }
 
 export function stateWords(one) {

@@ -2,7 +2,7 @@
 
 import { get, post, put, remove } from "../api.js";
 import { confirmed } from "../dialog.js";
-import { announce, el, field, fill, table, trouble, twoLines } from "../dom.js";
+import { announce, blame, el, field, fill, table, trouble, twoLines } from "../dom.js";
 import { day, epsilon, time } from "../numbers.js";
 import { chargesOf } from "./charges.js";
 
@@ -132,9 +132,9 @@ function limitWords(limits) {
 }
 
 function creation(made) {
-  const name = el("input", { required: true, maxlength: "100", autocomplete: "off" });
+  const name = el("input", { "data-at": "name", required: true, maxlength: "100", autocomplete: "off" });
   const role = el("select", {}, el("option", { value: "analyst" }, "analyst: may spend"), el("option", { value: "reader" }, "reader: sees what is published"), el("option", { value: "owner" }, "owner: everything"));
-  const limit = el("input", { autocomplete: "off", placeholder: "1/2", required: true });
+  const limit = el("input", { "data-at": "limit", autocomplete: "off", placeholder: "1/2", required: true });
   const days = el("input", { type: "number", min: "1", max: "3650", value: "90", required: true });
   const said = el("div", { role: "status" });
   const limited = field("Limit of ε", limit, "What may be spent on each dataset.");
@@ -142,15 +142,17 @@ function creation(made) {
 
   async function submit(event) {
     event.preventDefault();
+    const form = event.target;
+    blame(form);
     try {
       const created = await post("/tokens", { name: name.value.trim(), role: role.value, limit: (role.value === "analyst" && limit.value.trim()) || null, expires: `${Number(days.value)}d` });
       made(created);
       const secret = el("code", { class: "secret" }, created.token);
       const copy = el("button", { type: "button", onclick: async () => { await navigator.clipboard.writeText(created.token); announce("Copied."); copy.textContent = "Copied"; } }, "Copy");
       fill(said, el("div", { class: "good" }, el("p", {}, `The token of ${created.name}. Hand it over now. It is shown only once; the server keeps only its hash.`), secret, " ", copy));
-      event.target.reset();
+      form.reset();
     } catch (wrong) {
-      fill(said, trouble(wrong.message));
+      fill(said, blame(form, wrong) ? null : trouble(wrong.message));
     }
   }
 

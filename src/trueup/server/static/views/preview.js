@@ -7,6 +7,7 @@ import { drawErrors, MARK_SIGNS, SERIES } from "../plot.js";
 const PLAIN = {
   flat: "Each cell by itself. Good for single cells; long ranges add up many errors.",
   tree: "Cells and groups of cells together, made to agree. Good for ranges of every length.",
+  adaptive: "Asked top down: where little is, cells are counted together. Good where most cells are empty.",
   binary: "Groups of two, four, eight cells, as in the paper. For comparison.",
   hats: "Overlapping windows. Good for ranges; takes longer to work out.",
   shown: "Groups of cells, chosen so that counts shown without negative ones err least; its ± is before that.",

@@ -23,8 +23,8 @@ function graphFields(graph) {
 }
 
 /** A choice among the numbers of cells that are possible. */
-function cellChoice(given, changed) {
-  const select = el("select", { onchange: changed });
+function cellChoice(given, at, changed) {
+  const select = el("select", { "data-at": at, onchange: changed });
   const offer = (choices) => {
     const value = select.value || given || "";
     fill(select, el("option", { value: "" }, choices.length ? `all ${choices[0].toLocaleString("en")}` : "all"), choices.slice(1).map((number) => el("option", { value: number }, number.toLocaleString("en"))));
@@ -38,14 +38,14 @@ function cellChoice(given, changed) {
 function columnFields(dataset, query, changed) {
   const state = { kind: query.get("strategy") === "sorted" ? "sorted" : "cells" };
   const titled = (c) => `${c.title && c.title !== c.column ? `${c.title} (${c.column})` : c.column}: ${c.describes}`;
-  const column = el("select", { onchange: () => { low.value = high.value = ""; cells.clear(); refresh(); changed(); } },
+  const column = el("select", { "data-at": "column columns/0/column", onchange: () => { low.value = high.value = ""; cells.clear(); refresh(); changed(); } },
     dataset.columns.map((c) => el("option", { value: c.column }, titled(c))));
   if (dataset.columns.some((c) => c.column === query.get("column"))) column.value = query.get("column");
-  const second = el("select", { onchange: () => { by.clear(); refresh(); changed(); } });
-  const low = el("input", { oninput: changed, autocomplete: "off", value: query.get("from") ?? "" });
-  const high = el("input", { oninput: changed, autocomplete: "off", value: query.get("to") ?? "" });
-  const cells = cellChoice(query.get("cells"), changed);
-  const by = cellChoice(query.get("by_cells"), changed);
+  const second = el("select", { "data-at": "columns columns/1", onchange: () => { by.clear(); refresh(); changed(); } });
+  const low = el("input", { "data-at": "range columns/0/range", oninput: changed, autocomplete: "off", value: query.get("from") ?? "" });
+  const high = el("input", { "data-at": "range/1 columns/0/range/1", oninput: changed, autocomplete: "off", value: query.get("to") ?? "" });
+  const cells = cellChoice(query.get("cells"), "cells columns/0/cells", changed);
+  const by = cellChoice(query.get("by_cells"), "columns/1/cells", changed);
   const narrowing = el("div", { class: "row" });
   const crossing = el("div", { class: "row" });
   const about = el("p", { class: "hint" });

@@ -2,7 +2,7 @@
 
 import * as axes from "../axis.js";
 import { post } from "../api.js";
-import { announce, el, field, fill, newest, trouble } from "../dom.js";
+import { announce, blame, el, field, fill, newest, trouble } from "../dom.js";
 import { count, half, percent, to } from "../numbers.js";
 
 const LETTERS = "ABCDEFGH";
@@ -32,34 +32,42 @@ export function ranges(address, { axis, title, margin: column }, state, changed,
     const { version, level } = state;
     const asked = state.ranges;
     const own = begun();
-    const [found, ...differences] = await Promise.all([
+    const [found, parts, ...differences] = await Promise.all([
       post(`${address}/ranges`, { ranges: [[null, null], ...asked], level, version, column }, own),
+      asked.length ? post(`${address}/shares`, { ranges: asked, level, version, column }, own) : null,
       ...asked.slice(1).map((range) => post(`${address}/difference`, { first: range, second: asked[0], level, version, column }, own)),
     ]);
     const [total, ...answers] = found.answers;
     counted = asked;
     fill(answer, ...large(asked.length ? `${letter(asked.length - 1)}: ${axes.between(axis, ...asked.at(-1))}` : `all of ${title}`, answers.at(-1) ?? total, state));
-    fill(tabled, answers.length ? table(answers, differences, total) : null);
+    fill(tabled, answers.length ? table(answers, differences, parts.answers) : null);
   }
 
-  function table(answers, differences, total) {
+  function table(answers, differences, shares) {
     const heads = ["range", "count", `${percent(state.level)} interval`, "share", ...(answers.length > 1 ? ["less A"] : [])];
     return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Ranges that are compared" },
       el("table", {}, el("caption", { class: "unseen" }, "Ranges that are compared"),
         el("thead", {}, el("tr", {}, heads.map((words, i) => el("th", { scope: "col", class: i ? "number" : null }, words)),
           el("td", {}, el("button", { type: "button", class: "plain", onclick: () => removed() }, "Clear all")))),
-        el("tbody", {}, answers.map((answer, i) => row(i, answer, total, answers.length > 1, differences[i - 1])))));
+        el("tbody", {}, answers.map((answer, i) => row(i, answer, shares[i], answers.length > 1, differences[i - 1])))));
   }
 
-  function row(i, answer, total, compared, difference) {
+  function row(i, answer, share, compared, difference) {
     const words = axes.between(axis, ...counted[i]);
     return el("tr", {},
       el("th", { scope: "row" }, el("span", { class: `letter range-${i}` }, letter(i)), " ", el("span", { class: "range" }, words)),
       el("td", { class: "number count" }, count(answer.count)),
       el("td", { class: "number interval" }, to(answer.low, answer.high)),
-      el("td", { class: "number share" }, total.count > 0 ? percent(Math.round(1000 * answer.count / total.count) / 1000) : "–"),
+      el("td", { class: "number share" }, ...part(share)),
       compared ? el("td", { class: "number difference" }, ...(difference ? comparison(difference) : ["–"])) : null,
       el("td", {}, el("button", { type: "button", class: "plain", "aria-label": `Remove range ${letter(i)}, ${words}`, onclick: () => removed(i) }, "Remove")));
+  }
+
+  /** A share of the total, and under it what it lies between: rounded outward. */
+  function part({ share, low, high }) {
+    if (share === null || share < 0) return ["–"];
+    const [least, most] = [Math.max(0, Math.floor(1000 * low + 1e-5) / 1000), Math.ceil(1000 * high - 1e-5) / 1000];
+    return [percent(Math.round(1000 * share) / 1000), low === null || high === null ? null : el("small", { class: "hint" }, `${percent(least)} to ${percent(most)}`)];
   }
 
   function comparison({ count: by, low, high }) {
@@ -73,6 +81,7 @@ export function ranges(address, { axis, title, margin: column }, state, changed,
       return;
     }
     state.ranges = [...state.ranges, range];
+    blame(form);
     try {
       await fetchAll();
       fill(said);
@@ -81,7 +90,8 @@ export function ranges(address, { axis, title, margin: column }, state, changed,
     } catch (wrong) {
       if (wrong.name === "AbortError") return; // a newer load has this range in it
       state.ranges = counted;
-      fill(said, trouble(wrong.message));
+      const pointer = wrong.pointer?.replace(/^\/ranges\/\d+/, "/range");
+      fill(said, blame(form, { message: wrong.message, pointer }) ? null : trouble(wrong.message));
     }
   }
 
@@ -115,7 +125,7 @@ const called = (of, words) => (of ? `${of} ${words.toLowerCase()}` : words);
 function edgeInputs(axis, of = "") {
   const example = axes.example(axis);
   const kind = { autocomplete: "off", inputmode: axes.isNumeric(axis) ? "decimal" : null, placeholder: example };
-  const low = el("input", kind);
+  const low = el("input", { ...kind, "data-at": "range" });
   const high = el("input", kind);
   return {
     parts: [field(called(of, "From"), low), field(called(of, axis.kind === "integers" ? "Through" : "Up to"), high)],
@@ -126,7 +136,7 @@ function edgeInputs(axis, of = "") {
 
 function labelInputs(axis, of = "") {
   const all = axes.labels(axis);
-  const input = () => (all.length > MOST_CHOICES ? el("input", { autocomplete: "off", required: true }) : el("select", {}, all.map((label) => el("option", {}, String(label)))));
+  const input = () => (all.length > MOST_CHOICES ? el("input", { autocomplete: "off", required: true, "data-at": "range" }) : el("select", {}, all.map((label) => el("option", {}, String(label)))));
   const [first, last] = [input(), input()];
   return {
     parts: [field(called(of, "From"), first), field(called(of, "Through"), last)],
