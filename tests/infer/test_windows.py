@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 import trueup as tu
+from trueup._kernels.noise.gauss import draw
 from trueup.infer import errors_of, figures_of
 from trueup.infer import windows as module
 from trueup.noise import Noise
@@ -40,12 +41,17 @@ def test_a_release_adds_up_and_knows_its_errors(size, best_for, tmp_path):
     assert shown.dtype == np.int64
 
 
-def test_intervals_cover_what_they_claim():
+@pytest.mark.parametrize("cost", ["epsilon", "rho"])
+def test_intervals_cover_what_they_claim(cost):
     question = tu.WindowCounts(50)
-    measurement = tu.Measurement(question, np.zeros(50, np.int64), epsilon=1)
+    measurement = tu.Measurement(question, np.zeros(50, np.int64), **{cost: 1})
     generator = np.random.default_rng(3)
-    success = -np.expm1(-1 / measurement.scales)
-    noise = generator.geometric(success, (20_000, 50)) - generator.geometric(success, (20_000, 50))
+    if cost == "rho":
+        noise = draw(8_000 * 50, question.square_price() / 2).reshape(-1, 50)
+    else:
+        success = -np.expm1(-1 / measurement.scales)
+        once, again = (generator.geometric(success, (20_000, 50)) for _ in range(2))
+        noise = once - again
     cells = noise @ np.linalg.inv(question.matrix().toarray()).T
     release = tu.infer(measurement)
     for start, stop in ((3, 4), (10, 31), (1, 49)):
@@ -53,7 +59,12 @@ def test_intervals_cover_what_they_claim():
         for level in (0.95, 0.99):
             low, high = release.between(start, stop).interval(level)
             covered = int(((low <= off) & (off <= high)).sum())
-            assert binomtest(covered, len(off), level, alternative="less").pvalue > 1e-4
+            chances = [
+                binomtest(covered, len(off), level, alternative=side).pvalue
+                for side in ("less", "greater")
+            ]
+            assert chances[0] > 1e-6
+            assert chances[1] > 1e-6 or cost == "epsilon"
 
 
 @pytest.mark.parametrize("size", [2_048, 2_049])

@@ -16,11 +16,27 @@ import pytest
 
 import trueup as tu
 from trueup._kernels.noise import gauss
+from trueup._kernels.windows import profile
 
 ORDERS = (1.1, 1.5, 2.0, 3.0, 4.0, 8.0, 17.3, 32.0, 64.0)
 A, B = tu.Axis.integers("a", 0, 3), tu.Axis.integers("b", 0, 1)
 SIGNED = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, "-1/2", 0, 1], [1, -2, 1, 0]]
+
+
+class SmallWindows(tu.WindowCounts):
+    """Windows of small weights: noise can be written out point by point."""
+
+    @property
+    def profile(self):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(profile, "_BITS", 2)
+            patch.setattr(profile, "SCALE", 2)
+            return profile.profile_of.__wrapped__(self.size, -1 if self.best_for == "ranges" else 1)
+
+
 QUESTIONS = {
+    "windows": SmallWindows(3),
+    "windows for prefixes": SmallWindows(4, "prefixes"),
     "cells": tu.CellCounts(A),
     "tree": tu.TreeCounts(A, branching=2),
     "shares": tu.TreeCounts(A, branching=2, shares=["1/8", "1/2", "3/8"]),

@@ -59,7 +59,7 @@ THRESHOLDS: dict[str, str] = {
     "ask/weighted.py:_MOST_TOLD_APART": REFUSED,
     "ask/question.py:MOST_RECORDS": REFUSED,
     "ask/several.py:MOST_CELLS": REFUSED,
-    "ask/windows.py:_MOST_CELLS": REFUSED,
+    "ask/windows.py:MOST_CELLS": REFUSED,
     "_kernels/error/least_possible.py:_STEP": "tests/kernels/error/test_least_possible.py",
     "_kernels/error/least_possible.py:_BEYOND": "tests/kernels/error/test_least_possible.py",
     "_kernels/error/least_possible.py:_POWERS": CHOICE,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 For = Literal["ranges", "prefixes"]
 
 _ENDS = {"ranges": -1, "prefixes": 1}
-_MOST_CELLS = 1 << 24
+MOST_CELLS = 1 << 24
 _WRITTEN_OUT = 8_192  # cells: a matrix of half a gibibyte
 _PAIRS = 256  # cells whose every pair is looked at
 
@@ -59,9 +59,9 @@ class WindowCounts(Question):
         axis = as_axis(axis)
         if best_for not in _ENDS:
             raise InputError(f'best_for must be "ranges" or "prefixes", got {shown(best_for)}.')
-        if axis.size > _MOST_CELLS:
+        if axis.size > MOST_CELLS:
             raise InputError(
-                f"Windows are for up to {_MOST_CELLS:,} cells; '{axis.name}' has {axis.size:,}. "
+                f"Windows are for up to {MOST_CELLS:,} cells; '{axis.name}' has {axis.size:,}. "
                 f"Ask hats or a tree."
             )
         object.__setattr__(self, "axis", axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from trueup.ask import WindowCounts
 from trueup.ask.question import even_radices
+from trueup.ask.windows import MOST_CELLS, For
 from trueup.axis import Axis
 from trueup.infer.figures import DenseFigures
 from trueup.infer.model import AxisModel, Candidate, Line
@@ -212,5 +213,10 @@ class WindowModel(AxisModel):
     def candidates(
         cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
     ) -> list[Candidate]:
-        """None yet."""
-        return []
+        """Windows for ranges, or for prefixes if those are wanted; labels have no distance."""
+        axis, workload = axes[0], workloads[0]
+        if len(axes) > 1 or axis.size == 1 or axis.size > MOST_CELLS or axis.traits.labelled:
+            return []
+        best_for: For = "prefixes" if workload.kind == "prefixes" else "ranges"
+        ask = partial(WindowCounts, axis, best_for)
+        return [Candidate("windows", ask, 62, "windows", gaussian=True)]

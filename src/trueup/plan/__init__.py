@@ -25,6 +25,7 @@ from trueup.infer import Candidate, figures_of, table_model
 from trueup.noise import Noise, check_rows_per_unit
 from trueup.plan.choice import best_of, candidates, named
 from trueup.plan.goals import epsilon_for, error_for
+from trueup.plan.least import least_error
 from trueup.plan.shapes import shown_errors
 from trueup.plan.table import figure, html_table
 from trueup.workload import Figures, Workload, as_workload, default_workload
@@ -75,6 +76,7 @@ class Plan:
     strategies: tuple[Strategy, ...]
     nonnegative: bool = False
     rho: Fraction | None = None
+    rows_per_unit: int = 1
 
     @property
     def axis(self) -> Axis:
@@ -97,6 +99,17 @@ class Plan:
     def best_strategy(self) -> Strategy:
         """The strategy of least mean error, of equal ones the simplest; or the rule's, the last."""
         return best_of(self.strategies, self.nonnegative)
+
+    @cached_property
+    def least_possible(self) -> float | None:
+        """A mean error that no linear question has less of, proven; at a ρ, for noise on the line.
+
+        None where none is known: at an ε, over several axes, for other workloads than all ranges
+        or all prefixes.
+        """
+        if self.rho is None or len(self.axes) > 1:
+            return None
+        return least_error(self.axis.size, self.workload, self.rho, self.rows_per_unit)
 
     def __getitem__(self, which: int | str) -> Strategy:
         return named(self.strategies, which)
@@ -131,13 +144,18 @@ class Plan:
 
     def table(self) -> str:
         """The plan as a Markdown table."""
-        one = len(self.axes) == 1
+        one, least = len(self.axes) == 1, self.least_possible
         names = ["strategy", "mean error", "continuous", *(["worst"] * one), "typical ±"]
+        names += ["of the best possible"] if least else []
         rows = [f"| {' | '.join(names)} |", f"|---{'|--:' * (len(names) - 1)}|"]
         for s in self.strategies:
             name = f"**{s.name}**" if s is self.best_strategy else s.name
             numbers = [s.mean, s.continuous, *([s.worst] * one), s.mean**0.5]
+            numbers += [s.continuous / least] if least else []
             rows.append(f"| {name} | {' | '.join(figure(number) for number in numbers)} |")
+        if least:
+            told = ["the best possible", "", f"≥ {figure(least)}", "", figure(least**0.5), "1"]
+            rows.append(f"| {' | '.join(told)} |")
         return "\n".join(rows)
 
     def __str__(self) -> str:
@@ -217,7 +235,8 @@ def plan(
     another strategy may beat them, and is then `best`.) With `nonnegative`, `best` is the question
     for counts that are shown non-negative, where many cells may be empty.
 
-    The plan compares what the registered models offer (`trueup.infer.MODELS`).
+    The plan compares what the registered models offer (`trueup.infer.MODELS`). At a ρ it says
+    beside each how far it is from the best that any linear question can be (`least_possible`).
 
     For a list of axes it is the plan of a grid. Its errors are those of boxes: one range of each
     axis's workload (one workload for all, or a list of them).
@@ -236,14 +255,15 @@ def plan(
         raise InputError(f"nonnegative must be True or False, got {shown(nonnegative)}.")
     axes, workloads = _over(axis, workload)
     found = []
-    for candidate in candidates(axes, workloads, nonnegative):
+    for candidate in candidates(axes, workloads, nonnegative, cost.rho is not None):
         question = candidate.ask()
         if question is None:
             continue
         noise = Noise(question, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
         compared = _compared if len(axes) == 1 else _compared_over_boxes
         found.append(compared(candidate, noise, axes, workloads))
-    return Plan(axes, cost.epsilon, workloads, tuple(found), nonnegative, cost.rho)
+    told = tuple(found), nonnegative, cost.rho, rows_per_unit
+    return Plan(axes, cost.epsilon, workloads, *told)
 
 
 def _over(

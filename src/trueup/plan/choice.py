@@ -29,11 +29,15 @@ S = TypeVar("S", bound=Named)
 
 
 def candidates(
-    axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool = False
+    axes: Sequence[Axis],
+    workloads: Sequence[Workload],
+    nonnegative: bool = False,
+    gaussian: bool = False,
 ) -> list[Candidate]:
-    """What the models offer for these axes, the simplest first."""
+    """What the models offer for these axes, the simplest first; some for Gaussian noise alone."""
     found = [each for model in models() for each in model.candidates(axes, workloads, nonnegative)]
-    return sorted(found, key=lambda each: each.rank)
+    some = [each for each in found if gaussian or not each.gaussian]
+    return sorted(some, key=lambda each: each.rank)
 
 
 def best_of(strategies: Sequence[S], nonnegative: bool) -> S:

@@ -61,7 +61,7 @@ def ways(*axes: Axis) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def question(axes: tuple[Axis, ...], way: str, workloads: tuple[Workload, ...]) -> Question:
     """The question that a way to ask puts to an axis, or several, for a workload of each."""
-    for each in candidates(axes, workloads, nonnegative=True):
+    for each in candidates(axes, workloads, nonnegative=True, gaussian=True):
         if each.word == way:
             asked = each.ask()
             if asked is None and each.plainly is not None:
