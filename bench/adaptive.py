@@ -24,6 +24,8 @@ from scipy.stats import binom
 
 import trueup as tu
 from accuracy import vectors
+from quadtrees import WAYS, grid_sets, ratio
+from quadtrees import compared as compared_grids
 from trueup.ask import AdaptiveTreeCounts, Question
 from trueup.ask.adaptive_tree import _answers_with_noise
 from trueup.infer import adaptive_tree as model
@@ -112,14 +114,6 @@ def errors(counts: Ints, question: Question, epsilon: str, draws: int) -> Floats
         m = measure_for_experiment(counts, question, epsilon, seed=seed)
         found.append(scores(tu.infer(m, nonnegative=True, integers=True).prefix - truth))
     return np.array(found)
-
-
-def ratio(ours: Floats, theirs: Floats) -> tuple[Floats, Floats]:
-    """The ratio of the mean errors, and its lower 95 % end."""
-    top, bottom = ours.mean(0), theirs.mean(0)
-    found = top / bottom
-    spread = (ours - found * theirs).std(0, ddof=1) / np.sqrt(len(ours)) / bottom
-    return found, found - 1.645 * spread
 
 
 def compared(
@@ -305,62 +299,6 @@ def widths(data: Path | None, draws: int, ranges: int = 150) -> None:
         print(f"ε = {epsilon}: {np.exp(np.mean(np.log(list(found.values())))):.2f}", flush=True)
 
 
-Boxes = list[tuple[Ints, Ints]]
-
-
-def boxes_of(shape: tuple[int, ...], number: int = 3000) -> Boxes:
-    """The corners of boxes of log-uniform sides, and of boxes like all there are."""
-    g = np.random.default_rng(5)
-    sides = 2 ** g.integers(0, int(np.log2(min(shape))) + 1, (number, 2))
-    starts = (g.random((number, 2)) * (np.array(shape) - sides + 1)).astype(int)
-    uniform = np.sort(g.integers(0, min(shape) + 1, (number, 2, 2)), axis=2)
-    return [(starts, starts + sides), (uniform[:, :, 0], uniform[:, :, 1])]
-
-
-def box_scores(wrong: Floats, boxes: Boxes) -> list[float]:
-    """The mean squared error over each set of boxes, from errors of prefix sums."""
-    found = []
-    for low, high in boxes:
-        (a, c), (b, d) = low.T, high.T
-        found.append(float(np.mean((wrong[b, d] - wrong[a, d] - wrong[b, c] + wrong[a, c]) ** 2)))
-    return found
-
-
-def grids(data: Path | None, draws: int) -> None:
-    """Quadtrees whose finer levels have 1.3 times the share, over those that share alike."""
-    for epsilon in EPSILONS:
-        for name, counts in grid_sets(data):
-            axes = [tu.Axis.integers(n, 0, s - 1) for n, s in zip("xy", counts.shape, strict=True)]
-            found = [
-                box_errors(counts, tu.BoxCounts.quadtree(*axes, finer=finer), epsilon, draws)
-                for finer in (1, "1.3")
-            ]
-            each, low = ratio(found[1], found[0])
-            told = " / ".join(f"{a:.2f} ({b:.2f})" for a, b in zip(each, low, strict=True))
-            print(f"{name}, ε = {epsilon}: {told} over log-uniform / all boxes", flush=True)
-
-
-def grid_sets(data: Path | None) -> Iterator[tuple[str, Ints]]:
-    """The name and counts of each grid."""
-    if data is None:
-        y, x = np.mgrid[:64, :64]
-        yield "one hill", np.rint(3e4 * np.exp(-((x - 20) ** 2 + (y - 40) ** 2) / 50)).astype(int)
-        return
-    for path in sorted((data / "hist2d").glob("*.npy")):
-        yield path.stem, np.load(path).astype(np.int64)
-
-
-def box_errors(counts: Ints, question: Question, epsilon: str, draws: int) -> Floats:
-    """The scores of each draw over boxes, shown large first."""
-    boxes, found = boxes_of(counts.shape), []
-    for seed in range(draws):
-        m = measure_for_experiment(counts.ravel(), question, epsilon, seed)
-        wrong = tu.infer(m, nonnegative=True, integers=True).prefix.copy()
-        wrong[1:, 1:] -= counts.cumsum(0).cumsum(1)
-        found.append(box_scores(wrong, boxes))
-    return np.array(found)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder of .npy vectors")
@@ -382,7 +320,8 @@ def main() -> None:
     elif given.widths:
         widths(given.data, min(given.draws, 3))
     elif given.grids:
-        grids(given.data, given.draws)
+        for epsilon in EPSILONS:
+            compared_grids(list(grid_sets(given.data, epsilon)), WAYS, epsilon, given.draws)
     elif given.adversaries:
         compared(list(adversaries(4096, 10.0)), "0.1", given.draws, 1.2)
     else:

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 import trueup as tu
 from accuracy import vectors
-from adaptive import EPSILONS, box_scores, boxes_of, default_for, grid_sets, scores
+from adaptive import EPSILONS, default_for, scores
+from quadtrees import box_scores, boxes_of, grid_sets
 from trueup.paper.noise import measure_for_experiment
 
 Floats = npt.NDArray[np.float64]
@@ -258,7 +259,6 @@ def methods_of(counts: Ints) -> dict[str, Method]:
     axes = [tu.Axis.integers(n, 0, s - 1) for n, s in zip("xy", counts.shape, strict=True)]
     return {
         "default": ours(default_for(*axes)),
-        "quadtree, finer 1.3": ours(tu.BoxCounts.quadtree(*axes, finer="1.3")),
         "PrivTree": privtree,
         "uniform grid": uniform_grid,
         "adaptive grid": adaptive_grid,

@@ -28,7 +28,8 @@ if sys.argv[1] == "warm":
 before = in_machine_code()
 age = tu.Axis.integers("age", 0, 99)
 counts = np.arange(100) * 7
-for question in (tu.TreeCounts(age, 3), tu.HatCounts(age), tu.CellCounts(age)):
+pooled = tu.TreeCounts(age, 5, adaptive=True)
+for question in (pooled, tu.TreeCounts(age, 3), tu.HatCounts(age), tu.CellCounts(age)):
     found = tu.infer(tu.measure(counts, question, 1), nonnegative=True, integers=True)
     found.unbiased.range(3, 50).interval(0.9)
 found.unbiased.intervals(np.arange(50), np.arange(50) + 4, 0.9)

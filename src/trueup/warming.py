@@ -30,6 +30,7 @@ def families() -> Iterator[Family]:
     """The kernels by what they do: a name, and work that calls them all."""
     yield "noise", _noise
     yield "trees", _trees
+    yield "adaptive trees", _adaptive_trees
     yield "hats", _hats
     yield "counts to be shown", _shown
     yield "intervals", _intervals
@@ -72,6 +73,15 @@ def _trees() -> None:
     for question in (CellCounts(_CELLS), TreeCounts(_CELLS, 2), WaveletCounts(_CELLS)):
         infer(measure(nothing, question, 1))
     infer(measure(np.zeros(_MANY, np.int64), TreeCounts(_MANY, 2), 1))
+
+
+def _adaptive_trees() -> None:
+    question = TreeCounts(_CELLS, 4, root=False, adaptive=True)
+    full, empty = np.full(64, 10**6), np.zeros(64, np.int64)
+    for counted in (full, empty, np.where(np.arange(64) < 16, full, empty)):
+        found = infer(measure(counted, question, 1), nonnegative=True, integers=True)
+        found.range(3, 40).interval(0.95)
+        found.unbiased.std_errors()
 
 
 def _hats() -> None:
