@@ -12,12 +12,12 @@ import urllib.parse
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from trueup.axis import Axis
-from trueup.epsilon import positive
+from trueup.cost import Cost, Notion, check_notion
 from trueup.errors import (
     BudgetError,
     InputError,
@@ -57,6 +57,7 @@ class ServedDataset:
     limit: Fraction
     spent: Fraction
     yours: Fraction | None  # what may be spent with this token; None for readers
+    notion: Notion  # what limit, spent and yours are in: epsilon or rho
     axes: Mapping[str, Axis]
     filters: tuple[str, ...]
     nodes: int | None  # of a graph
@@ -64,7 +65,10 @@ class ServedDataset:
 
 @dataclass(frozen=True)
 class Quote:
-    """What a measurement would cost and how wrong its answers would be."""
+    """What a measurement would cost and how wrong its answers would be.
+
+    `cost` and `remaining` are in `notion`, which the dataset's ledger counts.
+    """
 
     cost: Fraction
     remaining: Fraction
@@ -74,10 +78,11 @@ class Quote:
     strategy: str  # the one that would be asked
     errors: Mapping[str, float]  # by strategy, what a typical range is within, 95 times in 100
     sentence: str
+    notion: Notion = "epsilon"
 
     def __str__(self) -> str:
         left = f"{self.remaining} is left" if self.allowed else self.why_not
-        return f"epsilon {self.cost} by {self.strategy}: {self.sentence}; {left}"
+        return f"{self.notion} {self.cost} by {self.strategy}: {self.sentence}; {left}"
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,22 @@ class ServedRelease:
     dataset: str
     column: str | None
     strategy: str
-    epsilon: Fraction
+    epsilon: Fraction | None  # None if it was asked with rho
+    rho: Fraction | None  # None where the ledger counts epsilon
     cells: int
     where: str | None
     created: str
     by: str | None
     kind: str
+
+
+class PartAsked(TypedDict, total=False):
+    """Which part of a column is asked about, and how."""
+
+    range: tuple[Any, Any] | None
+    cells: int | None
+    strategy: str
+    where: str | None
 
 
 def connect(url: str, token: str, *, timeout: float = 60.0, insecure: bool = False) -> Client:
@@ -149,14 +164,15 @@ class Client:
         dataset: str,
         column: str | None = None,
         *,
-        epsilon: object,
+        epsilon: object = None,
+        rho: object = None,
         range: tuple[Any, Any] | None = None,
         cells: int | None = None,
         strategy: str = "best",
         where: str | None = None,
     ) -> Quote:
         """What a measurement would cost and how wrong it would be: free, and spends nothing."""
-        body = _asked(column, epsilon, range, cells, strategy, where)
+        body = _asked(column, Cost.of(epsilon, rho), range, cells, strategy, where)
         said = self._json(f"/datasets/{_quoted(dataset)}/quote", body)
         return Quote(
             Fraction(said["cost"]),
@@ -167,6 +183,7 @@ class Client:
             said["strategy"],
             {row["strategy"]: row["typical_95"] for row in said["strategies"]},
             said["sentence"],
+            check_notion(said["notion"]),
         )
 
     def measure(
@@ -174,19 +191,18 @@ class Client:
         dataset: str,
         column: str | None = None,
         *,
-        epsilon: object,
-        range: tuple[Any, Any] | None = None,
-        cells: int | None = None,
-        strategy: str = "best",
-        where: str | None = None,
+        epsilon: object = None,
+        rho: object = None,
         key: str | None = None,
+        **part: Unpack[PartAsked],
     ) -> Measurement:
         """The noisy answers, charged to the owner's ledger; `trueup.infer` does the rest.
 
         The same key gives the same answers, paid once. Lost connections are tried again under
-        one key, so that nothing is paid twice.
+        one key, so that nothing is paid twice. `range`, `cells`, `strategy` and `where` are as for
+        `quote`.
         """
-        body = _asked(column, epsilon, range, cells, strategy, where)
+        body = _asked(column, Cost.of(epsilon, rho), **part)
         key = secrets.token_hex(16) if key is None else key
         if not isinstance(key, str) or not _PRINTED.fullmatch(key) or not 8 <= len(key) <= 200:
             raise InputError(f"A key has 8 to 200 plain characters, no spaces, got {shown(key)}.")
@@ -206,7 +222,8 @@ class Client:
         fields = ServedRelease.__dataclass_fields__
         return [
             ServedRelease(
-                **{name: said[name] for name in fields} | {"epsilon": Fraction(said["epsilon"])}
+                **{name: said[name] for name in fields}
+                | {name: _exact(said[name]) for name in ("epsilon", "rho")}
             )
             for said in self._lines("/releases", "releases")
         ]
@@ -285,16 +302,16 @@ class Client:
 
 def _asked(
     column: str | None,
-    epsilon: object,
-    ends: tuple[Any, Any] | None,
-    cells: int | None,
-    strategy: str,
-    where: str | None,
+    cost: Cost,
+    range: tuple[Any, Any] | None = None,
+    cells: int | None = None,
+    strategy: str = "best",
+    where: str | None = None,
 ) -> dict[str, Any]:
     said = {
         "column": column,
-        "epsilon": str(positive(epsilon)),
-        "range": None if ends is None else _ends(ends),
+        cost.notion: str(cost.amount),
+        "range": None if range is None else _ends(range),
         "cells": cells,
         "strategy": strategy,
         "where": where,
@@ -322,11 +339,16 @@ def _dataset(said: dict[str, Any]) -> ServedDataset:
         said["protects"],
         Fraction(said["limit"]),
         Fraction(said["spent"]),
-        None if said["yours"] is None else Fraction(said["yours"]),
+        _exact(said["yours"]),
+        check_notion(said["notion"]),
         {column["column"]: Axis.from_json(column["axis"]) for column in said["columns"]},
         tuple(each["column"] for each in said["filters"]),
         None if said["graph"] is None else said["graph"]["nodes"],
     )
+
+
+def _exact(said: str | None) -> Fraction | None:
+    return None if said is None else Fraction(said)
 
 
 def _quoted(part: str) -> str:

@@ -50,6 +50,41 @@ def test_measure_charges_the_ledger_and_saves(run: Run, people: Path, tmp_path: 
     assert tu.infer(measured).total().value == pytest.approx(2000, abs=500)
 
 
+def test_rho_is_charged_to_a_ledger_that_counts_it(run: Run, people: Path, tmp_path: Path) -> None:
+    pay = ("--ledger", "r.ledger", "--limit-rho", "1/2", "--yes")
+    ran = run("measure", people, *AXIS, "--rho", "1/200", *pay, "-o", "m.parquet")
+    assert ran.code == 0, ran.err
+    shown = tu.Cost.of(rho="1/200").shown_at("1e-6").rounded
+    assert f"cost      rho 1/200 (as (ε, δ): {shown}); 1/2 is left" in ran.out
+    measured = tu.load(tmp_path / "m.parquet")
+    assert isinstance(measured, tu.Measurement)
+    assert (measured.rho, measured.epsilon) == (Fraction(1, 200), None)
+    assert tu.infer(measured).total().value == pytest.approx(2000, abs=500)
+    ran = run("measure", people, *AXIS, "--epsilon", "1/10", *pay, "-o", "n.parquet", "--json")
+    assert (ran.json["epsilon"], ran.json["rho"]) == ("1/10", "1/200")
+    assert ran.json["remaining"] == "49/100"
+    words = run("measure", people, *AXIS, "--epsilon", "1/10", *pay, "-o", "o.parquet").out
+    assert "cost      epsilon 1/10, which is rho 1/200 (" in words
+    refused = run("measure", people, *AXIS, "--rho", "1/200", *PAY[2:], "-o", "p.parquet")
+    assert (refused.code, "the ledger counts epsilon" in refused.err) == (1, True)
+    both = run("measure", people, *AXIS, "--rho", "1", "--epsilon", "1", *pay, "-o", "p.parquet")
+    assert (both.code, "one of the two" in both.err) == (1, True)
+    assert not (tmp_path / "p.parquet").exists()
+
+
+def test_a_dataset_whose_ledger_counts_rho_goes_by_its_name(
+    run: Run, people: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "trueup.toml").write_text(
+        '[datasets.people]\nsource = "people.parquet"\nledger = "p.ledger"\nrho = "1/2"\n'
+        'delta_limit = "1e-9"\n[datasets.people.axes.age]\nkind = "integers"\nfirst = 0\n'
+        "last = 99\n"
+    )
+    ran = run("measure", "people", "--rho", "1/200", "--yes", "-o", "m.parquet", "--json")
+    assert ran.json["remaining"] == "99/200", ran.err
+    assert Ledger(tmp_path / "p.ledger").balance.limit.delta == Fraction(1, 10**9)
+
+
 def test_cost_remainder_and_expected_error_come_first(run: Run, people: Path) -> None:
     words = run("measure", people, *AXIS, *PAY, "-o", "m.parquet").out.splitlines()
     assert "epsilon 1/4; 1 is left" in words[0]

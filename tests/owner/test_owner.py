@@ -112,6 +112,45 @@ def test_the_limit_holds_at_the_door(tmp_path: Path) -> None:
         owner.measure(tu.CellCounts(HOUR), "1/2")
 
 
+def test_rho_goes_through_the_door_where_the_ledger_counts_it(tmp_path: Path) -> None:
+    table = pa.table({"hour": [0, 0, 2, 3]})
+    axis = tu.Axis.integers("hour", 0, 3)
+    ledger = tu.Ledger(tmp_path / "rho", rho="1/2")
+    owner = tu.Owner(table, ledger)
+    first = owner.measure(tu.CellCounts(axis), rho="1/8", key="k")
+    assert (first.rho, first.epsilon) == (Fraction(1, 8), None)
+    assert first.noise.scales == (4,)  # the variance, 1/(2ρ)
+    assert owner.measure(tu.CellCounts(axis), rho="1/8", key="k").id == first.id
+    assert ledger.spent == Fraction(1, 8)
+    owner.measure(tu.CellCounts(axis), epsilon="1/2")
+    release = owner.publish(axis, rho="1/8")
+    assert release.facts.rho == Fraction(1, 8)
+    owner.count_groups("hour", rho="1/16")
+    assert ledger.spent == Fraction(7, 16)
+    with pytest.raises(tu.BudgetError, match="This costs rho 1/8; 1/16 of 1/2 is left"):
+        owner.publish(axis, rho="1/8")
+    pure = tu.Owner(table, tu.Ledger(tmp_path / "epsilon", limit=1))
+    for ask in (pure.check, pure.measure):
+        with pytest.raises(tu.InputError, match="the ledger counts epsilon"):
+            ask(tu.CellCounts(axis), rho="1/8")
+    with pytest.raises(tu.InputError, match="the ledger counts epsilon"):
+        pure.publish(axis, rho="1/8")
+    with pytest.raises(tu.InputError, match="got neither"):
+        pure.measure(tu.CellCounts(axis))
+    assert pure.ledger.history() == ()
+
+
+def test_gaussian_noise_that_cannot_be_drawn_is_refused_before_it_is_charged(
+    tmp_path: Path,
+) -> None:
+    ledger = tu.Ledger(tmp_path / "rho", rho=10**40)
+    owner = tu.Owner(pa.table({"hour": [0]}), ledger)
+    for rho in (10**39, Fraction(1, 10**39)):
+        with pytest.raises(tu.InputError):
+            owner.measure(tu.CellCounts(tu.Axis.integers("hour", 0, 3)), rho=rho)
+    assert ledger.spent == 0
+
+
 def test_noise_that_cannot_be_drawn_is_refused_before_it_is_charged(ledger: tu.Ledger) -> None:
     owner = tu.Owner(trips(), ledger)
     with pytest.raises(InputError, match="scale"):

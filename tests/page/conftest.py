@@ -147,16 +147,21 @@ class Site:
         }
 
     def token(
-        self, name: str, role: str, limit: str | None = None, expires: str | None = None
+        self,
+        name: str,
+        role: str,
+        limit: str | None = None,
+        expires: str | None = None,
+        rho: str | None = None,
     ) -> None:
         """Lets someone in, as `trueup token create` does."""
         config = read_config(self.folder / "trueup.toml")
         kept = Tokens(read_settings(config).tokens)
-        self.tokens[name] = create(kept, config.datasets, name, role, limit, None, expires)
+        self.tokens[name] = create(kept, config.datasets, name, role, limit, None, expires, rho)
 
 
-def make_site(folder: Path, deadline: float) -> Site:
-    """A site over data of our own making, not yet started."""
+def make_site(folder: Path, deadline: float, rho: str | None = None) -> Site:
+    """A site over data of our own making, not yet started; with `rho`, its ledgers count it."""
     draws = np.random.default_rng(11)
     rows = 20_000
     trips = {
@@ -168,14 +173,15 @@ def make_site(folder: Path, deadline: float) -> Site:
     pq.write_table(pa.table(trips), folder / "trips.parquet")
     ends = np.minimum(draws.zipf(1.8, (2, 3_000)) - 1, 499)
     pq.write_table(pa.table({"a": ends[0], "b": ends[1]}), folder / "friends.parquet")
-    (folder / "trueup.toml").write_text(
-        _CONFIG.format(deadline=deadline, boroughs=json.dumps(BOROUGHS)), encoding="utf-8"
-    )
+    config = _CONFIG.format(deadline=deadline, boroughs=json.dumps(BOROUGHS))
+    if rho is not None:
+        config = config.replace('limit = "4"', f'rho = "{rho}"')
+    (folder / "trueup.toml").write_text(config, encoding="utf-8")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         site = Site(folder, free.getsockname()[1])
     site.token("olga", "owner")
-    site.token("ann", "analyst", "3")
+    site.token("ann", "analyst", "3" if rho is None else None, rho=rho)
     return site
 
 

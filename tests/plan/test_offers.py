@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.cost import Cost
 from trueup.noise import Noise
 from trueup.plan.offers import offers, sorted_error, ways
 
@@ -18,7 +19,7 @@ AXIS = tu.Axis.integers("age", 0, 99)
 @pytest.mark.parametrize("workload", ["all ranges", "prefixes"])
 def test_means_are_the_plan_s(epsilon: Fraction, workload: str) -> None:
     chosen = getattr(tu.Workload, workload.replace(" ", "_"))()
-    found = {offer.way: offer for offer in offers(AXIS, epsilon, chosen)}
+    found = {offer.way: offer for offer in offers(AXIS, Cost.of(epsilon), chosen)}
     plan = tu.plan(AXIS, epsilon, workload)
     assert found["flat"].mean == pytest.approx(plan["cells alone (L̃)"].mean)
     assert found["tree"].mean == pytest.approx(plan["best tree"].mean)
@@ -26,7 +27,9 @@ def test_means_are_the_plan_s(epsilon: Fraction, workload: str) -> None:
 
 
 def test_hats_are_the_mean_of_every_range() -> None:
-    found = {offer.way: offer for offer in offers(AXIS, Fraction(1), tu.Workload.all_ranges())}
+    found = {
+        offer.way: offer for offer in offers(AXIS, Cost.of(Fraction(1)), tu.Workload.all_ranges())
+    }
     question = found["hats"].question
     matrix = question.matrix().toarray()
     scales = [float(b) for b in Noise(question, Fraction(1)).scales]
@@ -41,8 +44,8 @@ def test_hats_are_the_mean_of_every_range() -> None:
 
 
 def test_the_best_comes_first_and_a_larger_price_buys_less_error() -> None:
-    cheap = offers(AXIS, Fraction(1, 10), tu.Workload.all_ranges())
-    dear = offers(AXIS, Fraction(1), tu.Workload.all_ranges())
+    cheap = offers(AXIS, Cost.of(Fraction(1, 10)), tu.Workload.all_ranges())
+    dear = offers(AXIS, Cost.of(Fraction(1)), tu.Workload.all_ranges())
     assert cheap[0].question == tu.plan(AXIS, "1/10", nonnegative=True).best
     assert [o.mean for o in cheap[1:]] == sorted(o.mean for o in cheap[1:])
     for one, other in zip(cheap, dear, strict=True):
@@ -53,7 +56,9 @@ def test_a_typical_error_holds_a_typical_range() -> None:
     # 95 of 100 ranges of many releases lie within it: a fixed seed, noise that is not private.
     from trueup.paper.noise import measure_for_experiment
 
-    (flat,) = [o for o in offers(AXIS, Fraction(1), tu.Workload.all_ranges()) if o.way == "flat"]
+    (flat,) = [
+        o for o in offers(AXIS, Cost.of(Fraction(1)), tu.Workload.all_ranges()) if o.way == "flat"
+    ]
     cells = round(flat.mean / 1.84)  # a range of so many cells has the mean error
     off = [
         tu.infer(measure_for_experiment([0] * 100, flat.question, 1, seed=seed))
@@ -66,17 +71,17 @@ def test_a_typical_error_holds_a_typical_range() -> None:
 
 
 def test_what_noise_cannot_pay_is_not_offered() -> None:
-    some = offers(AXIS, Fraction(1, 10**8), tu.Workload.all_ranges())
+    some = offers(AXIS, Cost.of(Fraction(1, 10**8)), tu.Workload.all_ranges())
     assert {offer.way for offer in some} < set(ways(AXIS))
     with pytest.raises(tu.InputError, match="noise scale"):
-        offers(AXIS, Fraction(1, 10**12), tu.Workload.all_ranges())
+        offers(AXIS, Cost.of(Fraction(1, 10**12)), tu.Workload.all_ranges())
 
 
 def test_labels_have_no_windows() -> None:
     place = tu.Axis.hierarchy("place", {"CA": ["Kern", "Napa"], "NV": ["Clark"]})
     assert "hats" not in ways(place)
     assert ways(tu.Axis.integers("x", 1, 1)) == ("flat", "shown")
-    found = offers(place, Fraction(1), tu.plan(place).workload)
+    found = offers(place, Cost.of(1), tu.plan(place).workload)
     assert all(offer.mean > 0 for offer in found)
 
 
@@ -91,8 +96,8 @@ def test_an_offer_expects_the_noise_of_its_relation_and_unit() -> None:
     """Cells alone: replacing costs twice as much, and three rows thrice: as at a sixth of ε."""
     axis = tu.Axis.integers("age", 0, 9)
     workload = tu.Workload.all_ranges()
-    dear = offers(axis, Fraction(1), workload, neighbours="replace", rows_per_unit=3)
-    plain = offers(axis, Fraction(1, 6), workload)
+    dear = offers(axis, Cost.of(1), workload, neighbours="replace", rows_per_unit=3)
+    plain = offers(axis, Cost.of("1/6"), workload)
     flat = [next(offer for offer in some if offer.way == "flat") for some in (dear, plain)]
     assert flat[0].mean == pytest.approx(flat[1].mean)
     assert flat[0].typical == pytest.approx(flat[1].typical)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +11,7 @@ from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.cli.axes import AxisOptions
 from trueup.config import Dataset
+from trueup.cost import Cost
 from trueup.errors import InputError, shown
 from trueup.noise import Noise
 
@@ -22,6 +22,10 @@ Epsilon = Annotated[
     str | None,
     typer.Option("--epsilon", envvar="TRUEUP_EPSILON", help="The cost, such as 0.1 or 1/10."),
 ]
+Rho = Annotated[
+    str | None,
+    typer.Option("--rho", help="The cost in rho instead, for Gaussian noise: 1/200."),
+]
 
 
 def missing(option: str) -> str:
@@ -30,12 +34,13 @@ def missing(option: str) -> str:
 
 
 def expected_errors(
-    question: Question, epsilon: Fraction, neighbours: Neighbours, rows: int
+    question: Question, cost: Cost, neighbours: Neighbours, rows: int
 ) -> list[tuple[str, float]]:
     """What 95 % of answers will be within, before anything is spent: (of what, counts)."""
     from trueup.infer import model_of
 
-    return model_of(Noise(question, epsilon, neighbours, rows)).expected()
+    noise = Noise(question, cost.epsilon, neighbours, rows, rho=cost.rho)
+    return model_of(noise).expected()
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ def question_of(
     declared: AxisOptions,
     dataset: Dataset | None,
     counted: Counted,
-    epsilon: Fraction,
+    cost: Cost,
     neighbours: Neighbours,
     rows_per_unit: int,
 ) -> Question:
@@ -115,7 +120,7 @@ def question_of(
         groups = counted.groups if counted.groups is not None else int(missing("--groups"))
         return SortedCounts(groups, by=counted.by)
     if len(columns) > 1:
-        terms = epsilon, neighbours, rows_per_unit
+        terms = cost, neighbours, rows_per_unit
         return _of_several(columns, axis, dataset, counted, *terms)
     if axis is None:
         if dataset is None:
@@ -126,11 +131,11 @@ def question_of(
         axis = dataset.axis(column)
     elif column is None:
         raise InputError("Name the column to count: --column.")
-    return _of_one(axis, counted, epsilon, neighbours, rows_per_unit)
+    return _of_one(axis, counted, cost, neighbours, rows_per_unit)
 
 
 def _of_one(
-    axis: Axis, counted: Counted, epsilon: Fraction, neighbours: Neighbours, rows_per_unit: int
+    axis: Axis, counted: Counted, cost: Cost, neighbours: Neighbours, rows_per_unit: int
 ) -> Question:
     """The paper's tree if a branching is given; as --strategy says; else what all publish."""
     from trueup.plan.default import question_for
@@ -141,7 +146,7 @@ def _of_one(
             raise InputError("Give --branching or --strategy, not both.")
         return TreeCounts(axis, branching=counted.branching)
     if counted.strategy in (None, "best"):
-        return question_for(axis, epsilon, True, neighbours, rows_per_unit)
+        return question_for(axis, cost, True, neighbours, rows_per_unit)
     return _by_strategy((axis,), (default_workload(axis),), counted.strategy)
 
 
@@ -162,7 +167,7 @@ def _of_several(
     axis: Axis | None,
     dataset: Dataset | None,
     counted: Counted,
-    epsilon: Fraction,
+    cost: Cost,
     neighbours: Neighbours,
     rows_per_unit: int,
 ) -> Question:
@@ -179,5 +184,5 @@ def _of_several(
         raise InputError("--branching is for one column; of several, --strategy binary.")
     axes = tuple(dataset.axis(column) for column in columns)
     if counted.strategy in (None, "best"):
-        return question_for(axes, epsilon, True, neighbours, rows_per_unit)
+        return question_for(axes, cost, True, neighbours, rows_per_unit)
     return _by_strategy(axes, (Workload.all_ranges(),) * len(axes), counted.strategy)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.output import check_output, confirm, emit, save_paid, say, waiting
+from trueup.cost import Cost
 from trueup.errors import InputError
 
 
@@ -19,7 +20,7 @@ class RemotePart:
     column: str | None
     range: tuple[Any, Any] | None
     cells: int | None
-    epsilon: str
+    cost: Cost
     strategy: str
     where: str | None
 
@@ -44,10 +45,11 @@ def measure(
     check_output(output)
     key = secrets.token_hex(16) if key is None else key
     client = connect(server, token)
-    asked = vars(part)
+    asked = vars(part) | {"epsilon": part.cost.epsilon, "rho": part.cost.rho}
+    del asked["cost"]
     quote = client.quote(dataset, **asked)
     if not as_json:
-        say(f"cost      epsilon {quote.cost}; {quote.remaining} is left for you")
+        say(f"cost      {quote.notion} {quote.cost}; {quote.remaining} is left for you")
         say(f"expect    {quote.sentence}, asked by {quote.strategy}")
     if quote.allowed and not yes:
         confirm(as_json)
@@ -57,7 +59,7 @@ def measure(
     left = client.datasets()[dataset].yours
     facts = {
         "saved": str(output),
-        "epsilon": quote.cost,
+        quote.notion: quote.cost,
         "remaining": left,
         "answers": len(measured.noisy),
         "strategy": quote.strategy,

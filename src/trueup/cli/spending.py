@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trueup.ask import check_neighbours
-from trueup.budget import Budget
+from trueup.budget import Balance, Budget
 from trueup.cli import remote
-from trueup.cli.asking import Counted, Epsilon, expected_errors, missing, question_of
+from trueup.cli.asking import Counted, Epsilon, Rho, expected_errors, missing, question_of
 from trueup.cli.axes import AxisOptions
 from trueup.cli.options import spelled_out
 from trueup.cli.output import (
@@ -26,7 +26,7 @@ from trueup.cli.output import (
     waiting,
 )
 from trueup.config import Dataset, read_config
-from trueup.epsilon import positive
+from trueup.cost import Cost
 from trueup.errors import InputError, shown
 from trueup.facts import counted_rows, rows_for
 
@@ -152,6 +152,7 @@ class SpendOptions:
     """The options about the payment."""
 
     epsilon: Epsilon = None
+    rho: Rho = None
     key: Annotated[
         str | None,
         typer.Option(
@@ -168,9 +169,11 @@ class SpendOptions:
     ] = None
 
     @property
-    def price(self) -> str:
+    def cost(self) -> Cost:
         """What is paid, refused if it was not said."""
-        return self.epsilon if self.epsilon is not None else missing("--epsilon")
+        if self.epsilon is None and self.rho is None:
+            missing("--epsilon, or --rho")
+        return Cost.of(self.epsilon, self.rho)
 
 
 @spelled_out
@@ -199,7 +202,7 @@ def measure_command(
         remote.measure(source, spend.token, part, output, spend.key, spend.yes, as_json)
         return
     dataset = read_config(spend.config).datasets.get(source)
-    cost = positive(spend.price)
+    cost = spend.cost
     table = table.of(dataset)
     neighbours = check_neighbours(table.neighbours)
     rows = rows_for(table.unit, table.rows_per_unit)
@@ -207,27 +210,29 @@ def measure_command(
     check_output(output)
     key = secrets.token_hex(16) if spend.key is None else spend.key
     owner = table.open(source if dataset is None else dataset.source, dataset, counted)
-    before = owner.ledger.remaining
+    now = owner.ledger.balance
+    charged = cost.counted_in(now.limit.notion)
     expected = expected_errors(question, cost, neighbours, owner.rows_per_unit)
     if not as_json:
-        say(f"cost      epsilon {cost}; {before} is left in {owner.ledger.name}")
+        left = now.remaining.amount
+        say(f"cost      {_words(cost, charged, now)}; {left} is left in {owner.ledger.name}")
         _say_protects(owner, neighbours)
         for what, error in expected:
             say(f"expect    ±{number(error)} on {what}, 95 times in 100")
-    if cost <= before and not spend.yes:
+    if charged.amount <= now.remaining.amount and not spend.yes:
         confirm(as_json)
     with waiting("counting, and drawing noise"):
         measured = owner.measure(question, cost, key, where=counted.where, neighbours=neighbours)
         save_paid(measured, output, key)
     left = owner.ledger.remaining
-    facts = {
+    said: dict[str, Any] = {
         "saved": str(output),
-        "epsilon": cost,
+        **{each.notion: each.amount for each in (cost, charged)},
         "remaining": left,
         "answers": len(measured.noisy),
         "expected": [{"of": what, "within": error} for what, error in expected],
     }
-    emit(as_json, facts, lambda: say(f"saved     {output}; {left} is left"))
+    emit(as_json, said, lambda: say(f"saved     {output}; {left} is left"))
 
 
 def _part(
@@ -247,7 +252,16 @@ def _part(
     column = counted.column[0] if counted.column else None
     strategy = counted.strategy or "best"
     ends = declared.range or whole
-    return remote.RemotePart(column, ends, declared.bins, spend.price, strategy, counted.where)
+    return remote.RemotePart(column, ends, declared.bins, spend.cost, strategy, counted.where)
+
+
+def _words(cost: Cost, charged: Cost, now: Balance) -> str:
+    """What it costs, in what was asked in and in what the ledger counts; ρ as (ε, δ), too."""
+    said = f"{cost.notion} {cost.amount}"
+    if charged != cost:
+        said += f", which is {charged.notion} {charged.amount}"
+    meant = now.shown(charged)
+    return f"{said} ({meant})" if meant else said
 
 
 def _say_protects(owner: Owner, neighbours: str) -> None:

@@ -117,9 +117,10 @@ class Owner:
     def measure(
         self,
         question: Asked,
-        epsilon: object,
+        epsilon: object = None,
         key: str | None = None,
         *,
+        rho: object = None,
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
         by: str | None = None,
@@ -128,22 +129,25 @@ class Owner:
 
         Without a key each call is a new charge; the same key returns the same stored bytes and
         charges once. `where` is a filter (see trueup.owner.where). `by` is written into the ledger:
-        on whose behalf. Every measurement costs its full ε, whatever its filter.
+        on whose behalf. Every measurement costs its full ε, whatever its filter; with `rho` instead
+        of `epsilon` its noise is Gaussian and it costs ρ, in a ledger that counts ρ.
         """
         if not isinstance(question, Question):
             raise InputError(
                 f"measure needs a question such as TreeCounts(axis), got {shown(question)}."
             )
-        measured = self._spend(question, {}, epsilon, key, where, neighbours, by)
+        cost = Cost.of(epsilon, rho)
+        measured = self._spend(question, {}, cost, key, where, neighbours, by)
         return cast("Measurement[Asked]", measured)
 
     @overload
     def publish(
         self,
         over: Axis | Sequence[Axis] | QuestionOfCells,
-        epsilon: object,
+        epsilon: object = ...,
         key: str | None = ...,
         *,
+        rho: object = ...,
         where: str | None = ...,
         neighbours: Neighbours = ...,
         by: str | None = ...,
@@ -155,9 +159,10 @@ class Owner:
     def publish(
         self,
         over: SortedCounts,
-        epsilon: object,
+        epsilon: object = ...,
         key: str | None = ...,
         *,
+        rho: object = ...,
         where: str | None = ...,
         neighbours: Neighbours = ...,
         by: str | None = ...,
@@ -169,9 +174,10 @@ class Owner:
     def publish(
         self,
         over: NamedCounts,
-        epsilon: object,
+        epsilon: object = ...,
         key: str | None = ...,
         *,
+        rho: object = ...,
         where: str | None = ...,
         neighbours: Neighbours = ...,
         by: str | None = ...,
@@ -183,9 +189,10 @@ class Owner:
     def publish(
         self,
         over: Question,
-        epsilon: object,
+        epsilon: object = ...,
         key: str | None = ...,
         *,
+        rho: object = ...,
         where: str | None = ...,
         neighbours: Neighbours = ...,
         by: str | None = ...,
@@ -196,36 +203,40 @@ class Owner:
     def publish(
         self,
         over: Over,
-        epsilon: object,
+        epsilon: object = None,
         key: str | None = None,
         *,
-        where: str | None = None,
-        neighbours: Neighbours = "add-remove",
-        by: str | None = None,
+        rho: object = None,
         nonnegative: bool = True,
         integers: bool | None = None,
+        **asked: Any,
     ) -> Any:
         """The release of the table over an axis, several, or a question: measured and inferred.
 
         As `tu.publish`, through the ledger: an axis is asked by the plan's best question; counts
-        are non-negative and whole unless told otherwise. The rest is as for `measure`.
+        are non-negative and whole unless told otherwise. The rest (`where`, `neighbours`, `by`) is
+        as for `measure`.
         """
         whole = nonnegative if integers is None else integers
         shown = nonnegative or whole
-        question = question_for(over, epsilon, shown, neighbours, self.rows_per_unit)
-        measured = self.measure(question, epsilon, key, where=where, neighbours=neighbours, by=by)
+        cost = Cost.of(epsilon, rho)
+        neighbours = asked.get("neighbours", "add-remove")
+        question = question_for(over, cost, shown, neighbours, self.rows_per_unit)
+        measured = self.measure(question, cost, key, **asked)
         return infer(measured, nonnegative=nonnegative, integers=whole)
 
     def check(
         self,
         question: Question,
-        epsilon: object,
+        epsilon: object = None,
         *,
+        rho: object = None,
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
     ) -> None:
         """Refuses what `measure` would refuse, the ledger's limit apart. Free: no row is read."""
-        cost, neighbours = positive(epsilon), check_neighbours(neighbours)
+        cost, neighbours = Cost.of(epsilon, rho), check_neighbours(neighbours)
+        cost.counted_in(self.ledger.notion)
         part = None if where is None else filters.parse(where)
         self._prepare(question, part, False)
         _check_noise(question, cost, neighbours, self.rows_per_unit)
@@ -233,9 +244,10 @@ class Owner:
     def count_groups(
         self,
         group: str | None,
-        epsilon: object,
+        epsilon: object = None,
         key: str | None = None,
         *,
+        rho: object = None,
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
         by: str | None = None,
@@ -243,18 +255,19 @@ class Owner:
         """How many different values a column has, or nodes with an edge a graph: one noisy count.
 
         A row adds at most one group (an undirected edge at most two). Use it where the number of
-        groups is not public, before asking `SortedCounts`; it costs its own ε.
+        groups is not public, before asking `SortedCounts`; it costs its own ε, or ρ.
         """
         if (group is None) != (self.graph is not None):
             raise InputError("count_groups counts a column's values, or with None a graph's nodes.")
         question = CellCounts(Axis.categories(group or "node", ["groups"]))
-        return self._spend(question, {"groups": group}, epsilon, key, where, neighbours, by)
+        cost = Cost.of(epsilon, rho)
+        return self._spend(question, {"groups": group}, cost, key, where, neighbours, by)
 
     def _spend(
         self,
         question: Question,
         special: dict[str, object],
-        epsilon: object,
+        cost: Cost,
         key: str | None,
         where: str | None,
         neighbours: Neighbours,
@@ -262,8 +275,8 @@ class Owner:
     ) -> Measurement:
         # Everything that can be wrong with the request is found here, before it is charged; all of
         # it follows from the request, the schema and the ledger.
-        cost = positive(epsilon)
         neighbours = check_neighbours(neighbours)
+        cost.counted_in(self.ledger.notion)
         key = secrets.token_hex(16) if key is None else key
         part = None if where is None else filters.parse(where)
         rows = self.rows_per_unit
@@ -278,7 +291,7 @@ class Owner:
             "where": None if part is None else filters.written(part),
             "source": self.source,
         }
-        stored = self.ledger.recall(request, Cost.of(cost), key=key, by=by)
+        stored = self.ledger.recall(request, cost, key=key, by=by)
         if stored is None:
             count = self._prepare(question, part, bool(special))
             _check_noise(question, cost, neighbours, rows)
@@ -291,7 +304,13 @@ class Owner:
                         f"{key!r}, at no further cost.",
                     )
                 noisy = measure_all(
-                    counts, question, cost, neighbours, unit=self.protects, rows_per_unit=rows
+                    counts,
+                    question,
+                    cost.epsilon,
+                    neighbours,
+                    rho=cost.rho,
+                    unit=self.protects,
+                    rows_per_unit=rows,
                 )
                 return noisy.to_bytes()
 
@@ -381,7 +400,7 @@ def _two(edges: object) -> tuple[str, str]:
     return edges[0], edges[1]
 
 
-def _check_noise(question: Question, cost: Any, neighbours: Neighbours, rows: int) -> None:
+def _check_noise(question: Question, cost: Cost, neighbours: Neighbours, rows: int) -> None:
     """Refuses, before the charge, noise that cannot be drawn and weights that leave no room."""
     if question.heaviest > _HEAVIEST:
         raise InputError(
@@ -389,7 +408,7 @@ def _check_noise(question: Question, cost: Any, neighbours: Neighbours, rows: in
             f"{_HEAVIEST:,}, whatever the number of records. Ask smaller strides, or weights of "
             f"fewer digits."
         )
-    noise = Noise(question, cost, neighbours, rows)
+    noise = Noise(question, cost.epsilon, neighbours, rows, rho=cost.rho)
     noise.check_drawable()
     _rehearse(noise)
 
@@ -400,9 +419,13 @@ def _rehearse(noise: Noise) -> None:
     The cipher is tested and keyed, the tables of every scale made, a file of an answer written.
     """
     from trueup._kernels.noise.bits import Keystream
+    from trueup._kernels.noise.gauss_tables import gauss_tables
     from trueup._kernels.noise.laplace_tables import tables
 
     Keystream()
     for scale in set(noise.scales):
-        tables(scale)
+        if noise.gaussian:
+            gauss_tables(scale)
+        else:
+            tables(scale)
     Measurement(CellCounts(_ONE), np.zeros(1, np.int64), positive(1)).to_bytes()

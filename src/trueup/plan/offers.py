@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from trueup.ask import Neighbours, Question
 from trueup.axis import Axis
+from trueup.cost import Cost
 from trueup.errors import InputError
 from trueup.infer import axis_model, table_model
 from trueup.law import RangeErrors
@@ -73,7 +73,7 @@ def question(axes: tuple[Axis, ...], way: str, workloads: tuple[Workload, ...]) 
 
 def offers(
     axis: Axis,
-    epsilon: Fraction,
+    cost: Cost,
     workload: Workload,
     level: float = 0.95,
     *,
@@ -86,7 +86,8 @@ def offers(
     asks who does not say what to ask; then the others, the best for the workload first.
 
     >>> from trueup.workload import Workload
-    >>> [offer.way for offer in offers(Axis.integers("x", 0, 99), Fraction(1), Workload.prefixes())]
+    >>> age = Axis.integers("age", 0, 99)
+    >>> [offer.way for offer in offers(age, Cost.of(1), Workload.prefixes())]
     ['shown', 'hats', 'tree', 'adaptive', 'flat', 'binary']
     """
     check_level(level)
@@ -94,7 +95,7 @@ def offers(
     found, refused = [], None
     for way in ways(axis):
         asked = question((axis,), way, (workload,))
-        noise = Noise(asked, epsilon, neighbours, rows_per_unit)
+        noise = Noise(asked, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
         try:
             noise.check_drawable()
         except InputError as wrong:
@@ -132,7 +133,7 @@ def _offer(way: str, noise: Noise, workload: Workload, level: float) -> Offer:
 
 def grid_offers(
     axes: tuple[Axis, ...],
-    epsilon: Fraction,
+    cost: Cost,
     workloads: tuple[Workload, ...],
     level: float = 0.95,
     *,
@@ -142,7 +143,7 @@ def grid_offers(
     """As `offers`, for the boxes of several axes; `by_length` is by the cells of a box.
 
     >>> axes = Axis.integers("x", 0, 99), Axis.integers("y", 0, 9)
-    >>> [offer.way for offer in grid_offers(axes, Fraction(1), (Workload.all_ranges(),) * 2)]
+    >>> [offer.way for offer in grid_offers(axes, Cost.of(1), (Workload.all_ranges(),) * 2)]
     ['shown', 'hats', 'tree', 'flat', 'binary']
     """
     check_level(level)
@@ -150,7 +151,8 @@ def grid_offers(
         workload.check(axis)
     found, refused = [], None
     for way in ways(*axes):
-        noise = Noise(question(axes, way, workloads), epsilon, neighbours, rows_per_unit)
+        asked = question(axes, way, workloads)
+        noise = Noise(asked, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
         try:
             noise.check_drawable()
         except InputError as wrong:

@@ -14,7 +14,9 @@ from typing import Any, cast
 from trueup.about import About
 from trueup.ask import Question, question_from_json
 from trueup.axis import Axis
+from trueup.budget import Balance
 from trueup.config import Config, Dataset
+from trueup.cost import Cost
 from trueup.errors import FileError, InputError, SourceError, shown
 from trueup.facts import counted_rows
 from trueup.owner import Ledger, Owner
@@ -63,15 +65,14 @@ class Table:
         """Whether this person may ask here at all."""
         return holder.role == "owner" or self.ledger.allowed(holder.name)[0] is not None
 
-    def check(self, question: Question, epsilon: Fraction, where: str | None) -> None:
+    def check(self, question: Question, cost: Cost, where: str | None) -> None:
         """Refuses what a measurement would refuse before it is charged. No row is read."""
         neighbours = self.dataset.neighbours
-        self.owner.check(question, epsilon, where=where, neighbours=neighbours)
+        self.owner.check(question, cost, where=where, neighbours=neighbours)
 
     def describe(self, releases: int) -> dict[str, Any]:
         """What analysts are told of it: all of it declared by the owner, or in the ledger."""
         said, ledger = self.dataset, self.ledger
-        limit, spent = ledger.limit, ledger.spent
         return {
             "name": said.name,
             "title": said.title or said.name,
@@ -80,9 +81,7 @@ class Table:
             "unit": self.owner.protects,
             "rows_per_unit": said.rows_per_unit,
             "neighbours": said.neighbours,
-            "limit": str(limit),
-            "spent": str(spent),
-            "remaining": str(limit - spent),
+            **told_balance(ledger.balance),
             "columns": [self.axis(axis, column) for column, axis in said.axes.items()],
             "graph": None
             if said.edges is None
@@ -139,6 +138,12 @@ class Table:
         if said.unit is None:
             return "one row"
         return f"one {said.unit}, with all its rows: {counted_rows(said.unit, said.rows_per_unit)}"
+
+
+def told_balance(now: Balance) -> dict[str, Any]:
+    """A budget as analysts are told it: every field, those of ρ and δ too where there are none."""
+    none = {"delta_limit": "0", "spent_delta": "0", "shown": None, "limit_shown": None}
+    return none | now.to_json()
 
 
 def open_tables(config: Config) -> Mapping[str, Table]:

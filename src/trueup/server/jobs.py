@@ -18,11 +18,11 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from trueup.ask import Question, question_from_json
+from trueup.cost import Cost
 from trueup.errors import KeyConflictError, SourceError, TrueupError
 from trueup.owner import where as filters
 from trueup.owner.account import canonical
@@ -54,7 +54,7 @@ class Job:
 
     table: Table
     question: Question
-    epsilon: Fraction
+    cost: Cost
     key: str  # the analyst's own, in the ledger's name space
     where: str | None
     by: str
@@ -62,9 +62,7 @@ class Job:
     @staticmethod
     def of(table: Table, question: Question, asked: Asked, key: str, holder: Holder) -> Job:
         """What a holder asks for under a key of their own choice."""
-        return Job(
-            table, question, asked.epsilon, ledger_key(holder, key), asked.where, holder.name
-        )
+        return Job(table, question, asked.cost, ledger_key(holder, key), asked.where, holder.name)
 
     @staticmethod
     def again(table: Table, charge: Charge) -> Job:
@@ -72,14 +70,14 @@ class Job:
         request = json.loads(charge.request)
         question = question_from_json(request["question"])
         by = charge.by or ""
-        return Job(table, question, charge.cost.amount, charge.key, request["where"], by)
+        return Job(table, question, charge.cost, charge.key, request["where"], by)
 
     def check(self, charge: Charge) -> None:
         """Refuses a charge under this key that paid for something else, at work or not."""
         request = json.loads(charge.request)
         where = None if self.where is None else filters.written(filters.parse(self.where))
-        paid = (canonical(request["question"]), request["where"], charge.epsilon)
-        if paid != (canonical(self.question.to_json()), where, self.epsilon):
+        paid = (canonical(request["question"]), request["where"], charge.cost)
+        if paid != (canonical(self.question.to_json()), where, self.cost):
             raise KeyConflictError(
                 "This key was used for a different request. Ask the same as before to have its "
                 "answer again, or choose a new key."
@@ -89,7 +87,7 @@ class Job:
         """Charge, draw, store: the owner's work, all of it."""
         self.table.owner.measure(
             self.question,
-            self.epsilon,
+            self.cost,
             self.key,
             where=self.where,
             neighbours=self.table.dataset.neighbours,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from trueup.ask import Question, SortedCounts, question_from_json
 from trueup.axis import Axis
 from trueup.config import Dataset
+from trueup.cost import Cost
 from trueup.errors import InputError
 from trueup.noise import Noise
 from trueup.plan.offers import Offer, grid_offers, offers, question, sorted_error, ways
@@ -36,7 +36,7 @@ class Asked:
     """What an analyst asks of a dataset: one column, or several for a grid, at a price."""
 
     parts: tuple[AskedPart, ...]
-    epsilon: Fraction
+    cost: Cost
     strategy: str
     where: str | None
     workload: str | None
@@ -70,7 +70,7 @@ def asking(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
     if dataset.edges is not None or asked.strategy == "sorted":
         return _sorted(dataset, asked, most_cells)
     axes, workloads = _over(dataset, asked, most_cells)
-    found = _offers(dataset, axes, asked.epsilon, workloads)
+    found = _offers(dataset, axes, asked.cost, workloads)
     wanted = found[0].way if asked.strategy == "best" else asked.strategy
     for offer in found:
         if offer.way == wanted:
@@ -143,12 +143,12 @@ def _unknown(axes: Sequence[Axis], wanted: str, known: Sequence[str]) -> InputEr
 
 
 def _offers(
-    dataset: Dataset, axes: tuple[Axis, ...], epsilon: Fraction, workloads: tuple[Workload, ...]
+    dataset: Dataset, axes: tuple[Axis, ...], cost: Cost, workloads: tuple[Workload, ...]
 ) -> tuple[Offer, ...]:
     protected: Any = {"neighbours": dataset.neighbours, "rows_per_unit": dataset.rows_per_unit}
     if len(axes) > 1:
-        return grid_offers(axes, epsilon, workloads, **protected)
-    return offers(axes[0], epsilon, workloads[0], **protected)
+        return grid_offers(axes, cost, workloads, **protected)
+    return offers(axes[0], cost, workloads[0], **protected)
 
 
 def cell_choices(axis: Axis, ends: tuple[Any, Any] | None) -> list[int]:
@@ -187,7 +187,8 @@ def _sorted(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
         counts = SortedCounts(axis.size, by=axis.name)
     if counts.size > most_cells:
         raise InputError(f"{counts.size:,} groups are more than this server answers.")
-    noise = Noise(counts, asked.epsilon, dataset.neighbours, dataset.rows_per_unit)
+    cost, terms = asked.cost, (dataset.neighbours, dataset.rows_per_unit)
+    noise = Noise(counts, cost.epsilon, *terms, rho=cost.rho)
     noise.check_drawable()
     mean, typical = sorted_error(noise)
     return Asking(counts, (), (), "sorted", mean, typical)

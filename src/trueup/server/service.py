@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from starlette.requests import Request
 
 from trueup.axis import Axis
 from trueup.config import Config
+from trueup.cost import Cost
 from trueup.errors import TrueupError
 from trueup.plan.offers import offers
 from trueup.server.answers import Answering
@@ -60,7 +60,7 @@ class Service:
             # So many that the library compiles their intervals: from then on it uses that code
             # for the few that are asked for at one moment too.
             many = np.resize(np.arange(60), 2000)
-            for offer in offers(axis, Fraction(1), Workload.all_ranges()):
+            for offer in offers(axis, Cost.of(1), Workload.all_ranges()):
                 found = infer(measure([0] * 64, offer.question, 1), nonnegative=True, integers=True)
                 places = many if offer.way == "tree" else many[:60]  # hats take them one by one
                 Answering(found, "whole").many(places, places + 3, 0.95)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
+from trueup.server.errors import FieldError
 from trueup.server.routes.bodies import Ask, Ranges, View, Zoom
 
 
@@ -18,13 +19,12 @@ from trueup.server.routes.bodies import Ask, Ranges, View, Zoom
     ("epsilon", "exact"), [("1/10", "1/10"), (0.1, "1/10"), ("0.25", "1/4"), (2, "2")]
 )
 def test_a_price_is_exact(epsilon: Any, exact: str) -> None:
-    assert Ask(epsilon=epsilon).asked().epsilon == Fraction(exact)
+    assert Ask(epsilon=epsilon).asked().cost.epsilon == Fraction(exact)
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        {},
         {"epsilon": True},
         {"epsilon": 1, "range": [1]},
         {"epsilon": 1, "range": [1, True]},
@@ -67,3 +67,11 @@ def test_a_picture_is_asked_by_ends_or_by_cells() -> None:
     assert View(low="17.5", high="20").cells(axis) == (17, 20)
     with pytest.raises(tu.InputError, match="not both"):
         View(low="1", stop=3).cells(axis)
+
+
+@pytest.mark.parametrize(("body", "place"), [({}, "/epsilon"), ({"epsilon": 1, "rho": 1}, "/rho")])
+def test_a_price_is_in_epsilon_or_in_rho(body: dict[str, Any], place: str) -> None:
+    assert Ask(rho="1/8").asked().cost.rho == Fraction(1, 8)
+    with pytest.raises(FieldError, match="one of the two") as wrong:
+        Ask.model_validate(body).asked()
+    assert wrong.value.pointer == place

@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from trueup.ask import Question
+from trueup.budget import Balance
+from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, KeyConflictError, SourceError
 from trueup.owner.charge import Charge
 from trueup.server import errors
@@ -63,16 +65,20 @@ _LOOK = 0.05  # seconds between looks at a measurement that another process make
 @router.get("/me", response_model=told.Me)
 def me(parts: Parts, who: Anyone) -> Response:
     """Who holds this token, and what they may spend, on each dataset and in all."""
-    each = {}
+    each, notions = {}, {}
     for name, table in parts.tables.items():
         limit, spent = table.ledger.allowed(who.name)
         if limit is not None and who.role == "analyst":
             left = table.left_for(who)
             each[name] = {"limit": limit, "spent": spent, "remaining": left}
+            notions[name] = table.ledger.notion
     sums: dict[str, str | None] = dict.fromkeys(("limit", "spent", "remaining"))
-    if each:
+    if len(set(notions.values())) == 1:  # a sum of epsilon and rho means nothing
         sums = {field: str(sum(row[field] for row in each.values())) for field in sums}
-    told = {name: {k: str(v) for k, v in row.items()} for name, row in each.items()}
+    told = {
+        name: {"notion": notions[name], **{k: str(v) for k, v in row.items()}}
+        for name, row in each.items()
+    }
     own = {"name": who.name, "role": who.role, "expires": who.expires}
     return reply({**own, **sums, "datasets": told})
 
@@ -100,16 +106,19 @@ def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
     table = parts.table(dataset)
     asked = body.asked()
     found = asking(table.dataset, asked, parts.settings.most_cells)
-    _check(table, found.question, asked.epsilon, asked.where)
-    left = table.left_for(who)
+    _check(table, found.question, asked.cost, asked.where)
+    left, now = table.left_for(who), table.ledger.balance
+    charged = asked.cost.counted_in(now.limit.notion)
     why_not = None
     if not table.allows(who):
         why_not = _no_allowance(table)
-    elif asked.epsilon > left:
-        why_not = f"This costs {asked.epsilon}; {left} is left for you."
+    elif charged.amount > left:
+        why_not = f"This costs {charged.amount}; {left} is left for you."
     return reply(
         {
-            "cost": str(asked.epsilon),
+            "cost": str(charged.amount),
+            "notion": charged.notion,
+            "shown": meant(now, charged),
             "remaining": str(left),
             "allowed": why_not is None,
             "why_not": why_not,
@@ -127,14 +136,24 @@ def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
     )
 
 
-def _check(table: Table, question: Question, epsilon: Fraction, where: str | None) -> None:
+def _check(table: Table, question: Question, cost: Cost, where: str | None) -> None:
     """Refuses what a measurement would refuse; because of its filter, if only with it."""
+    with errors.field(cost.notion):
+        cost.counted_in(table.ledger.notion)
     try:
-        table.check(question, epsilon, where)
+        table.check(question, cost, where)
     except (InputError, SourceError):
-        table.check(question, epsilon, None)
+        table.check(question, cost, None)
         with errors.field("where"):
-            table.check(question, epsilon, where)
+            table.check(question, cost, where)
+
+
+def meant(now: Balance, cost: Cost) -> dict[str, float] | None:
+    """What a cost in rho means as (ε, δ), rounded up; None for one in epsilon."""
+    if now.shown_at is None:
+        return None
+    shown = cost.shown_at(now.shown_at)
+    return {"epsilon": float(shown.amount), "delta": float(shown.delta)}
 
 
 def _strategies(found: Asking) -> list[dict[str, Any]]:
@@ -189,7 +208,7 @@ async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask
                 run.result()  # raises what was refused before it was charged
             except (InputError, SourceError) as wrong:
                 if not isinstance(wrong, KeyConflictError):  # says which field it was
-                    given = (table, wanted.question, wanted.epsilon, wanted.where)
+                    given = (table, wanted.question, wanted.cost, wanted.where)
                     await run_in_threadpool(_check, *given)
                 raise
         charge = await run_in_threadpool(table.ledger.find, wanted.key)
@@ -235,7 +254,8 @@ async def _at_its_deadline(parts: Service, table: Table, charge: Charge, limit: 
     return reply(
         {
             "release": name,
-            "cost": str(charge.epsilon),
+            "cost": str(charge.charged.amount),
+            "notion": charge.charged.notion,
             "remaining": str(await run_in_threadpool(_left_after, table, charge)),
             "measurement": f"{parts.settings.root_path}/api/v1/releases/{name}/measurement",
         }
@@ -291,8 +311,9 @@ def history(parts: Parts, who: Analyst, dataset: Name, page: Annotated[Page, Que
         lines.append(
             {"entry": charge.entry, **line, "spent": str(charge.spent), "release": release}
         )
-    said = {"dataset": table.name, "limit": str(table.ledger.limit), "charges": lines}
-    return reply({**said, **page.places(len(own))})
+    ledger = table.ledger
+    said = {"dataset": table.name, "limit": str(ledger.limit), "notion": ledger.notion}
+    return reply({**said, "charges": lines, **page.places(len(own))})
 
 
 @router.get("/datasets/{dataset}/regions", response_class=GeoJson, responses=OUTLINES)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
 from trueup.axis import Axis
-from trueup.epsilon import positive
+from trueup.cost import Cost
 from trueup.server.errors import FieldError, field
 from trueup.server.questions import Asked, AskedPart
 
@@ -55,7 +55,10 @@ class Ask(Sent):
         {"columns": [{"column": "age", "cells": 50}, {"column": "borough"}], "epsilon": "1/10"},
     )
 
-    epsilon: Epsilon = Field(description='The price, exact: "1/10", "0.1" or 0.1.')
+    epsilon: Epsilon | None = Field(None, description='The price, exact: "1/10", "0.1" or 0.1.')
+    rho: Epsilon | None = Field(
+        None, description="The price in rho instead, for Gaussian noise, where rho is counted."
+    )
     column: Annotated[StrictStr, Field(max_length=200)] | None = None
     range: Range | None = Field(None, description="Two edges of the declared axis.")
     cells: Annotated[StrictInt, Field(ge=1, le=1 << 40)] | None = None
@@ -76,11 +79,11 @@ class Ask(Sent):
         parts: tuple[AskedPart, ...] = (AskedPart(self.column, ends, self.cells),)
         if self.columns is not None:
             parts = tuple(each.part() for each in self.columns)
-        with field("epsilon"):
-            price = positive(self.epsilon)
+        with field("epsilon" if self.rho is None else "rho"):
+            cost = Cost.of(self.epsilon, self.rho)
         return Asked(
             parts,
-            price,
+            cost,
             self.strategy,
             self.where or None,
             self.workload,

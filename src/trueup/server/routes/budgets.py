@@ -82,6 +82,7 @@ def _told(parts: Service, one: BudgetRequest) -> dict[str, Any]:
     table = parts.tables.get(one.dataset)
     limit, spent = (None, Fraction(0)) if table is None else table.ledger.allowed(one.name)
     now = {"limit": None if limit is None else str(limit), "spent": str(spent)}
+    now["notion"] = "epsilon" if table is None else table.ledger.notion
     return {**vars(one), **now}
 
 
@@ -117,7 +118,8 @@ def _people(parts: Service, table: Table) -> list[str]:
 
 def _allowed(table: Table, name: str) -> dict[str, Any]:
     limit, spent = table.ledger.allowed(name)
-    return {"name": name, "limit": None if limit is None else str(limit), "spent": str(spent)}
+    said = {"name": name, "limit": None if limit is None else str(limit), "spent": str(spent)}
+    return {**said, "notion": table.ledger.notion}
 
 
 @router.put(

@@ -44,7 +44,8 @@ def _told(parts: Service, one: Holder, used: Mapping[int, str]) -> dict[str, Any
         for name, table in parts.tables.items():
             limit, spent = table.ledger.allowed(one.name)
             if limit is not None:
-                limits[name] = {"limit": str(limit), "spent": str(spent)}
+                notion = table.ledger.notion
+                limits[name] = {"limit": str(limit), "spent": str(spent), "notion": notion}
     return {
         "number": one.number,
         "name": one.name,

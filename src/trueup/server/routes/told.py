@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Edge = int | float | str | None
 """An edge or a label of an axis, in its units; null where there is none."""
 Number = int | float
+Counts = Literal["epsilon", "rho"]
 Exact = Annotated[str, Field(description="An exact number, such as 1/10.", examples=["1/10"])]
 Numbers = list[Number]
 
@@ -62,9 +63,17 @@ class SessionTold(Told):
     expires: str | None
 
 
-class OwnBudget(Told):
-    """What somebody may spend on a dataset."""
+class Meant(Told):
+    """What a cost in rho means: an epsilon, rounded up, at a delta. Shown; it decides nothing."""
 
+    epsilon: float
+    delta: float
+
+
+class OwnBudget(Told):
+    """What somebody may spend on a dataset, in what its ledger counts."""
+
+    notion: Counts
     limit: Exact
     spent: Exact
     remaining: Exact
@@ -127,9 +136,14 @@ class DatasetTold(Told):
     unit: str
     rows_per_unit: int
     neighbours: str
+    notion: Counts = Field(description="What limit, spent, remaining and yours are in.")
     limit: Exact
     spent: Exact
     remaining: Exact
+    delta_limit: Exact
+    spent_delta: Exact
+    shown: Meant | None = Field(description="What is spent, as (ε, δ); null for epsilon.")
+    limit_shown: Meant | None = Field(description="The limit, as (ε, δ); null for epsilon.")
     columns: list[ColumnTold]
     graph: GraphTold | None
     filters: list[FilterTold]
@@ -165,6 +179,8 @@ class QuoteTold(Told):
     """What a measurement would cost and how wrong its answers would be."""
 
     cost: Exact
+    notion: Counts = Field(description="What cost and remaining are in.")
+    shown: Meant | None = Field(description="What rho means as (ε, δ); null for epsilon.")
     remaining: Exact
     allowed: bool
     why_not: str | None
@@ -182,6 +198,7 @@ class Measured(Told):
 
     release: str
     cost: Exact
+    notion: Counts
     remaining: Exact
     measurement: str
 
@@ -212,7 +229,8 @@ class ChargeTold(Told):
     columns: list[str]
     strategy: str
     name: str
-    epsilon: Exact
+    epsilon: Exact | None = Field(description="What it was asked with; null for rho.")
+    rho: Exact | None = Field(description="What it was charged; null where epsilon is counted.")
     cells: int
     where: str | None
     created: str
@@ -233,6 +251,7 @@ class History(Told):
 
     dataset: str
     limit: Exact
+    notion: Counts
     charges: list[HistoryLine]
     total: int
     next: int | None = Field(description="Where the next page begins; null on the last.")
@@ -282,6 +301,7 @@ class LimitTold(Told):
 
     limit: Exact
     spent: Exact
+    notion: Counts
 
 
 class TokenTold(Told):
@@ -338,6 +358,7 @@ class RequestTold(Told):
     note: str
     limit: Exact | None
     spent: Exact
+    notion: Counts
 
 
 class RequestList(Told):
@@ -354,6 +375,7 @@ class AllowanceTold(Told):
     name: str
     limit: Exact | None
     spent: Exact
+    notion: Counts
 
 
 class AllowanceList(Told):

@@ -4,7 +4,7 @@ import { subjectOf } from "./address.js";
 import { get, session, Unreachable } from "./api.js";
 import { el, fill, trouble } from "./dom.js";
 import { pending } from "./pending.js";
-import { epsilon } from "./numbers.js";
+import { price } from "./numbers.js";
 import { ask } from "./views/ask.js";
 import { charges } from "./views/charges.js";
 import { datasets } from "./views/datasets.js";
@@ -96,7 +96,7 @@ function banner() {
   const words = [];
   if (!navigator.onLine) words.push(el("p", {}, "You are offline. What is on screen stays; new answers wait for the connection."));
   if (waiting && !location.hash.startsWith(`#/ask/${encodeURIComponent(waiting.dataset)}`)) {
-    words.push(el("p", {}, `A measurement of ${subjectOf(waiting.body)} (ε = ${epsilon(waiting.body.epsilon)}) was sent and its answer has not arrived. `,
+    words.push(el("p", {}, `A measurement of ${subjectOf(waiting.body)} (${price(waiting.body)}) was sent and its answer has not arrived. `,
       el("a", { href: `#/ask/${encodeURIComponent(waiting.dataset)}` }, "Fetch the answer"), ": it is charged once, however often it is asked for."));
   }
   fill(document.getElementById("banner"), words);

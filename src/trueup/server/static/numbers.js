@@ -33,8 +33,20 @@ export function written(fraction) {
   return String(Number(scaled / bottom) / 1e6);
 }
 
-/** Exact ε as given by the server, in its shortest exact form. */
+/** Exact ε or ρ as given by the server, in its shortest exact form. */
 export const epsilon = (text) => (exact(text) ? written(exact(text)) : String(text));
+
+/** The letter of what a ledger counts. */
+export const letter = (notion) => (notion === "rho" ? "ρ" : "ε");
+
+/** What something was asked with: "ε = 0.1" or "ρ = 0.005". */
+export const price = ({ epsilon: given, rho }) => (given ? `ε = ${epsilon(given)}` : `ρ = ${epsilon(rho)}`);
+
+/** What a charge took from its ledger, as text. */
+export const charged = ({ epsilon: given, rho }) => rho ?? given;
+
+/** What ρ means as (ε, δ), in words; nothing for ε, and for nothing spent. */
+export const meant = (shown) => (shown && shown.delta > 0 ? `as (ε, δ): ε = ${shown.epsilon}, δ = ${String(shown.delta).replace("e-0", "e-")}` : "");
 
 /** A positive number as text of three figures, rounded up. */
 export function upTo3(value) {

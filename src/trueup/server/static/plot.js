@@ -213,11 +213,11 @@ export function drawErrors(target, strategies, chosen, names) {
 }
 
 /** What was spent, step by step, under the limit. */
-export function drawSpending(target, times, spent, limit, people = []) {
+export function drawSpending(target, times, spent, limit, people = [], letter = "ε") {
   draw(target, (width) => {
     const at = times.map((time) => new Date(time).getTime());
     const span = Math.max(at.at(-1) - at[0], 60_000);
-    const chart = frame(width, 220, { kind: "time", domain: [at.at(-1) - span, at.at(-1)] }, { kind: "linear", domain: [0, limit * 1.15], title: "ε spent" });
+    const chart = frame(width, 220, { kind: "time", domain: [at.at(-1) - span, at.at(-1)] }, { kind: "linear", domain: [0, limit * 1.15], title: `${letter} spent` });
     const xs = at.map(chart.x.at);
     const y = chart.y.at(limit);
     chart.drawn.append(svg("line", { class: "limit", x1: chart.left, x2: chart.right, y1: y, y2: y, stroke: "var(--orange)", "stroke-width": 2, "stroke-dasharray": "6 4" }),

@@ -5,7 +5,7 @@ import { get, post } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { blame, el, field, fill, paused, trouble } from "../dom.js";
 import { epsilonFields } from "../epsilon.js";
-import { count, epsilon, exact, minus, real, upTo3, written } from "../numbers.js";
+import { count, epsilon, exact, letter, meant, minus, real, upTo3, written } from "../numbers.js";
 import { pending, prepare } from "../pending.js";
 import { budget, ownBudget } from "./datasets.js";
 import { explanation } from "./explain.js";
@@ -14,7 +14,7 @@ import { askForMore } from "./more.js";
 import { preview } from "./preview.js";
 import { questionFields } from "./question.js";
 
-const TURNS = 6; // quotes that may be asked for one ±: errors go nearly as 1/ε
+const TURNS = 6; // quotes that may be asked for one ±: errors go nearly as 1/ε, or 1/√ρ
 
 export async function ask(page, { subject, query, me, signal }) {
   const address = `/datasets/${encodeURIComponent(subject)}`;
@@ -30,7 +30,8 @@ export async function ask(page, { subject, query, me, signal }) {
     return;
   }
 
-  const price = epsilonFields(exact(dataset.yours), query.get("epsilon"), () => changed());
+  const { notion } = dataset;
+  const price = epsilonFields(exact(dataset.yours), query.get(notion), () => changed(), notion);
   const question = questionFields(dataset, query, () => changed());
   const cost = el("div", { class: "cost" });
   const shown = preview((strategy) => changed(strategy), cost, query.has("strategy"));
@@ -39,22 +40,23 @@ export async function ask(page, { subject, query, me, signal }) {
   let chosen = query.get("strategy") ?? "best";
   let asking = new AbortController();
 
-  const body = () => ({ strategy: chosen, ...question.value(), epsilon: price.value() });
+  const body = () => ({ strategy: chosen, ...question.value(), [notion]: price.value() });
   const quoted = (asked) => post(`${address}/quote`, asked, AbortSignal.any([asking.signal, signal]));
 
   async function quote() {
     asking = new AbortController();
     if (!price.isValid()) {
-      shown.blank("ε must be a positive number such as 0.1 or 1/10.");
+      shown.blank(`${letter(notion)} must be a positive number such as 0.1 or 1/10.`);
       fill(cost);
       return;
     }
     const asked = body();
     blame(form);
     history.replaceState(null, "", askAddress(subject, asked));
-    meaning.move(asked.epsilon);
+    if (notion === "epsilon") meaning.move(asked.epsilon);
     try {
       const found = await quoted(asked);
+      if (notion === "rho") meaning.move(asked.rho, found.shown);
       show(asked, found);
     } catch (wrong) {
       if (wrong.name === "AbortError") return;
@@ -70,7 +72,7 @@ export async function ask(page, { subject, query, me, signal }) {
     fill(cost, pending(me.name) ? el("p", {}, "Fetch the answer that is waiting first: the link is above.") : bill(found, () => spend(asked, found), () => askForMore(subject, found, me, signal)));
   }
 
-  /** Finds the ε at which a typical range is off by no more than this, and asks at that price. */
+  /** Finds the price at which a typical range is off by no more than this, and asks at that price. */
   async function reach(target) {
     if (!(target > 0) || !price.isValid()) return;
     asking.abort();
@@ -79,11 +81,11 @@ export async function ask(page, { subject, query, me, signal }) {
     let at = real(exact(price.value()));
     try {
       for (let turn = 0; turn < TURNS; turn += 1) {
-        const asked = { ...body(), epsilon: upTo3(at) };
+        const asked = { ...body(), [notion]: upTo3(at) };
         const { typical_95: error } = shown.pick(await quoted(asked), chosen);
-        price.set(asked.epsilon);
+        price.set(asked[notion]);
         if (error <= target && error > 0.98 * target) break;
-        at = real(exact(asked.epsilon)) * (error / target) * (error > target ? 1.002 : 0.999);
+        at = real(exact(asked[notion])) * (error / target) ** (notion === "rho" ? 2 : 1) * (error > target ? 1.002 : 0.999);
       }
     } catch (wrong) {
       if (wrong.name === "AbortError") return;
@@ -101,15 +103,15 @@ export async function ask(page, { subject, query, me, signal }) {
   }
 
   async function spend(asked, found) {
-    const yes = await confirmed(`Spend ε = ${epsilon(found.cost)} for good?`, [
+    const yes = await confirmed(`Spend ${letter(notion)} = ${epsilon(found.cost)} for good?`, [
       `This counts ${question.words()} in ${found.cells.toLocaleString("en")} ${found.strategy === "sorted" ? "groups" : "cells"} and publishes the answer with noise: ${found.sentence}.`,
-      `ε = ${written(minus(exact(found.remaining), exact(found.cost)))} will be left. What is spent cannot be taken back.`,
+      `${letter(notion)} = ${written(minus(exact(found.remaining), exact(found.cost)))} will be left. What is spent cannot be taken back.`,
     ], `Spend ${epsilon(found.cost)}`);
     if (yes) await measuring(page, title, prepare(me.name, subject, asked), signal);
   }
 
   const form = el("form", { class: "card", onsubmit: (event) => event.preventDefault() }, el("h2", {}, "Question"), question.parts, el("h2", {}, "Price"), price.slider,
-    el("div", { class: "row" }, price.exactly, el("span", { class: "or" }, "or"), field("± you want, 95 % sure", within, "On a typical range; ε follows.")),
+    el("div", { class: "row" }, price.exactly, el("span", { class: "or" }, "or"), field("± you want, 95 % sure", within, `On a typical range; ${letter(notion)} follows.`)),
     el("div", { class: "budgets" }, budget("Budget of the dataset", dataset), ownBudget(dataset, me)));
   fill(page,
     el("p", { class: "path" }, el("a", { href: "#/" }, "Datasets"), " / ", title),
@@ -138,7 +140,8 @@ async function publishedTotal(dataset, signal) {
 function bill(found, spend, more) {
   if (!found.allowed) return [trouble(found.why_not ?? "You cannot ask this."), more()];
   return [
-    el("p", {}, "This costs ", el("strong", {}, `ε = ${epsilon(found.cost)}`), ` of the ${epsilon(found.remaining)} that is left.`),
+    el("p", {}, "This costs ", el("strong", {}, `${letter(found.notion)} = ${epsilon(found.cost)}`), ` of the ${epsilon(found.remaining)} that is left.`),
+    found.shown ? el("p", { class: "hint" }, `Alone, ${meant(found.shown)}.`) : null,
     el("button", { type: "button", class: "main", onclick: spend }, `Spend ${epsilon(found.cost)} and measure`),
   ];
 }

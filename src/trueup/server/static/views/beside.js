@@ -3,7 +3,7 @@
 import * as axes from "../axis.js";
 import { get, post, withParameters } from "../api.js";
 import { el, field, fill, newest, table, trouble } from "../dom.js";
-import { count, day, epsilon, percent, to } from "../numbers.js";
+import { count, day, percent, price, to } from "../numbers.js";
 import { letter } from "./ranges.js";
 
 /** The section, its numbers, and the other release's bars for the picture; `parted` are the parts of a grid that are compared. */
@@ -19,7 +19,7 @@ export function beside(address, release, state, changed, signal, parted = null) 
     if (others) return;
     const { releases } = await get("/releases", signal);
     others = releases.filter((one) => one.id !== release.id && one.kind === release.kind && one.column === (release.columns?.map((each) => each.column).join(" × ") || release.column));
-    select.append(...others.toReversed().map((one) => el("option", { value: one.id }, `${one.dataset}, ${day(one.created)}, ε = ${epsilon(one.epsilon)}${one.where ? `, where ${one.where}` : ""} (${one.id})`)));
+    select.append(...others.toReversed().map((one) => el("option", { value: one.id }, `${one.dataset}, ${day(one.created)}, ${price(one)}${one.where ? `, where ${one.where}` : ""} (${one.id})`)));
     select.value = state.other ?? "";
     if (select.selectedIndex < 0) select.value = "";
     state.other = select.value || null;

@@ -2,7 +2,7 @@
 
 import { get } from "../api.js";
 import { el, fill, table, twoLines } from "../dom.js";
-import { day, epsilon, exact, plus, real, time } from "../numbers.js";
+import { charged, day, epsilon, exact, letter, plus, real, time } from "../numbers.js";
 import { drawSpending } from "../plot.js";
 import { budget, howWords } from "./datasets.js";
 
@@ -13,7 +13,7 @@ export async function charges(page, { me, signal }) {
     return;
   }
   const found = await get("/datasets", signal);
-  const own = (dataset) => me.datasets?.[dataset.name] ?? { limit: "0", spent: "0", remaining: "0" };
+  const own = (dataset) => me.datasets?.[dataset.name] ?? { notion: dataset.notion, limit: "0", spent: "0", remaining: "0" };
   const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, "Your own part of the budget", own(dataset), signal)));
   fill(page, el("h1", {}, "My charges"), parts.map((part) => part.section));
   await Promise.all(parts.map((part) => part.draw()));
@@ -22,19 +22,19 @@ export async function charges(page, { me, signal }) {
 /** Charges under a limit as a section, and the function that draws their picture once shown. */
 export async function chargesOf(dataset, title, account, signal) {
   const history = await get(`/datasets/${encodeURIComponent(dataset.name)}/history`, signal);
-  const picture = el("div", { class: "picture", role: "img", "aria-label": "ε spent over time, under the limit; the table lists the same charges" });
+  const picture = el("div", { class: "picture", role: "img", "aria-label": `${letter(history.notion)} spent over time, under the limit; the table lists the same charges` });
   const rows = history.charges.toReversed().map((charge) => [
     twoLines(day(charge.created), `${time(charge.created)}${charge.by ? `, ${charge.by}` : ""}`),
     twoLines(charge.release ? el("a", { href: `#/release/${encodeURIComponent(charge.release)}` }, subject(charge)) : subject(charge), howWords(charge)),
-    epsilon(charge.epsilon),
+    epsilon(charged(charge)),
   ]);
   const section = el("section", { class: "card", "aria-label": `Charges to ${dataset.title || dataset.name}` },
     el("h2", {}, dataset.title || dataset.name),
     budget(title, account),
-    rows.length ? [picture, table("Charges, newest first", ["when, by whom", "what", "#ε"], rows)] : el("p", { class: "quiet" }, "Nothing has been charged."));
+    rows.length ? [picture, table("Charges, newest first", ["when, by whom", "what", `#${letter(history.notion)}`], rows)] : el("p", { class: "quiet" }, "Nothing has been charged."));
   const people = [...new Set(history.charges.map((charge) => charge.by ?? "the owner"))];
   const each = people.length > 1 ? people.map((name) => ({ name, ...own(history.charges, name) })) : [];
-  return { section, draw: () => (rows.length ? drawSpending(picture, ...steps(history.charges, account.limit), each) : null) };
+  return { section, draw: () => (rows.length ? drawSpending(picture, ...steps(history.charges, account.limit), each, letter(history.notion)) : null) };
 }
 
 const subject = (charge) => charge.column ?? "degrees";
@@ -47,7 +47,7 @@ function own(made, name) {
 
 function steps(made, limit) {
   let sum = exact("0");
-  const spent = made.map((charge) => real((sum = plus(sum, exact(charge.epsilon)))));
+  const spent = made.map((charge) => real((sum = plus(sum, exact(charged(charge))))));
   const now = new Date().toISOString();
   return [[...made.map((charge) => charge.created), now], [...spent, spent.at(-1)], real(exact(limit))];
 }

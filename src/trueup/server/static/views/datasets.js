@@ -2,7 +2,7 @@
 
 import { get } from "../api.js";
 import { el, fill, table, twoLines } from "../dom.js";
-import { epsilon, exact, day, real, time } from "../numbers.js";
+import { charged, epsilon, exact, day, letter, meant, real, time } from "../numbers.js";
 
 export async function datasets(page, { me, signal }) {
   const [found, published] = await Promise.all([get("/datasets", signal), get("/releases", signal)]);
@@ -27,7 +27,7 @@ function card(dataset, releases, me) {
     el("h3", {}, "What may be asked"),
     table("Columns and their cells", ["column", "cells", ...(mayAsk ? ["~ask"] : [])], columns),
     el("h3", {}, "Published"),
-    releases.length ? table("Releases, free to explore", ["release", "#ε", "when, by whom"], releases.toReversed().map(row)) : el("p", { class: "quiet" }, "Nothing yet."));
+    releases.length ? table("Releases, free to explore", ["release", `#${letter(dataset.notion)}`, "when, by whom"], releases.toReversed().map(row)) : el("p", { class: "quiet" }, "Nothing yet."));
 }
 
 /** A column as its owner calls it, with what she says of it. */
@@ -46,7 +46,7 @@ export const howWords = (release) =>
 const row = (release) => [
   twoLines(el("a", { href: `#/release/${encodeURIComponent(release.id)}` }, release.kind === "sorted" ? `${release.column ?? "degrees"}, sorted` : release.column),
     howWords(release)),
-  epsilon(release.epsilon),
+  epsilon(charged(release)),
   twoLines(day(release.created), `${time(release.created)}${release.by ? `, ${release.by}` : ""}`),
 ];
 
@@ -54,10 +54,10 @@ const row = (release) => [
 export const ownBudget = (dataset, me) => (me.datasets?.[dataset.name] ? budget("Your own part of it", me.datasets[dataset.name]) : null);
 
 /** What is left of a limit: a bar, and the same in words. */
-export function budget(title, { limit, spent, remaining }) {
+export function budget(title, { notion, limit, spent, remaining, shown }) {
   const bar = el("span", { class: "filled" });
   bar.style.width = `${100 * Math.min(1, real(exact(spent)) / real(exact(limit)) || 0)}%`;
   return el("div", { class: "budget" },
-    el("p", {}, `${title}: `, el("strong", {}, `ε = ${epsilon(remaining)} of ${epsilon(limit)} is left`), `, ${epsilon(spent)} is spent.`),
+    el("p", {}, `${title}: `, el("strong", {}, `${letter(notion)} = ${epsilon(remaining)} of ${epsilon(limit)} is left`), `, ${epsilon(spent)} is spent${meant(shown) ? `, ${meant(shown)}` : ""}.`),
     el("div", { class: "meter", "aria-hidden": "true" }, bar));
 }

@@ -1,7 +1,7 @@
 // The same numbers elsewhere: Python, curl and the command line for exactly this view, and a citation.
 
 import { announce, choice, el, fill } from "../dom.js";
-import { day, epsilon } from "../numbers.js";
+import { day, price } from "../numbers.js";
 
 const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 const forPython = (edge) => (edge === null ? "None" : JSON.stringify(edge));
@@ -44,7 +44,7 @@ trueup query ${quoted(`${release.id}.parquet`)} --level ${state.level}${state.ve
     },
     cite() {
       const what = `${release.title ?? "Degrees"}${release.where ? ` where ${release.where}` : ""}`;
-      return `${release.dataset_title || release.dataset}: ${what}. Differentially private counts, ε = ${epsilon(release.epsilon)} (${release.neighbours}, protecting one ${release.unit}), measured ${day(release.created)}. Release ${release.id}, made with trueup. ${location.href}`;
+      return `${release.dataset_title || release.dataset}: ${what}. Differentially private counts, ${price(release)} (${release.neighbours}, protecting one ${release.unit}), measured ${day(release.created)}. Release ${release.id}, made with trueup. ${location.href}`;
     },
   };
   const names = { ...(isPublic ? {} : { python: "Python" }), curl: "curl", ...(release.margin ? {} : { shell: "Command line" }), cite: "Citation" };

@@ -5,7 +5,7 @@ import * as axes from "../axis.js";
 import { get, withParameters } from "../api.js";
 import { announce, choice, el, fill, newest, paused, trouble } from "../dom.js";
 import { dragging } from "../drag.js";
-import { day, epsilon, time } from "../numbers.js";
+import { day, price, time } from "../numbers.js";
 import { drawHistogram, drawShares, drawSorted, labelBars } from "../plot.js";
 import { pictureIn } from "../chart.js";
 import { zoomButtons } from "../zoom.js";
@@ -227,7 +227,7 @@ function heading(release, me) {
   return [
     me ? el("p", { class: "path" }, el("a", { href: "#/" }, "Datasets"), " / ", of) : null,
     el("div", { class: "beside" }, el("h1", {}, what),
-      el("details", { class: "about" }, el("summary", {}, `ε = ${epsilon(release.epsilon)}, ${day(release.created)}`),
+      el("details", { class: "about" }, el("summary", {}, `${price(release)}, ${day(release.created)}`),
         release.about?.description ? el("p", {}, release.about.description) : null,
         el("p", { class: "quiet" }, `${release.caption} Asked as ${howWords(release)}. Measured on ${day(release.created)} at ${time(release.created)}.`))),
   ];

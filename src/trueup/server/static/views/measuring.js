@@ -2,7 +2,7 @@
 
 import { askAddress, subjectOf } from "../address.js";
 import { announce, el, fill, trouble } from "../dom.js";
-import { epsilon } from "../numbers.js";
+import { price } from "../numbers.js";
 import { pending, settle } from "../pending.js";
 
 /** Opens a question again as it was asked. */
@@ -18,7 +18,7 @@ export async function measuring(page, title, request, signal) {
   fill(page,
     el("h1", { tabindex: "-1" }, `Measuring ${subjectOf(request.body)} of ${title}`),
     el("section", { class: "card narrow", "aria-label": "Progress" }, bar, words, lost,
-      el("p", { class: "quiet" }, `It costs ε = ${epsilon(request.body.epsilon)}, once. If the connection breaks or you reload this page, the page asks again under the same key: you get the same answer, and nothing more is charged.`)));
+      el("p", { class: "quiet" }, `It costs ${price(request.body)}, once. If the connection breaks or you reload this page, the page asks again under the same key: you get the same answer, and nothing more is charged.`)));
   page.querySelector("h1").focus({ preventScroll: true });
 
   const told = (news) => {

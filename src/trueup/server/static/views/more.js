@@ -2,7 +2,7 @@
 
 import { get, post } from "../api.js";
 import { blame, el, field, fill, trouble } from "../dom.js";
-import { epsilon, exact, isLess, minus, real, written } from "../numbers.js";
+import { epsilon, exact, isLess, letter, minus, real, written } from "../numbers.js";
 
 /** Words and a form to ask the owner for more. */
 export function askForMore(dataset, found, me, signal) {
@@ -37,14 +37,14 @@ export function askForMore(dataset, found, me, signal) {
   }
 
   look();
-  const cheaper = real(left) > 0 ? `Choose ε of ${epsilon(found.remaining)} or less, fewer cells or a coarser question; ` : "What is published is still free to explore; ";
+  const cheaper = real(left) > 0 ? `Choose ${letter(found.notion)} of ${epsilon(found.remaining)} or less, fewer cells or a coarser question; ` : "What is published is still free to explore; ";
   const form = el("form", { class: "more-budget", onsubmit: submit }, el("p", {}, `${cheaper}or ask the owner for more:`),
-    el("div", { class: "row level" }, field("More ε", more), field("What it is for", reason), el("button", {}, "Ask the owner")), standing, said);
+    el("div", { class: "row level" }, field(`More ${letter(found.notion)}`, more), field("What it is for", reason), el("button", {}, "Ask the owner")), standing, said);
   return form;
 }
 
 export function stateWords(one) {
-  const wanted = `ε = ${epsilon(one.wanted)} in all`;
+  const wanted = `${letter(one.notion)} = ${epsilon(one.wanted)} in all`;
   const note = one.note ? ` “${one.note}”` : "";
   return { open: `You asked for ${wanted}; the owner has not decided yet.`, granted: `The owner granted ${wanted}.${note}`, declined: `The owner declined.${note}` }[one.state] ?? "";
 }

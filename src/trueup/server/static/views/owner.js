@@ -3,7 +3,7 @@
 import { get, post, put, remove } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { announce, blame, el, field, fill, table, trouble, twoLines } from "../dom.js";
-import { day, epsilon, time } from "../numbers.js";
+import { day, epsilon, letter, time } from "../numbers.js";
 import { chargesOf } from "./charges.js";
 
 export async function owner(page, { me, signal }) {
@@ -15,7 +15,7 @@ export async function owner(page, { me, signal }) {
   const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, "Budget", dataset, signal)));
   const allowed = await Promise.all(found.datasets.map((dataset) => get(`/datasets/${encodeURIComponent(dataset.name)}/allowances`, signal)));
   parts.forEach((part, i) => part.section.append(allowances(found.datasets[i], allowed[i].allowances), verification(found.datasets[i])));
-  fill(page, el("h1", {}, "Owner"), requests(asked.requests), tokens(kept.tokens, me), parts.map((part) => part.section));
+  fill(page, el("h1", {}, "Owner"), requests(asked.requests), tokens(kept.tokens, me, new Set(found.datasets.map((dataset) => dataset.notion))), parts.map((part) => part.section));
   await Promise.all(parts.map((part) => part.draw()));
 }
 
@@ -39,13 +39,13 @@ function requests(list) {
         await post(`/requests/${one.number}`, decision === "grant" ? { decision, limit: limit.value.trim() } : { decision });
         all = (await get("/requests")).requests;
         draw();
-        fill(said, el("p", { class: "good" }, decision === "grant" ? `${one.name} may now spend ε = ${limit.value.trim()} in all on ${one.dataset}.` : `Declined. ${one.name} sees it.`));
+        fill(said, el("p", { class: "good" }, decision === "grant" ? `${one.name} may now spend ${letter(one.notion)} = ${limit.value.trim()} in all on ${one.dataset}.` : `Declined. ${one.name} sees it.`));
       } catch (wrong) {
         fill(said, trouble(wrong.message));
       }
     };
     const now = one.limit === null ? "has no allowance yet" : `has spent ${epsilon(one.spent)} of ${epsilon(one.limit)}`;
-    return [twoLines(one.name, one.dataset), twoLines(`ε = ${epsilon(one.wanted)} in all`, [now, one.reason].filter(Boolean).join("; ")), limit,
+    return [twoLines(one.name, one.dataset), twoLines(`${letter(one.notion)} = ${epsilon(one.wanted)} in all`, [now, one.reason].filter(Boolean).join("; ")), limit,
       el("span", { class: "row" }, el("button", { type: "button", class: "main", onclick: decide("grant") }, "Grant"), el("button", { type: "button", onclick: decide("decline") }, "Decline"))];
   }
 
@@ -61,14 +61,14 @@ function allowances(dataset, list) {
     const set = async () => {
       try {
         const now = await put(`/datasets/${encodeURIComponent(dataset.name)}/allowances/${encodeURIComponent(one.name)}`, { limit: limit.value.trim() });
-        fill(said, el("p", { class: "good" }, `${one.name} may spend ε = ${epsilon(now.limit)} in all; ${epsilon(now.spent)} is spent.`));
+        fill(said, el("p", { class: "good" }, `${one.name} may spend ${letter(now.notion)} = ${epsilon(now.limit)} in all; ${epsilon(now.spent)} is spent.`));
       } catch (wrong) {
         fill(said, trouble(wrong.message));
       }
     };
     return [one.name, epsilon(one.spent), limit, el("button", { type: "button", "aria-label": `Set the allowance of ${one.name} on ${dataset.name}`, onclick: set }, "Set")];
   });
-  return el("div", {}, el("h3", {}, "By person"), rows.length ? table("What each may spend in all", ["who", "#ε spent", "of", "~set"], rows) : el("p", { class: "quiet" }, "No analyst yet."), said);
+  return el("div", {}, el("h3", {}, "By person"), rows.length ? table("What each may spend in all", ["who", `#${letter(dataset.notion)} spent`, "of", "~set"], rows) : el("p", { class: "quiet" }, "No analyst yet."), said);
 }
 
 function verification(dataset) {
@@ -89,7 +89,7 @@ function verification(dataset) {
     el("p", { class: "quiet" }, "Every charge is chained to the one before. Verifying reads all of them and compares the last with the anchor."), button, said);
 }
 
-function tokens(list, me) {
+function tokens(list, me, notions) {
   const shown = el("div", {});
   const said = el("div", { role: "status" });
   let all = list;
@@ -102,7 +102,7 @@ function tokens(list, me) {
       entry.revoked ? "revoked" : day(entry.expires),
       entry.revoked || entry.name === me.name ? "" : el("button", { type: "button", class: "plain", "aria-label": `Revoke the token of ${entry.name}`, onclick: () => revoke(entry) }, "Revoke"),
     ]);
-    fill(shown, table("Tokens and their limits", ["name, role", "ε spent, of its limit", "last used", "expires", "~revoke"], rows));
+    fill(shown, table("Tokens and their limits", ["name, role", "spent, of its limit", "last used", "expires", "~revoke"], rows));
   }
 
   async function revoke(entry) {
@@ -122,30 +122,34 @@ function tokens(list, me) {
     all = [...all, created];
     draw();
   };
-  return el("section", { class: "card", "aria-label": "Tokens" }, el("h2", {}, "Tokens"), shown, said, creation(made));
+  return el("section", { class: "card", "aria-label": "Tokens" }, el("h2", {}, "Tokens"), shown, said, creation(made, notions));
 }
 
 /** What a token's holder has spent of its limit, dataset by dataset. */
 function limitWords(limits) {
-  const lines = Object.entries(limits ?? {}).map(([name, { limit, spent }]) => el("div", {}, `${name}: ${epsilon(spent)} of ${epsilon(limit)}`));
+  const lines = Object.entries(limits ?? {}).map(([name, { limit, spent, notion }]) => el("div", {}, `${name}: ${letter(notion)} = ${epsilon(spent)} of ${epsilon(limit)}`));
   return lines.length ? el("div", {}, lines) : "–";
 }
 
-function creation(made) {
+function creation(made, notions) {
   const name = el("input", { "data-at": "name", required: true, maxlength: "100", autocomplete: "off" });
   const role = el("select", {}, el("option", { value: "analyst" }, "analyst: may spend"), el("option", { value: "reader" }, "reader: sees what is published"), el("option", { value: "owner" }, "owner: everything"));
-  const limit = el("input", { "data-at": "limit", autocomplete: "off", placeholder: "1/2", required: true });
+  const limits = [...notions].toSorted().map((notion) => {
+    const input = el("input", { "data-at": notion === "rho" ? "rho" : "limit", autocomplete: "off", placeholder: notion === "rho" ? "1/50" : "1/2", required: true });
+    return { word: notion === "rho" ? "rho" : "limit", input, field: field(`Limit of ${letter(notion)}`, input, notions.size > 1 ? `On each dataset that counts ${letter(notion)}.` : "What may be spent on each dataset.") };
+  });
   const days = el("input", { type: "number", min: "1", max: "3650", value: "90", required: true });
   const said = el("div", { role: "status" });
-  const limited = field("Limit of ε", limit, "What may be spent on each dataset.");
-  role.addEventListener("change", () => (limited.hidden = !(limit.required = role.value === "analyst")));
+  role.addEventListener("change", () => {
+    for (const each of limits) each.field.hidden = !(each.input.required = role.value === "analyst");
+  });
 
   async function submit(event) {
     event.preventDefault();
     const form = event.target;
     blame(form);
     try {
-      const created = await post("/tokens", { name: name.value.trim(), role: role.value, limit: (role.value === "analyst" && limit.value.trim()) || null, expires: `${Number(days.value)}d` });
+      const created = await post("/tokens", { name: name.value.trim(), role: role.value, ...Object.fromEntries(limits.map(({ word, input }) => [word, (role.value === "analyst" && input.value.trim()) || null])), expires: `${Number(days.value)}d` });
       made(created);
       const secret = el("code", { class: "secret" }, created.token);
       const copy = el("button", { type: "button", onclick: async () => { await navigator.clipboard.writeText(created.token); announce("Copied."); copy.textContent = "Copied"; } }, "Copy");
@@ -157,6 +161,6 @@ function creation(made) {
   }
 
   return el("form", { onsubmit: submit }, el("h3", {}, "A new token"),
-    el("div", { class: "row" }, field("Name", name), field("Role", role), limited, field("Days until it expires", days)),
+    el("div", { class: "row" }, field("Name", name), field("Role", role), limits.map((each) => each.field), field("Days until it expires", days)),
     el("button", { class: "main" }, "Create the token"), said);
 }

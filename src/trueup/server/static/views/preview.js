@@ -1,7 +1,7 @@
 // The error to expect before anything is spent: in one sentence; strategy by strategy for those who ask.
 
 import { announce, el, fill, newName, paused } from "../dom.js";
-import { count, percent } from "../numbers.js";
+import { count, letter, percent } from "../numbers.js";
 import { drawErrors, MARK_SIGNS, SERIES } from "../plot.js";
 
 const PLAIN = {
@@ -72,7 +72,7 @@ export function preview(choose, cost, open) {
       parts.removeAttribute("aria-busy");
       const picked = pick(found, chosen);
       fill(sentence, found.sentence);
-      say(`${found.sentence}, for ε = ${found.cost}`);
+      say(`${found.sentence}, for ${letter(found.notion)} = ${found.cost}`);
       fill(share, total && picked.typical_95 ? `That is ${percent(Number((picked.typical_95 / total).toPrecision(2)))} of the ${count(total)} rows that were published in all.` : "");
       curves.hidden = !found.strategies[0]?.by_length.length; // sorted counts are asked in one way only
       if (curves.hidden) return;
