@@ -75,7 +75,7 @@ THRESHOLDS: dict[str, str] = {
     "_kernels/windows/convolution.py:_ROOTS": "tests/kernels/windows/test_convolution.py",
     "_kernels/windows/convolution.py:_ERROR": "tests/kernels/windows/test_convolution.py",
     "_kernels/windows/convolution.py:_DIGITS": "tests/kernels/windows/test_convolution.py",
-    "infer/windows.py:_DENSE": "tests/infer/test_windows.py: 2,048 and 2,049 cells",
+    "infer/windows.py:_DENSE": "tests/infer/test_windows.py: figures by both ways",
     "infer/windows.py:_LOOKED_AT": CHOICE,
     "infer/windows.py:_EDGES": CHOICE,
     "ask/several.py:_MOST": REFUSED,

@@ -38,6 +38,14 @@ def test_the_errors_are_those_of_gaussian_noise():
     assert found["windows"].continuous == pytest.approx(total / (64 * 65 / 2) * price)
 
 
+def test_hats_of_many_strides_are_better_than_of_few_at_a_rho():
+    found = tu.plan(4096, rho="1/2")
+    many = found["hats, strides of 4"]
+    assert many.question.strides == (4, 16, 64, 256, 1024)
+    assert found["windows"].mean < many.mean < found["Haar wavelet"].mean < found["hats"].mean
+    assert all(s.name != "hats, strides of 4" for s in tu.plan(12, rho=1).strategies)
+
+
 def test_where_no_bound_is_known_none_is_told():
     assert tu.plan(64, epsilon=1).least_possible is None
     assert tu.plan(64, rho=1, workload="cell counts").least_possible is None

@@ -65,7 +65,10 @@ class HatModel(AxisModel):
     def candidates(
         cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
     ) -> list[Candidate]:
-        """The best hats for the workload; labels have no windows that overlap."""
+        """The best hats for the workload; labels have no windows that overlap.
+
+        Where squares of weights are paid for, many levels are better than few.
+        """
         axis, workload = axes[0], workloads[0]
         if len(axes) > 1 or axis.size == 1 or axis.traits.labelled:
             return []
@@ -76,4 +79,11 @@ class HatModel(AxisModel):
             "hats",
             plainly=lambda: HatCounts(axis),
         )
-        return [best]
+        fours = [4**level for level in range(1, axis.size.bit_length() // 2)]
+        many = Candidate(
+            "hats, strides of 4",
+            lambda: HatCounts(axis, fours) if len(fours) > 1 else None,
+            61,
+            gaussian=True,
+        )
+        return [best, many]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_DENSE = 2_048  # cells of which the covariance of all prefixes is written out
+_DENSE = 512  # cells of which the covariance of all prefixes is written out
 _LOOKED_AT = 1 << 22  # cells of all ranges of a length that are looked at
 _EDGES = 1 << 23  # cells of all prefixes between which the worst range is sought
 

@@ -157,9 +157,14 @@ def mean_variances(profile: Profile) -> tuple[float, float]:
     """The mean variance over all ranges, and over all prefixes.
 
     Over all pairs of edges the variances between them add up to n + 1 times those of all prefixes,
-    less that of the sum of all prefixes.
+    less that of the sum of all prefixes. Kept for some while: a plan asks for it again and again.
     """
-    n = profile.size
+    return _mean_variances(profile.size, profile.end)
+
+
+@lru_cache(maxsize=_KEPT)
+def _mean_variances(size: int, end: int) -> tuple[float, float]:
+    profile, n = profile_of(size, end), size
     prefixes = float(prefix_variances(profile).sum())
     every = float(variances(profile, np.arange(n, 0, -1.0)[None])[0])
     return ((n + 1) * prefixes - every) / (n * (n + 1) / 2), prefixes / n
