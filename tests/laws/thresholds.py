@@ -86,6 +86,7 @@ THRESHOLDS: dict[str, str] = {
     "ask/margins.py:_PARTS": CHOICE,
     "owner/owner.py:_HEAVIEST": REFUSED,
     # streams
+    "cli/streaming.py:_ROWS": CHOICE,
     "stream/schedule.py:MOST_STEPS": REFUSED,
     "stream/schedule.py:_SAMPLED": CHOICE,
     "stream/schedule.py:_MOST_LEVELS": CHOICE,

@@ -17,6 +17,7 @@ from trueup.cli import (
     recording,
     serving,
     spending,
+    streaming,
 )
 from trueup.cli.output import visible
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
@@ -49,6 +50,7 @@ app.command("init")(configuring.init_command)
 app.command("check")(configuring.check_command)
 app.command("serve")(serving.serve_command)
 app.add_typer(ledgers.app, name="ledger")
+app.add_typer(streaming.app, name="stream")
 app.add_typer(serving.app, name="token")
 
 

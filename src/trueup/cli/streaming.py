@@ -1,0 +1,167 @@
+"""Commands about streams: counts published step after step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trueup.cli.output import AsJson, emit, say, table
+from trueup.errors import InputError
+
+if TYPE_CHECKING:
+    from trueup.owner import Ledger
+    from trueup.stream import Stream
+
+app = typer.Typer(
+    help="Counts published step after step: open, step, show, close.",
+    no_args_is_help=True,
+)
+
+Place = Annotated[Path, typer.Argument(help="The file of the stream's state.", show_default=False)]
+Account = Annotated[
+    str | None,
+    typer.Option("--ledger", help="The ledger that pays: its file, or postgresql://…#NAME."),
+]
+_ROWS = 20
+
+
+def _ledger(place: str | None) -> Ledger | None:
+    from trueup.owner import Ledger
+
+    return None if place is None else Ledger(place)
+
+
+def _resumed(path: Path, ledger: str | None) -> Stream:
+    from trueup.stream import Stream
+
+    return Stream.resume(path, _ledger(ledger))
+
+
+@app.command("open")
+def open_command(
+    path: Place,
+    epsilon: Annotated[str, typer.Option("--epsilon", help="What it costs, once.")],
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="How many steps there will be, if known.")
+    ] = None,
+    unit: Annotated[str, typer.Option("--unit", help="What is protected.")] = "row",
+    rows_per_unit: Annotated[
+        int | None, typer.Option("--rows-per-unit", help="The most rows of a unit in a step.")
+    ] = None,
+    steps_per_unit: Annotated[
+        int, typer.Option("--steps-per-unit", help="In how many steps a unit may be.")
+    ] = 1,
+    ledger: Account = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open a new stream. It is paid for once, now, for its whole life."""
+    from trueup.stream import Stream, mean_error
+
+    stream = Stream.open(
+        path,
+        epsilon=epsilon,
+        steps=steps,
+        unit=unit,
+        rows_per_unit=rows_per_unit,
+        steps_per_unit=steps_per_unit,
+        ledger=_ledger(ledger),
+    )
+    stream.leave()
+    terms, known = stream.terms, steps or 365
+    error = terms.rows * mean_error(terms.schedule, terms.epsilon, known) ** 0.5
+    facts = {"path": str(path), "epsilon": terms.epsilon, "typical_error": error}
+    emit(
+        as_json,
+        facts,
+        lambda: say(
+            f"Opened {path} for epsilon {terms.epsilon}. Totals over {known} steps will be "
+            f"off by about {error:.3g}. The file is secret: never publish it."
+        ),
+    )
+
+
+@app.command("step")
+def step_command(
+    path: Place,
+    count: Annotated[int, typer.Argument(help="The count of the next step.", show_default=False)],
+    level: Annotated[float, typer.Option("--level", help="The level of the interval.")] = 0.95,
+    ledger: Account = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the next step and publish the total so far."""
+    with _resumed(path, ledger) as stream:
+        total = stream.step(count)
+        _tell(stream, total, level, as_json)
+
+
+@app.command("show")
+def show_command(
+    path: Place,
+    start: Annotated[
+        int | None, typer.Option("--start", help="The first step of a window, from 0.")
+    ] = None,
+    stop: Annotated[int | None, typer.Option("--stop", help="One after its last step.")] = None,
+    level: Annotated[float, typer.Option("--level", help="The level of the interval.")] = 0.95,
+    ledger: Account = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the total so far, or a window; without a window also the last totals."""
+    with _resumed(path, ledger) as stream:
+        if not stream.steps:
+            raise InputError(f"The stream {path} has taken no step yet: trueup stream step does.")
+        window = start is not None or stop is not None
+        asked = stream.window(start or 0, stream.steps if stop is None else stop)
+        if not window and not as_json:
+            last = stream.totals()
+            rows = [
+                [f"{step:,}", f"{total:,.1f}", f"{error:,.1f}"]
+                for step, total, error in zip(*last.values(), strict=True)
+            ]
+            table(["steps", "total", "±"], rows[-_ROWS:])
+        _tell(stream, asked, level, as_json)
+
+
+@app.command("close")
+def close_command(
+    path: Place,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Save the measurement: .parquet or .json."),
+    ] = None,
+    ledger: Account = None,
+    as_json: AsJson = False,
+) -> None:
+    """Close a stream for good, and true up its history: trueup infer reads the measurement."""
+    from trueup.cli.output import check_output
+
+    if output is not None:
+        check_output(output)
+    with _resumed(path, ledger) as stream:
+        stream.close()
+        measured = stream.measurement()
+        told: dict[str, Any] = {"steps": stream.steps, "epsilon": measured.epsilon}
+        if output is not None:
+            measured.save(output)
+            told["saved"] = str(output)
+        where = f" The measurement is in {output}." if output else ""
+        emit(as_json, told, lambda: say(f"Closed after {stream.steps:,} steps.{where}"))
+
+
+def _tell(stream: Stream, asked: Any, level: float, as_json: bool) -> None:
+    low, high = asked.interval(level)
+    facts = {
+        "steps": stream.steps,
+        "value": asked.value,
+        "std_error": asked.std_error,
+        "interval": [low, high],
+        "level": level,
+    }
+    emit(
+        as_json,
+        facts,
+        lambda: say(
+            f"{asked} after {stream.steps:,} steps; {level:.0%}: {low:,.0f} to {high:,.0f}"
+        ),
+    )
