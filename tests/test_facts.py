@@ -238,3 +238,25 @@ def test_the_price_tells_what_the_number_of_groups_cost():
         MEASURED.question.price("replace") * 4 * 3 / weight
         for _, weight in MEASURED.question.blocks
     )
+
+
+def test_costs_in_rho_and_epsilon_add_up_in_rho() -> None:
+    parts = [Facts.of(tu.CellCounts(3), "1/10"), Facts.of(tu.CellCounts(3), rho="1/200")]
+    both = Facts.together(parts)
+    assert (both.epsilon, both.rho) == (None, Fraction(1, 100))
+    assert both.cost == "rho=1/100"
+    assert Facts.together(parts[:1]).cost == "epsilon=1/10"
+    assert Facts.together([parts[1], Facts()]).rho is None
+    again = Facts.from_json(Facts.together(parts, sources=tuple(parts)).to_json())
+    assert (again.rho, again.sources) == (Fraction(1, 100), tuple(parts))
+
+
+def test_laplace_and_gaussian_counts_are_not_combined_as_one_noise() -> None:
+    cells = tu.CellCounts(HOUR)
+    some = [tu.infer(tu.measure([5] * 24, cells, **cost)) for cost in ({"epsilon": 1}, {"rho": 1})]
+    with pytest.raises(tu.InputError, match="Laplace noise and some have Gaussian"):
+        tu.reconcile(some)
+    twice = tu.reconcile([some[1], tu.infer(tu.measure([5] * 24, cells, rho="1/2"))])
+    assert twice.facts.rho == Fraction(3, 2)
+    assert "ρ = 1 " in tu.pictures.theme.price(some[1].facts)
+    assert caption(some[1].facts) == "Protects one row: rho = 1, add-remove."

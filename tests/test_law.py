@@ -297,3 +297,58 @@ def test_many_intervals_are_compiled_from_a_thousand_on_or_where_they_were_befor
 
 def test_the_module_of_compiled_intervals_is_there():
     assert importlib.util.find_spec(law._ROWS) is not None
+
+
+GAUSSIAN = {
+    **QUESTIONS,
+    "cells": tu.CellCounts(12),
+    "hats": tu.HatCounts(40, [2, 8]),
+    "wavelet": tu.WaveletCounts(24),
+    "weighted": tu.WeightedCounts(3, [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, -1, 0], [1, 1, "1/2"]]),
+}
+
+
+@pytest.mark.parametrize("rho", ["3", "1/50"])
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_intervals_of_gaussian_noise_hold_as_often_as_they_say(name, rho):
+    """Of some ranges, with noise drawn from the law point by point; and their variances."""
+    question = GAUSSIAN[name]
+    m = tu.Measurement(question, np.zeros(question.length, np.int64), rho=Fraction(rho))
+    fit, errors = estimator(m), tu.infer(m).errors
+    generator, draws = np.random.default_rng(7), 4_000
+    drawn = np.empty((draws, question.length))
+    for variance in np.unique(m.scales**2):
+        at = np.isclose(m.scales**2, variance)
+        points = np.arange(-int(9 * variance**0.5) - 3, int(9 * variance**0.5) + 4)
+        weights = np.exp(-(points**2) / (2 * variance))
+        drawn[:, at] = generator.choice(points, (draws, at.sum()), p=weights / weights.sum())
+    size = len(fit)
+    for start, stop in ((0, size), (size // 3, size // 3 + 1), (1, size - 1)):
+        row = fit[start:stop].sum(axis=0)
+        found = errors.noise_law((((start, stop), 1.0),))
+        assert found.variance == pytest.approx(float(row**2 @ m.variances), rel=1e-6)
+        for level in (0.8, 0.95):
+            width = found.half_width(level)
+            inside = int((np.abs(drawn @ row) <= width + 1e-9).sum())
+            assert binomtest(inside, draws, level, alternative="less").pvalue > 1e-5
+            fewer = int((np.abs(drawn @ row) <= width * 0.985 - 1e-9).sum())
+            assert binomtest(fewer, draws, level, alternative="greater").pvalue > 1e-5
+
+
+def test_the_sum_of_laplace_and_gaussian_errors_has_both():
+    one = NoiseLaw(np.ones(1), np.array([2.0]), np.ones(1))
+    other = NoiseLaw(np.ones(1), np.array([9.0]), np.ones(1), "gaussian")
+    both = law.added([one, law.times(other, 2.0)])
+    assert both.variance == pytest.approx(one.variance + 4 * 9)
+    assert law.added([both, one]).variance == pytest.approx(2 * one.variance + 4 * 9)
+    assert law.times(both, -3.0).half_width(0.9) == pytest.approx(
+        3 * both.half_width(0.9), rel=1e-3
+    )
+    normal = 1.645 * both.variance**0.5
+    assert normal * 0.95 < both.half_width(0.9) < normal * 1.1
+
+
+def test_experiments_with_noise_on_the_real_line_are_normal():
+    line = NoiseLaw(np.array([3.0, 4.0]), np.array([4.0, 4.0]), np.ones(2), "normal")
+    assert line.variance == pytest.approx(100)
+    assert line.half_width(0.95) == pytest.approx(19.6, rel=1e-3)

@@ -184,3 +184,37 @@ def test_no_error_repeats_the_counts(swapped: Any, form: Any) -> None:
     assert isinstance(refused.value, tu.InputError)
     assert str(SECRET) not in str(refused.value)
     assert str(SECRET - 1.5) not in str(refused.value)
+
+
+def test_noise_at_a_rho_is_as_wide_as_it_says() -> None:
+    cells = tu.CellCounts(40_000)
+    m = tu.measure(np.zeros(40_000, np.int64), cells, rho="1/200")
+    assert m.std_errors[0] == pytest.approx(10)
+    spread = float(np.mean(np.square(m.noisy.astype(float))))
+    assert abs(spread - 100) < 5 * 100 * np.sqrt(2 / 40_000)
+    tail = float(np.mean(np.abs(m.noisy) > 30))  # 0.0023 of a normal curve; of Laplace noise 0.014
+    assert 0.001 < tail < 0.005
+
+
+def test_adaptive_answers_have_the_variances_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    from trueup._kernels.noise import gauss
+
+    drawn: list[Fraction] = []
+    sample = gauss.draw
+
+    def note(size: int, variance: Fraction) -> Any:
+        drawn.extend([variance] * size)
+        return sample(size, variance)
+
+    monkeypatch.setattr(gauss, "draw", note)
+    counts = np.repeat([0, 50, 0], 20)
+    shares = ("0", "1/2", "1/3", "1/6")
+    tree = tu.TreeCounts(60, radices=(3, 4, 5), shares=shares, adaptive=True)
+    m = tu.measure(counts, tree, rho="1/8")
+    assert drawn == [
+        v for v, n in zip(m.noise.scales, m.noise.lengths, strict=True) for _ in range(n)
+    ]
+    assert len(set(drawn)) > 2
+    drawn.clear()
+    m = tu.measure(counts, tu.SortedCounts(60, ends=2), rho="1/8", neighbours="replace")
+    assert set(drawn) == set(m.noise.scales) == {Fraction(32)}

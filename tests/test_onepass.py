@@ -163,3 +163,13 @@ def test_memory_is_little_more_than_the_output() -> None:
     command = [sys.executable, "-c", MEMORY]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=path)
     assert 1 <= float(run.stdout) < 1.5
+
+
+def test_gaussian_noise_in_one_pass_has_the_variance_of_its_rho() -> None:
+    question = tu.TreeCounts(4096, radices=(64, 64), shares=("0", "1/3", "2/3"))
+    found = one_pass(np.zeros(4096, np.int64), question, None, rho="1/50")
+    assert found.facts.rho == Fraction(1, 50)
+    fitted = found.counts()
+    expected = found.errors.range_variances(np.arange(4096), np.arange(1, 4097))
+    ratio = float(np.mean(fitted**2 / expected))
+    assert abs(ratio - 1) < 6 * np.sqrt(2 / 4096)

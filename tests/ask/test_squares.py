@@ -105,7 +105,7 @@ def test_the_furthest_pair_is_found(rows):
 
 
 def test_the_greatest_sum_is_exact_where_floats_cannot_tell():
-    big = 10**15
+    big = 10**18
     parts = [np.array([big, big + 1, 3]), np.array([1, 0, 0])]
     assert greatest(parts, [Fraction(1), Fraction(1, 3)]) == big + 1
     assert greatest(parts, [Fraction(1), Fraction(3, 2)]) == big + Fraction(3, 2)

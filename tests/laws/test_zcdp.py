@@ -17,6 +17,8 @@ import pytest
 import trueup as tu
 from trueup._kernels.noise import gauss
 from trueup._kernels.windows import profile
+from trueup.ask import AdaptiveTreeCounts
+from trueup.audit import forced, replay
 
 ORDERS = (1.1, 1.5, 2.0, 3.0, 4.0, 8.0, 17.3, 32.0, 64.0)
 A, B = tu.Axis.integers("a", 0, 3), tu.Axis.integers("b", 0, 1)
@@ -136,3 +138,71 @@ def test_no_divergence_is_above_rho_and_the_worst_one_is_rho(name, neighbours, r
         name in DRAWN_LESS_WIDE and rows + (neighbours == "replace") > 1
     ):
         assert worst[2.0] == pytest.approx(float(rho), rel=1e-9)
+
+
+def tape(seed, sigma, size):
+    return np.rint(np.random.default_rng(seed).normal(0, sigma, size)).astype(np.int64)
+
+
+def test_whatever_was_asked_adaptively_one_record_costs_rho_once():
+    """Sorted counts: all sets are disjoint, so that squared moves of one record add up to 1."""
+    groups, worst = 400, {}
+    rng = np.random.default_rng(3)
+    for number, counts in enumerate((np.zeros(groups, int), rng.zipf(1.7, groups) % 5000)):
+        noise = tape(number, 2, 4000)
+        for ends, places in ((1, [(0,), (groups - 1,), (7,)]), (2, [(0, 1), (5, 399), (398, 399)])):
+            question = tu.SortedCounts(groups, ends=ends)
+            for place in places:
+                more = counts.copy()
+                more[list(place)] += 1
+                found = forced(question, counts, more, 2, noise, squared=True)
+                assert found.passed, str(found)
+                assert found.allowed == ends**2
+                worst[ends] = max(worst.get(ends, 0), found.move)
+    # Both ends of an edge may lie in one set: then the answer moves by 2, which squared is 4.
+    assert worst == {1: 1, 2: 4}
+
+
+def test_replaced_edges_cost_no_more_than_is_said():
+    question = tu.SortedCounts(400, ends=2)
+    assert question.square_price("replace") == 8
+    counts = np.repeat([0, 40], [370, 30])
+    gone, come = counts.copy(), counts.copy()
+    gone[[398, 399]] += 1
+    come[[0, 1]] += 1
+    found = forced(question, gone, come, 2, tape(5, 2, 4000), "replace", squared=True)
+    assert found.passed, str(found)
+
+
+@pytest.mark.parametrize("sigma", [1, 4])
+def test_squares_on_every_path_of_an_adaptive_tree_add_up_to_the_square_price(sigma):
+    shares = ["0", "1/2", "1/3", "1/6"]
+    question = AdaptiveTreeCounts(tu.TreeCounts(60, radices=(3, 4, 5), shares=shares))
+    rng = np.random.default_rng(sigma)
+    counts = rng.integers(0, 3, 60) + np.repeat([0, 40, 0], 20)
+    noise = tape(sigma, sigma, 4000)
+    added, replaced = set(), set()
+    for cell in range(60):
+        more, other = counts.copy(), counts.copy()
+        more[cell] += 1
+        other[(cell + 31) % 60] += 1
+        found = forced(question, counts, more, sigma, noise, squared=True)
+        assert found.passed, str(found)
+        added.add(found.move)
+        found = forced(question, more, other, sigma, noise, "replace", squared=True)
+        assert found.passed, str(found)
+        replaced.add(found.move)
+    assert added == {Fraction(1, 4) + Fraction(1, 9) + Fraction(1, 36)}  # pooled or not
+    assert max(replaced) == 2 * max(added) == question.square_price("replace")
+
+
+@pytest.mark.parametrize("name", ["cells", "tree", "weighted", "sorted"])
+def test_the_same_noise_on_neighbours_moves_answers_by_rho(name):
+    question = QUESTIONS[name]
+    counts = [2, 1, 3, 0][: question.size]
+    more = [2, 1, 4, 0][: question.size]
+    found = replay(lambda data: tu.measure(data, question, rho="1/9"), counts, more)
+    assert found.passed, str(found)
+    assert 0 < found.move <= found.allowed == Fraction(1, 9)
+    twice = replay(lambda data: tu.measure(data, question, rho="1/9"), counts, [4, *more[1:]])
+    assert not twice.passed

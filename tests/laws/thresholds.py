@@ -33,6 +33,7 @@ THRESHOLDS: dict[str, str] = {
     "_kernels/noise/bits.py:_BLOCK": GRAMMAR,
     "_kernels/noise/tally.py:_POINTS": "tests/kernels/noise/test_tally.py",
     "noise.py:_MOST_ROWS": REFUSED,
+    "infer/tree.py:_WIDEST_AT_RHO": CHOICE,
     "noise.py:_SMOOTH": "tests/test_noise.py: 2.49 and 2.51",
     "noise.py:_REACH": "tests/test_noise.py: variances on whole numbers",
     "ask/squares.py:_NEARLY": "tests/ask/test_squares.py: where floats cannot tell",

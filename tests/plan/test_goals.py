@@ -57,3 +57,25 @@ def test_levels_outside_zero_and_one_are_refused(level):
         tu.epsilon_for(100, within=5, level=level)
     with pytest.raises(tu.InputError, match="between 0 and 1"):
         tu.error_for(100, 1, level)
+
+
+@pytest.mark.parametrize("within", [3, 40])
+def test_the_rho_found_reaches_what_is_wanted_and_a_percent_less_does_not(within):
+    rho = tu.rho_for(100, within=within)
+    assert tu.error_for(100, tu.Cost.of(rho=rho)) <= within
+    assert tu.error_for(100, tu.Cost.of(rho=rho * Fraction(98, 100))) > within
+
+
+def test_a_goal_in_rho_is_reached_by_the_plan_for_rho():
+    asked = tu.plan(64, rho="1/8").best
+    release = tu.infer(tu.measure([0] * 64, asked, rho="1/8"))
+    widths = [
+        release.range(a, b).interval(0.95) for a in range(0, 60, 7) for b in range(a + 1, 65, 9)
+    ]
+    typical = np.sqrt(np.mean([((high - low) / 2) ** 2 for low, high in widths]))
+    assert tu.error_for(64, tu.Cost.of(rho="1/8")) == pytest.approx(typical, rel=0.1)
+
+
+def test_twice_the_rows_need_four_times_the_rho():
+    one = tu.rho_for(64, within=30)
+    assert float(tu.rho_for(64, within=30, rows_per_unit=2) / one) == pytest.approx(4, rel=0.01)

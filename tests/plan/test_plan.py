@@ -216,3 +216,45 @@ def test_levels_of_dates_are_planned_with_the_calendars_own_tree():
     found = tu.plan(day, 1, tu.Workload.level("month"))
     assert found.best_strategy.name == "the axis's own levels, best shares"
     assert found.best_strategy.mean < found["best tree"].mean / 2
+
+
+@pytest.mark.parametrize(("size", "tree", "most"), [(1024, 21.7, 12.6), (4096, 29.94, 17.45)])
+def test_the_plan_at_a_rho_has_the_known_figures(size, tree, most):
+    """Mean variance over all ranges in units of the noise's variance: at ρ = 1/2 that is 1."""
+    found = tu.plan(size, rho="1/2")
+    assert found["the paper's tree, inferred (H̄)"].mean == pytest.approx(tree, rel=2e-3)
+    assert found.best_strategy.name == "windows"
+    assert found.best_strategy.mean <= most
+    assert found["best tree"].mean <= found["the paper's tree, inferred (H̄)"].mean
+    assert found["hats"].question.ends
+    assert "at rho = 1/2" in found.table() or "at rho = 1/2" in str(found)
+    again = tu.plan(size, rho="1/8")["hats"].mean
+    assert again == pytest.approx(4 * found["hats"].mean, rel=1e-6)
+
+
+def test_a_plan_has_one_cost():
+    with pytest.raises(tu.InputError, match="one of the two; got both"):
+        tu.plan(16, epsilon=1, rho=1)
+    assert tu.plan(16).epsilon == 1
+    assert (tu.plan(16, rho=2).epsilon, tu.plan(16, rho=2).rho) == (None, 2)
+    with pytest.raises(tu.InputError, match="simulated at an epsilon"):
+        tu.plan(16, rho=2, nonnegative=True).shown_errors()
+
+
+def test_boxes_at_a_rho_have_the_errors_of_dense_algebra():
+    """The mean over all boxes of a small table, against its least squares written out."""
+    found = tu.plan([4, 3], rho="1/2")
+    for name in ("cells alone", "binary trees"):
+        question = found[name].question
+        rows = question.matrix().toarray()
+        weights = 1 / tu.Measurement(question, np.zeros(question.length, int), rho="1/2").variances
+        covariance = np.linalg.inv(rows.T @ (weights[:, None] * rows))
+        boxes = [
+            np.outer(np.isin(np.arange(4), range(a, b)), np.isin(np.arange(3), range(c, d))).ravel()
+            for a in range(4)
+            for b in range(a + 1, 5)
+            for c in range(3)
+            for d in range(c + 1, 4)
+        ]
+        mean = np.mean([box @ covariance @ box for box in np.array(boxes, float)])
+        assert found[name].mean == pytest.approx(mean, rel=0.02)

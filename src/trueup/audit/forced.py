@@ -12,6 +12,7 @@ from trueup.ask.question import Draw, Neighbours
 from trueup.audit.frozen import Replay
 
 Ints = npt.NDArray[np.int64]
+_ONE = Fraction(1)
 
 
 class Adaptive(Protocol):
@@ -25,6 +26,9 @@ class Adaptive(Protocol):
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         """The most that one record may move the answers, each move times its answer's weight."""
 
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        """The same of squared moves, each times its answer's square."""
+
 
 def forced(
     question: Adaptive,
@@ -33,6 +37,7 @@ def forced(
     scale: Fraction | int | str,
     noise: Ints,
     neighbours: Neighbours = "add-remove",
+    squared: bool = False,
 ) -> Replay:
     """Asks input a with this noise; then b with the noise that makes every answer the same.
 
@@ -40,6 +45,8 @@ def forced(
     `differences` says if it did not. The two noises then differ by how far the true answers lie
     apart, each times its weight, which is how far the chances of this transcript can: `move`. It
     must not be more than the price for these neighbours. `noise` is taken whatever the weight.
+    `squared` is the same for Gaussian noise: squared moves, squares and square price. However the
+    answers were chosen, Rényi's divergence is then at most that of the worst transcript.
 
     >>> from trueup import SortedCounts
     >>> noise = np.random.default_rng(1).integers(-3, 4, 2000)
@@ -47,38 +54,43 @@ def forced(
     answers moved by 1, allowed 1
     """
     width = Fraction(scale)
-    drawn: list[Fraction] = []
+    drawn: list[tuple[Fraction, Fraction]] = []
     asked, noisy = question.measure_adaptively(a, width, _tape(noise, drawn))
     used = asked.in_order(noisy - asked.answers(a))
     needed = asked.in_order(noisy - asked.answers(b))
-    weights = [weight for length, weight in asked.blocks for _ in range(length)]
+    kind, power = (1, 2) if squared else (0, 1)
+    declared = asked.squares if squared else [weight for _, weight in asked.blocks]
+    runs = zip(declared, asked.blocks, strict=True)
+    weights = [weight for weight, (length, _) in runs for _ in range(length)]
     places = asked.in_order(np.arange(len(weights))).tolist()
     moved = np.abs(asked.answers(a) - asked.answers(b)).tolist()
-    move = sum((Fraction(m) * w for m, w in zip(moved, weights, strict=True) if m), Fraction(0))
+    both = zip(moved, weights, strict=True)
+    move = sum((Fraction(m) ** power * w for m, w in both if m), Fraction(0))
     differences = []
     if not np.array_equal(used, noise[: len(used)]):
         differences.append("the first answers are not the true ones with this noise")
-    if [weights[place] for place in places] != drawn[: len(places)]:
+    if [weights[place] for place in places] != [each[kind] for each in drawn[: len(places)]]:
         differences.append("the noise drawn is not that of the weights declared")
     again, same = question.measure_adaptively(b, width, _tape(needed, []))
     if again != asked:
         differences.append("another question was asked of the second input")
     elif not np.array_equal(same, noisy):
         differences.append("the second answers are not the true ones with their noise")
-    return Replay(move, question.price(neighbours), tuple(differences))
+    price = question.square_price if squared else question.price
+    return Replay(move, price(neighbours), tuple(differences))
 
 
-def _tape(noise: Ints, drawn: list[Fraction]) -> Draw:
+def _tape(noise: Ints, drawn: list[tuple[Fraction, Fraction]]) -> Draw:
     """Plays the noise once, then zeros: what is drawn beyond what was used. Notes the weights."""
     at = 0
 
-    def draw(size: int, weight: Fraction = Fraction(1), _: Fraction = Fraction(1), /) -> Ints:
+    def draw(size: int, weight: Fraction = _ONE, square: Fraction = _ONE, /) -> Ints:
         nonlocal at
         piece = np.zeros(size, np.int64)
         here = noise[at : at + size]
         piece[: len(here)] = here
         at += size
-        drawn.extend([weight] * size)
+        drawn.extend([(weight, square)] * size)
         return piece
 
     return draw

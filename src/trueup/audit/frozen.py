@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueup.cost import Cost
 from trueup.epsilon import positive
 from trueup.errors import InputError
 
@@ -49,8 +50,9 @@ def replay(
 
     The numbers it gives may move by `sensitivity` in L1, each weighed by its weight (1 by
     default). If it gives a Measurement, the measurement's own claim is used: every answer's move
-    over its noise scale, added up, is at most ε. Types, shapes, errors, logs, warnings, printed
-    text and the amount of noise drawn may not differ at all.
+    over its noise scale, added up, is at most ε; for a ρ, every squared move over 2σ². Types,
+    shapes, errors, logs, warnings, printed text and the amount of noise drawn may not differ at
+    all.
 
     trueup's own noise is drawn once and played twice. For another source, `frozen()` gives a
     context in which that source repeats itself.
@@ -71,6 +73,7 @@ def replay(
     if not tape.agreed:
         differences.append("the amounts of noise drawn differ")
     view, allowed, costs = _declared(first.output, sensitivity, weights)
+    power = 2 if getattr(first.output, "rho", None) is not None else 1
     before, after = list(_leaves(view)), list(_leaves(_declared(second.output, 1, None)[0]))
     move, place = Fraction(0), 0
     if [where for where, _ in before] != [where for where, _ in after]:
@@ -83,7 +86,8 @@ def replay(
             continue
         for i in np.flatnonzero(old != new):
             step = abs(_exactly(new[i]) - _exactly(old[i]))
-            move += step * (1 if costs is None else positive(costs[place + int(i)], "weight"))
+            cost = 1 if costs is None else positive(costs[place + int(i)], "weight")
+            move += step**power * cost
         place += old.size
     if any(isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f" for _, leaf in before):
         allowed += allowed / 10**9  # the same noise on different counts rounds differently
@@ -191,11 +195,10 @@ def _declared(
     if isinstance(output, Measurement):
         view = (output.noisy, str(output.facts.to_json()))
         costs: list[object] = []
-        if output.epsilon is None:
-            raise InputError("Replays add up moves in L1: audit a measurement at an epsilon.")
+        times = 1 if output.rho is None else 2
         for scale, (length, _) in zip(output.noise.scales, output.question.blocks, strict=True):
-            costs += [1 / scale] * length
-        return view, output.epsilon, costs
+            costs += [1 / (times * scale)] * length
+        return view, Cost.of(output.epsilon, output.rho).amount, costs
     if output is None:  # it raised an error, or gives nothing
         return None, Fraction(0), None
     if sensitivity is None:

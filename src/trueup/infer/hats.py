@@ -78,6 +78,7 @@ class HatModel(AxisModel):
             60,
             "hats",
             plainly=lambda: HatCounts(axis),
+            at_rho=lambda: _with_ends(best_hats(axis, workload)),
         )
         fours = [4**level for level in range(1, axis.size.bit_length() // 2)]
         many = Candidate(
@@ -87,3 +88,8 @@ class HatModel(AxisModel):
             gaussian=True,
         )
         return [best, many]
+
+
+def _with_ends(hats: HatCounts | None) -> HatCounts | None:
+    """The same with the hats on the ends, whose neighbours' larger weights cost more squared."""
+    return None if hats is None else HatCounts(hats.axis, hats.strides, hats.shares, ends=True)

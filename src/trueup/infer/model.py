@@ -45,6 +45,7 @@ class Candidate:
     a look. `rank` orders a table, the simplest first; the last of a plan for non-negative counts
     is its best. `word` is the one by which command line and server offer it; they ask it `plainly`
     where it is not worth a look. `figures` are its errors where they are not those of its model.
+    `at_rho` makes the question for a cost in ρ, where that is another.
     One that is `gaussian` is compared under Gaussian noise alone.
     """
 
@@ -54,6 +55,7 @@ class Candidate:
     word: str | None = None
     plainly: Callable[[], Question] | None = None
     figures: Callable[[Noise], Figures] | None = None
+    at_rho: Callable[[], Question | None] | None = None
     gaussian: bool = False
 
 

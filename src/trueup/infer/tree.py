@@ -34,6 +34,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MANY_CELLS = 1 << 15  # fewer are fitted as version 0.1 did, so that whole counts stay the same
+_WIDEST_AT_RHO = 6  # children of a node: under Gaussian noise two or three are best
 _PINNED = 1e14  # the weight of a known total, in units of the largest other
 
 
@@ -313,7 +314,14 @@ class TreeModel(NodeModel):
             return TreeCounts(axis, branching=2)
 
         word = "tree" if axis.size > 1 else None  # a tree of one cell is the cell
-        found = [Candidate("best tree", lambda: best_question(axis, workload), 50, word)]
+        best = Candidate(
+            "best tree",
+            lambda: best_question(axis, workload),
+            50,
+            word,
+            at_rho=lambda: _narrow_tree(axis, workload),
+        )
+        found = [best]
         if nonnegative:
             shown = Candidate(
                 "for non-negative counts",
@@ -328,7 +336,10 @@ class TreeModel(NodeModel):
             Candidate("the paper's tree, fewest nodes (H̃)", paper, 10, figures=fewest_nodes),
             Candidate("the paper's tree, inferred (H̄)", paper, 11, "binary"),
             Candidate(
-                "{0.radices[0]}-ary, root not asked", lambda: best_branching(axis, workload), 30
+                "{0.radices[0]}-ary, root not asked",
+                lambda: best_branching(axis, workload),
+                30,
+                at_rho=lambda: None,
             ),
         ]
         if axis.traits.nested or workload.by_level:
@@ -342,6 +353,20 @@ class TreeModel(NodeModel):
                 ),
             ]
         return found
+
+
+def _narrow_tree(axis: Axis, workload: Workload) -> TreeCounts:
+    """The best tree of one fan-out for Gaussian noise: narrower than for Laplace noise."""
+    if axis.traits.nested:
+        return TreeCounts(axis)
+    widest = range(2, min(_WIDEST_AT_RHO, max(axis.size, 2)) + 1)
+    several = [TreeCounts(axis, branching=k, root=False) for k in widest]
+
+    def mean(tree: TreeCounts) -> float:
+        at_one = Noise(tree, rho=Fraction(1), law="normal")
+        return workload.mean(TreeModel(at_one).figures(), axis)
+
+    return min(several, key=mean)
 
 
 def fewest_nodes(noise: Noise) -> Figures:

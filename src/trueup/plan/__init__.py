@@ -23,14 +23,14 @@ from trueup.cost import Cost
 from trueup.errors import InputError, shown
 from trueup.infer import Candidate, figures_of, table_model
 from trueup.noise import Noise, check_rows_per_unit
-from trueup.plan.choice import best_of, candidates, named
-from trueup.plan.goals import epsilon_for, error_for
+from trueup.plan.choice import asked_by, best_of, candidates, named
+from trueup.plan.goals import epsilon_for, error_for, rho_for
 from trueup.plan.least import least_error
 from trueup.plan.shapes import shown_errors
 from trueup.plan.table import figure, html_table
 from trueup.workload import Figures, Workload, as_workload, default_workload
 
-__all__ = ["Plan", "Strategy", "Workload", "epsilon_for", "error_for", "plan"]
+__all__ = ["Plan", "Strategy", "Workload", "epsilon_for", "error_for", "plan", "rho_for"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -256,7 +256,7 @@ def plan(
     axes, workloads = _over(axis, workload)
     found = []
     for candidate in candidates(axes, workloads, nonnegative, cost.rho is not None):
-        question = candidate.ask()
+        question = asked_by(candidate, cost.rho is not None)
         if question is None:
             continue
         noise = Noise(question, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.infer import Candidate, models
@@ -38,6 +39,13 @@ def candidates(
     found = [each for model in models() for each in model.candidates(axes, workloads, nonnegative)]
     some = [each for each in found if gaussian or not each.gaussian]
     return sorted(some, key=lambda each: each.rank)
+
+
+def asked_by(candidate: Candidate, gaussian: bool) -> Question | None:
+    """The question of a candidate, for Laplace noise or for Gaussian noise; None if it has none."""
+    if gaussian and candidate.at_rho is not None:
+        return candidate.at_rho()
+    return candidate.ask()
 
 
 def best_of(strategies: Sequence[S], nonnegative: bool) -> S:

@@ -97,3 +97,34 @@ def test_the_band_around_isotonic_counts_covers_the_whole_sequence_as_often_as_i
                 missed[name][i] += not ((low <= rising) & (rising <= high)).all()
         assert_covered_as_often_as_claimed(missed[name], 40)
     assert_covered_as_often_as_claimed(sum(missed.values()), 40 * len(missed))
+
+
+def gaussian(variance, shape, seed):
+    points = np.arange(-60, 61)
+    weights = np.exp(-(points**2) / (2 * variance))
+    return np.random.default_rng(seed).choice(points, shape, p=weights / weights.sum())
+
+
+@pytest.mark.parametrize("variance", [0.1, 2.0, 30.0])
+def test_windows_of_gaussian_noise_stay_within_their_reach_together(variance):
+    size, draws = 40, 5_000
+    lengths = np.arange(1, size + 1)
+    reach = window_reach(variance, size, 0.5, lengths, True)
+    sums = np.cumsum(gaussian(variance, (draws, size), seed=1), axis=1)
+    sums = np.concatenate([np.zeros((draws, 1)), sums], axis=1)
+    inside = np.ones(draws, bool)
+    for length in lengths:
+        means = (sums[:, length:] - sums[:, :-length]) / length
+        inside &= (np.abs(means) <= reach[length - 1] + 1e-12).all(axis=1)
+    assert binomtest(int(inside.sum()), draws, 0.5, alternative="less").pvalue > 1e-4
+    assert variance < 1 or inside.mean() < 0.98  # not so wide that it says nothing
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_the_band_of_gaussian_noise_covers_as_often_as_claimed(name):
+    truth = TRUTHS[name]
+    draws, inside = 400, 0
+    for row in gaussian(9.0, (draws, len(truth)), seed=len(name)):
+        low, high = sorted_band(isotonic(truth + row), 9.0, 0.9, True)
+        inside += bool(((low <= truth) & (truth <= high)).all())
+    assert binomtest(inside, draws, 0.9, alternative="less").pvalue > 1e-4
