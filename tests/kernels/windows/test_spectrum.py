@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,32 @@ from trueup._kernels.windows import spectrum
 from trueup._kernels.windows.profile import profile_of
 
 SIZES = [1, 2, 5, 8, 127, 128, 129, 300]
+
+
+def exact_inverse(rows):
+    """Of a whole matrix, in fractions."""
+    n = len(rows)
+    both = [
+        [Fraction(int(v)) for v in row] + [Fraction(i == j) for j in range(n)]
+        for i, row in enumerate(rows)
+    ]
+    for i in range(n):
+        both[i] = [value / both[i][i] for value in both[i]]  # no pivot is 0: A is definite
+        for j in range(n):
+            if j != i:
+                both[j] = [a - both[j][i] * b for a, b in zip(both[j], both[i], strict=True)]
+    return [row[n:] for row in both]
+
+
+@pytest.mark.parametrize("end", [-1, 1])
+@pytest.mark.parametrize("size", [5, 12])
+def test_variances_are_those_of_fractions(size, end):
+    profile = profile_of(size, end)
+    inverse = exact_inverse(profile.matrix())
+    for start, stop in ((0, 1), (1, 4), (0, size), (size - 3, size)):
+        exact = sum(sum(inverse[i][k] for i in range(start, stop)) ** 2 for k in range(size))
+        found = spectrum.range_variances(profile, np.array([start]), np.array([stop]))[0]
+        assert abs(Fraction(float(found)) / exact - 1) < Fraction(1, 10**13)
 
 
 @pytest.mark.parametrize("end", [-1, 1])
