@@ -80,6 +80,7 @@ def session(server: Any) -> list[tuple[int, list[tuple[str, str]], bytes]]:
         note(rea.get(f"{base}/range", params={"low": low, "high": high, "version": "whole"}))
         note(rea.post(f"{base}/ranges", json={"ranges": [[low, high], [None, None]]}))
         note(rea.post(f"{base}/difference", json={"first": [low, high], "second": [None, None]}))
+        note(rea.post(f"{base}/shares", json={"ranges": [[low, high]]}))
         note(rea.post(f"{base}/quantiles", json={"quantiles": [0.5]}))
         note(rea.get(f"{base}/file?format=json&version=whole"))
 

@@ -21,8 +21,8 @@ from trueup.server.run import bound
 from trueup.server.settings import Settings
 
 
-def test_a_body_does_not_wait_until_its_headers_are_acknowledged() -> None:
-    with bound(Settings(host="127.0.0.1", port=0)) as place:
+def test_a_body_does_not_wait_until_its_headers_are_acknowledged(tmp_path: Path) -> None:
+    with bound(Settings(host="127.0.0.1", port=0, tokens=tmp_path / "tokens")) as place:
         client = socket.create_connection(place.getsockname())
         taken, _ = place.accept()
         with client, taken:
@@ -90,15 +90,22 @@ def test_workers_end_when_their_parent_is_killed(
         assert run.stdout is not None
         address = json.loads(run.stdout.readline())["address"]
         assert httpx.get(f"{address}/health", timeout=60).json()["status"] == "ok"
-        listed = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text()
-        workers = [Path("/proc") / number for number in listed.split()]
-        assert len(workers) >= 2
+        workers = _children(run.pid)
         run.kill()
     for _ in range(300):
         if not any(map(_runs, workers)):
             return
         time.sleep(0.1)
     raise AssertionError("workers outlive the process that began them")
+
+
+def _children(process: int) -> list[Path]:
+    """The processes that a server has begun: two workers, and one that keeps count of what is
+    shared."""
+    listed = Path(f"/proc/{process}/task/{process}/children").read_text()
+    found = [Path("/proc") / number for number in listed.split()]
+    assert len(found) >= 2
+    return found
 
 
 def _runs(process: Path) -> bool:
@@ -127,13 +134,17 @@ def test_workers_are_counted_together_and_restarted_without_a_lost_request(
         assert run.stdout is not None
         address = json.loads(run.stdout.readline())["address"]
         try:
-            asked = 0
-            for turn in range(120):
+            asked, after, until = 0, 0, time.monotonic() + 120
+            assert httpx.get(f"{address}/health", timeout=60).status_code == 200
+            workers = _children(run.pid)
+            run.send_signal(signal.SIGHUP)
+            while after < 10:  # some more once both workers are others
                 assert httpx.get(f"{address}/health", timeout=60).status_code == 200
                 asked += 1
-                if turn == 40:
-                    run.send_signal(signal.SIGHUP)
-                time.sleep(0.05)
+                assert time.monotonic() < until
+                after += sum(not _runs(one) for one in workers) >= 2
+                time.sleep(0.02)
+            asked += 1
             headers = {"Authorization": f"Bearer {boss}"}
             until, told = time.monotonic() + 30, 0
             while told < asked and time.monotonic() < until:

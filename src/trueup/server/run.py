@@ -29,6 +29,7 @@ from trueup.server.settings import Settings, read_settings
 _CONFIG = "TRUEUP_CONFIG"
 _PARENT = "TRUEUP_PARENT"  # which workers ask for: it may be gone when they begin
 _LOOK = 0.5  # seconds between looks at whether the parent of a worker lives
+_HEALTHY = 60  # seconds in which a worker must start and answer; 5 are few on a busy machine
 _HEADERS = 16 << 10  # bytes of a request's line and headers
 
 
@@ -47,6 +48,7 @@ def configured(settings: Settings) -> dict[str, Any]:
         "proxy_headers": False,
         "timeout_keep_alive": 5,
         "timeout_graceful_shutdown": 30,
+        "timeout_worker_healthcheck": _HEALTHY,
         "h11_max_incomplete_event_size": _HEADERS,
     }
 
