@@ -25,6 +25,7 @@ def asked(declared: AxisOptions, **counted: Any) -> tu.ask.Question:
         (AGES, {"column": ["age"]}, tu.plan(AGE, "1/10", nonnegative=True).best),
         (AGES, {"column": ["age"], "branching": 2}, tu.TreeCounts(AGE, branching=2)),
         (AGES, {"column": ["age"], "strategy": "flat"}, tu.CellCounts(AGE)),
+        (AGES, {"column": ["age"], "strategy": "windows"}, tu.WindowCounts(AGE)),
         (AxisOptions(), {"by": "word", "groups": 50}, tu.SortedCounts(50, by="word")),
         (AxisOptions(), {"degrees": "a,b", "nodes": 9}, tu.SortedCounts(9, ends=2)),
         (AxisOptions(), {"degrees": "a,b", "nodes": 9, "graph": "directed"}, tu.SortedCounts(9)),

@@ -61,6 +61,7 @@ THRESHOLDS: dict[str, str] = {
     "ask/question.py:MOST_RECORDS": REFUSED,
     "ask/several.py:MOST_CELLS": REFUSED,
     "ask/windows.py:MOST_CELLS": REFUSED,
+    "plan/offers.py:_LONG": CHOICE,
     "_kernels/error/least_possible.py:_STEP": "tests/kernels/error/test_least_possible.py",
     "_kernels/error/least_possible.py:_BEYOND": "tests/kernels/error/test_least_possible.py",
     "_kernels/error/least_possible.py:_POWERS": CHOICE,

@@ -156,9 +156,10 @@ def _by_strategy(
     """What a strategy asks of these axes."""
     from trueup.plan.offers import question, ways
 
-    if strategy not in ways(*axes):
-        known = ", ".join(("best", *ways(*axes)))
-        raise InputError(f"--strategy must be one of {known} here, got {shown(strategy)}.")
+    known = ways(*axes, gaussian=True)
+    if strategy not in known:
+        listed = ", ".join(("best", *known))
+        raise InputError(f"--strategy must be one of {listed} here, got {shown(strategy)}.")
     return question(axes, strategy, workloads)
 
 

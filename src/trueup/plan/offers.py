@@ -26,6 +26,7 @@ NAMES = {
     "tree": "best tree",
     "binary": "the paper's binary tree",
     "hats": "hats: overlapping windows",
+    "windows": "windows: next to the best possible",
     "shown": "for non-negative counts",
     "adaptive": "adaptive tree: pools what is empty",
 }
@@ -33,6 +34,7 @@ NAMES = {
 _SAMPLED = 400  # ranges looked at for means that have no closed form, and for a typical one
 _LENGTHS = 40  # ranges looked at for each length
 _PLACES = 5  # boxes looked at for each size
+_LONG = 1 << 16  # cells: beyond, ways for Gaussian noise alone take too long to look at
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +54,10 @@ class Offer:
     by_length: tuple[tuple[int, float], ...]
 
 
-def ways(*axes: Axis) -> tuple[str, ...]:
-    """The ways to ask about an axis, or several, by their words."""
-    some = candidates(axes, [default_workload(axis) for axis in axes], nonnegative=True)
+def ways(*axes: Axis, gaussian: bool = False) -> tuple[str, ...]:
+    """The ways to ask about an axis, or several, by their words; some for Gaussian noise alone."""
+    workloads = [default_workload(axis) for axis in axes]
+    some = candidates(axes, workloads, nonnegative=True, gaussian=gaussian)
     return tuple(each.word for each in some if each.word is not None)
 
 
@@ -89,11 +92,13 @@ def offers(
     >>> age = Axis.integers("age", 0, 99)
     >>> [offer.way for offer in offers(age, Cost.of(1), Workload.prefixes())]
     ['shown', 'hats', 'tree', 'adaptive', 'flat', 'binary']
+    >>> [offer.way for offer in offers(age, Cost.of(rho=1), Workload.prefixes())][:2]
+    ['shown', 'windows']
     """
     check_level(level)
     workload.check(axis)
     found, refused = [], None
-    for way in ways(axis):
+    for way in ways(axis, gaussian=cost.rho is not None and axis.size <= _LONG):
         asked = question((axis,), way, (workload,))
         noise = Noise(asked, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
         try:

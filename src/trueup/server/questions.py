@@ -83,10 +83,10 @@ def question_asked(dataset: Dataset, asked: Asked, most_cells: int) -> Question:
     if dataset.edges is not None or asked.strategy in ("best", "sorted"):
         return asking(dataset, asked, most_cells).question
     axes, workloads = _over(dataset, asked, most_cells)
-    for way in ways(*axes):
-        if way == asked.strategy:
-            return question(axes, way, workloads)
-    raise _unknown(axes, asked.strategy, ways(*axes))
+    known = ways(*axes, gaussian=asked.cost.rho is not None)
+    if asked.strategy in known:
+        return question(axes, asked.strategy, workloads)
+    raise _unknown(axes, asked.strategy, known)
 
 
 def _over(
