@@ -103,6 +103,8 @@ def test_a_cost_is_epsilon_or_rho_and_says_which_noise_it_is():
         Noise(tu.CellCounts(3))
     with pytest.raises(tu.InputError, match="goes with rho=, not with epsilon="):
         Noise(tu.CellCounts(3), Fraction(1), law="gaussian")
+    with pytest.raises(tu.InputError, match="Noise spends no delta"):
+        Noise(tu.CellCounts(3), tu.Cost.of(rho=1, delta="1e-9"))
     with pytest.raises(tu.InputError, match="rho must be positive"):
         Noise(tu.CellCounts(3), rho=Fraction(-1))
 

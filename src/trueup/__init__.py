@@ -12,7 +12,7 @@ Questions               CellCounts, TreeCounts, AdaptiveTreeCounts, HatCounts, W
                         WeightedCounts, WindowCounts, NamedCounts, SortedCounts, GridCounts,
                         BoxCounts
 What comes back         Release, SortedRelease, NamedRelease; numbers are Estimates, a / b a Ratio
-Before spending         plan, epsilon_for, rho_for, error_for, Workload, optimize
+Before spending         plan, epsilon_for, rho_for, error_for, compare, Workload, optimize
 With an account         Owner (a table) and Ledger (its limit); connect (a server)
 What it costs           Cost.of(epsilon=…) or Cost.of(rho=…); .shown_at(delta) as (ε, δ)
 Files                   release.save("x.parquet"), load("x.parquet")
@@ -56,6 +56,7 @@ from trueup.measure import measure
 from trueup.measurement import Measurement
 from trueup.optimize import Optimized, optimize
 from trueup.plan import Plan, Workload, epsilon_for, error_for, plan, rho_for
+from trueup.plan.compare import compare
 from trueup.reconcile import reconcile
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.version import __version__
@@ -104,6 +105,7 @@ __all__ = [
     "WindowCounts",
     "Workload",
     "__version__",
+    "compare",
     "connect",
     "degree_sequence",
     "epsilon_for",

@@ -63,6 +63,8 @@ class Noise:
         put = object.__setattr__
         check_question(self.question)
         cost = Cost.of(self.epsilon, self.rho)
+        if cost.delta:
+            raise InputError("Noise spends no delta: give the cost without one.")
         put(self, "epsilon", cost.epsilon)
         put(self, "rho", cost.rho)
         put(self, "neighbours", check_neighbours(self.neighbours))
