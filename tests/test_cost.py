@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.cost import Cost, check_delta, check_notion, epsilon_of, short
+from trueup.cost import (
+    Cost,
+    check_delta,
+    check_notion,
+    epsilon_of,
+    largest_epsilon,
+    rho_within,
+    short,
+)
 from trueup.errors import InputError
 
 
@@ -136,3 +144,17 @@ def test_what_is_shown_adds_the_delta_that_was_spent() -> None:
             cost.shown_at(wrong)
     with pytest.raises(InputError, match="between 0 and 1"):
         epsilon_of(Fraction(1), Fraction(2))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("1/10", "1e-9"), ("8", "1e-10")])
+def test_the_rho_within_an_epsilon_is_the_largest_of_four_digits(epsilon: str, delta: str) -> None:
+    wish, at = Fraction(epsilon), Fraction(delta)
+    rho = rho_within(wish, at)
+    assert epsilon_of(rho, at, 15) <= wish
+    assert epsilon_of(rho * Fraction(1001, 1000), at, 15) > wish
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 8), Fraction(1, 3), Fraction(7, 10**12), Fraction(9)])
+def test_the_largest_epsilon_that_a_rho_pays_for(rho: Fraction) -> None:
+    epsilon = largest_epsilon(rho)
+    assert epsilon**2 / 2 <= rho < (epsilon * Fraction(1002, 1000)) ** 2 / 2

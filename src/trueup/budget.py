@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from trueup.cost import SHOWN_AT, Cost, Notion, check_delta, check_notion, written
+from trueup.cost import (
+    SHOWN_AT,
+    Cost,
+    Notion,
+    check_delta,
+    check_notion,
+    largest_epsilon,
+    written,
+)
 from trueup.epsilon import positive
 from trueup.errors import InputError
-
-_DIGITS = 10**4  # of the epsilon that is advised
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ class Balance:
 
         >>> half = Balance(Cost.of(rho="1/2"), Cost.of(rho="1/8"), Fraction(1, 10**6))
         >>> print(half.words)
-        ρ: 1/8 of 1/2 spent, 3/8 left; spent as (ε, δ): ε = 2.416, δ = 1e-6
+        ρ: 1/8 of 1/2 spent, 3/8 left; spent as (ε, δ): ε = 2.42, δ = 1e-6
         """
         spent, limit = self.spent, self.limit
         left = self.remaining
@@ -164,14 +170,4 @@ def advised(left: Fraction, notion: Notion, asked: Notion) -> str:
     """
     if asked == notion:
         return f"Ask with {notion} <= {left}."
-    return f"Ask with rho <= {left}, or epsilon <= {_within(left)}."
-
-
-def _within(rho: Fraction) -> Fraction:
-    """About the largest ε with ε²/2 ≤ ρ, rounded down to a short number."""
-    from math import isqrt
-
-    scale = _DIGITS
-    while 2 * rho * scale * scale < _DIGITS**2:
-        scale *= 10
-    return Fraction(isqrt(int(2 * rho * scale * scale)), scale)
+    return f"Ask with rho <= {left}, or epsilon <= {largest_epsilon(left)}."

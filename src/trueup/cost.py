@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -31,6 +31,7 @@ _DIGITS = 60  # of the logarithms
 _SHOWN = 4  # significant digits of an ε that is shown
 _PLAIN = 100  # denominators up to this one stay fractions where amounts are written
 _LONGEST = 10  # characters of a fraction that is written out
+_FINE = 12  # digits of an ε that is compared with a wish
 _STEPS = 90  # of the search for α, each of which leaves 0.62 of the stretch before it
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -149,6 +150,38 @@ def epsilon_of(rho: Fraction, delta: Fraction, digits: int = _SHOWN) -> Fraction
     return Fraction(_up(above, digits))
 
 
+def rho_within(epsilon: Fraction, delta: Fraction, digits: int = _SHOWN) -> Fraction:
+    """The largest ρ of so many digits that means no more than this (ε, δ).
+
+    >>> float(rho_within(Fraction(1), Fraction(1, 10**6)))
+    0.02435
+    """
+    low = high = min(epsilon * epsilon / 2, epsilon)
+    while epsilon_of(low, delta, _FINE) > epsilon:
+        low, high = low / 2, low
+    while epsilon_of(high, delta, _FINE) <= epsilon:
+        low, high = high, 2 * high
+    while high - low > high / 10 ** (digits + 2):
+        middle = (low + high) / 2
+        if epsilon_of(middle, delta, _FINE) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return _down(low, digits)
+
+
+def largest_epsilon(rho: Fraction, digits: int = _SHOWN) -> Fraction:
+    """The largest ε of so many digits, or a little less, with ε²/2 ≤ ρ: what ρ pays for.
+
+    >>> largest_epsilon(Fraction(1, 8))
+    Fraction(1, 2)
+    """
+    scale = 10**digits
+    while 2 * rho * scale * scale < 10 ** (2 * digits):
+        scale *= 10
+    return _down(Fraction(math.isqrt(int(2 * rho * scale * scale)), scale), digits)
+
+
 def _at_most(rho: Fraction, delta: Fraction, beyond: Fraction) -> Fraction:
     """An upper bound of the ε that α = 1 + beyond gives, by bounds of its logarithms."""
     order = 1 + beyond
@@ -193,6 +226,11 @@ def _logarithm(number: Fraction) -> tuple[Fraction, Fraction]:
         low += sign * Fraction(found) - off
         high += sign * Fraction(found) + off
     return low, high
+
+
+def _down(number: Fraction, digits: int) -> Fraction:
+    context = Context(prec=digits, rounding=ROUND_FLOOR)
+    return Fraction(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
 
 
 def _up(number: Fraction, digits: int) -> Decimal:

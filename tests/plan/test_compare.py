@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 import trueup as tu
@@ -32,3 +34,12 @@ def test_releases_share_the_budget():
 def test_there_is_at_least_one_release(releases):
     with pytest.raises(tu.InputError, match="releases must be"):
         tu.compare(8, epsilon=1, rho=1, releases=releases)
+
+
+def test_without_a_rho_it_is_the_largest_that_means_no_more() -> None:
+    """4,096 cells within (1, 1e-6): 207·k² against 351·k."""
+    found = tu.compare(4096, epsilon=1)
+    assert found.by_rho.rho == Fraction("0.02435")
+    assert found.error("epsilon", 3) == pytest.approx(9 * 207, rel=0.01)
+    assert found.error("rho", 3) == pytest.approx(3 * 351, rel=0.015)
+    assert (found.better, found.rho_from) == ("epsilon", 2)

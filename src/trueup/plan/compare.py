@@ -9,7 +9,8 @@ from functools import partial
 from trueup.ask import Neighbours
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
-from trueup.cost import Cost, Notion
+from trueup.cost import SHOWN_AT, Cost, Notion, rho_within
+from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.plan import Plan, plan
 from trueup.plan.table import figure, html_table
@@ -78,7 +79,7 @@ class TwoBudgets:
 def compare(
     axis: Axis | int,
     epsilon: object,
-    rho: object,
+    rho: object = None,
     releases: int = 1,
     workload: object = None,
     *,
@@ -89,7 +90,8 @@ def compare(
 
     `releases` is how many times you will publish from the same records, with equal parts of the
     budget. No data is looked at. The two budgets promise different things; `tu.Cost` says what a ρ
-    means as (ε, δ).
+    means as (ε, δ). Without `rho` it is the largest of four digits that means no more than this ε,
+    at δ = 10⁻⁶.
 
     >>> found = compare(64, epsilon=1, rho="0.0244", releases=8)
     >>> found.better
@@ -98,6 +100,8 @@ def compare(
     number = whole_number(releases, "releases")
     if number < 1:
         raise InputError(f"releases must be at least 1, got {number}.")
+    if rho is None:
+        rho = rho_within(positive(epsilon), SHOWN_AT)
     asked = partial(plan, axis, neighbours=neighbours, rows_per_unit=rows_per_unit)
     return TwoBudgets(asked(epsilon, workload), asked(None, workload, rho=rho), number)
 
