@@ -102,7 +102,7 @@ def test_it_is_planned_with_the_errors_of_dense_algebra(toy: ModuleType) -> None
 
 def test_it_is_offered_by_its_word(toy: ModuleType) -> None:
     assert "pairs" in ways(AXIS)
-    found = {offer.way: offer for offer in offers(AXIS, EPSILON, Workload.all_ranges())}
+    found = {offer.way: offer for offer in offers(AXIS, tu.Cost.of(EPSILON), Workload.all_ranges())}
     assert found["pairs"].question == toy.PairCounts(AXIS)
     assert found["pairs"].mean == pytest.approx(tu.plan(AXIS, EPSILON)["cells and pairs"].mean)
 

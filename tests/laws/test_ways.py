@@ -18,6 +18,7 @@ import pytest
 
 import trueup as tu
 from trueup.ask import Question
+from trueup.budget import Budget
 from trueup.config import Config, Dataset
 from trueup.server.datasets import open_tables
 from trueup.server.jobs import Job
@@ -64,12 +65,12 @@ def served(folder: Path, question: Question, **named: Any) -> tu.Measurement:
         name="trips",
         source=str(folder / "trips.parquet"),
         ledger=folder / "ledger",
-        limit=Fraction(100),
+        budget=Budget("epsilon", Fraction(100)),
         axes={"hour": HOUR},
         **named,
     )
     table = open_tables(Config({"trips": declared}, {}, folder / "trueup.toml"))["trips"]
-    Job(table, question, EPSILON, "a key", None, "ana").make()
+    Job(table, question, tu.Cost.of(EPSILON), "a key", None, "ana").make()
     charge = table.ledger.find("a key")
     assert charge is not None
     return tu.Measurement.from_bytes(table.ledger.stored(charge))
