@@ -23,7 +23,9 @@ def test_a_token_is_shown_once_works_and_stops_when_it_is_revoked(
     expect(tokens).to_contain_text("It is shown only once")
     site.tokens["eve"] = tokens.locator(".secret").inner_text()
     assert site.call("/me", who="eve")["role"] == "analyst"
-    expect(tokens.get_by_role("row", name=re.compile("^eve "))).to_contain_text("trips: 0 of 0.5")
+    expect(tokens.get_by_role("row", name=re.compile("^eve "))).to_contain_text(
+        "trips: ε = 0 of 0.5"
+    )
     hers = opened("#/", who="eve", refused=("401",))
     expect(hers.get_by_role("heading", name="Datasets")).to_be_visible()
 

@@ -48,7 +48,7 @@ def test_what_is_quoted_in_rho_is_what_the_plan_says(many: Any) -> None:
     assert said["shown"] == {"epsilon": float(shown.amount), "delta": 1e-6}
     figures = {row["strategy"]: row for row in said["strategies"]}
     plan = tu.plan(tu.Axis.regular("fare", 0, 128, 256), rho="1/200")
-    assert figures["tree"]["mean_error"] == pytest.approx(plan["best tree"].mean)
+    assert figures["windows"]["mean_error"] == pytest.approx(plan["windows"].mean)
     pure = many().post("/api/v1/datasets/trips/quote", json={"column": "fare", "epsilon": 0.1})
     assert (pure.json()["cost"], pure.json()["notion"]) == ("1/200", "rho")
     dear = many().post("/api/v1/datasets/trips/quote", json={"column": "fare", "rho": 0.2}).json()
@@ -119,3 +119,15 @@ def test_more_rho_is_asked_for_and_granted(many: Any) -> None:
     assert "'trips' counts rho: give rho" in wrong.json()["detail"]
     made = many("boss").post("/api/v1/tokens", json=body | {"rho": "1/9"}).json()
     assert made["limits"]["trips"] == {"limit": "1/9", "spent": "0", "notion": "rho"}
+
+
+def test_two_releases_at_a_rho_are_combined_by_their_rho(many: Any) -> None:
+    client = tu.connect(many.url, token=many.secrets["ana"])
+    asked = {"column": "age", "strategy": "flat"}
+    client.measure("trips", **asked, rho="1/200", key="combined-1")
+    client.measure("trips", **asked, rho="3/200", key="combined-2")
+    first, second = [one.id for one in client.releases() if one.strategy == "flat"]
+    body = {"other": second, "ranges": [[0, 50]]}
+    said = many().post(f"/api/v1/releases/{first}/compare", json=body).json()["answers"][0]
+    weighted = (said["first"]["count"] + 3 * said["second"]["count"]) / 4
+    assert said["combined"]["count"] == pytest.approx(weighted)

@@ -223,11 +223,15 @@ def _check_work(first: Release, second: Release, number: int) -> None:
 def _weight(first: Opened, second: Opened) -> float | None:
     """What the first counts for beside the second; None if they are not of one question.
 
-    Their errors go as 1/ε, so the best weights go as ε². One weight for all ranges keeps sums
-    adding up.
+    Squared errors go as 1/ε², or as 1/ρ, so the best weights go as these. One weight for all ranges
+    keeps sums adding up. Laplace and Gaussian noise are not put together.
     """
     a, b = first.measurement.facts, second.measurement.facts
-    if a.noise.question != b.noise.question or a.epsilon is None or b.epsilon is None:
+    if a.noise.question != b.noise.question:
+        return None
+    if a.rho is not None and b.rho is not None:
+        return float(a.rho / (a.rho + b.rho))
+    if a.epsilon is None or b.epsilon is None:
         return None
     return float(a.epsilon**2 / (a.epsilon**2 + b.epsilon**2))
 
