@@ -155,6 +155,7 @@ def noisy_answers(
     question is what was asked. `add` puts noise into an array of answers, `draw` makes noise.
     """
     question = noise.question
+    question.check_new()
     if isinstance(question, AdaptiveQuestion) and not question.settled:
 
         def weighed(size: int, weight: Fraction = _ONE, square: Fraction = _ONE, /) -> Ints:

@@ -157,10 +157,11 @@ class Noise:
         return np.repeat(np.asarray(values, np.float64), self.lengths)
 
     def check_drawable(self) -> None:
-        """Refuses scales that the sampler does not draw."""
+        """Refuses scales that the sampler does not draw, and a question that was asked already."""
         from trueup._kernels.noise.gauss_tables import checked_variance
         from trueup._kernels.noise.laplace_tables import checked_scale
 
+        self.question.check_new()
         for scale in self.scales:
             if self.gaussian:
                 checked_variance(scale)

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup.ask import QUESTIONS, AdaptiveQuestion, Question
+from trueup.ask import QUESTIONS, AdaptiveQuestion, AdaptiveTreeCounts, Question
 from trueup.measure import measure_all
+from trueup.noise import Noise
 
 from .examples import examples, large, named
 from .recorded import Record, recording, worst_price
@@ -51,10 +52,17 @@ def test_every_question_is_noised_for_its_price(question: Question, relation: st
                 m = tu.measure(
                     counts, question, EPSILON, relation, unit="person", rows_per_unit=rows
                 )
-            except tu.InputError:  # a price past 64 bits
-                refused = True
+            except tu.InputError as wrong:  # a price past 64 bits, or a tree that was asked already
+                refused = str(wrong)
             else:
-                refused = False
+                refused = ""
+        if "was asked already" in refused:
+            assert isinstance(question, AdaptiveTreeCounts)
+            assert question.settled
+            with pytest.raises(tu.InputError, match="was asked already"):  # before any charge, too
+                Noise(question, EPSILON).check_drawable()
+            assert not found.draws
+            continue
         if refused:
             with pytest.raises(tu.InputError, match="cannot be found"):
                 question.price(relation)  # type: ignore[arg-type]

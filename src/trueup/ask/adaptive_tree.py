@@ -78,6 +78,13 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
     def settled(self) -> bool:
         return self.pooled is not None
 
+    def check_new(self) -> None:
+        if self.settled:
+            raise InputError(
+                "This adaptive tree was asked already: what it pools follows from its noisy "
+                "answers. Ask TreeCounts(axis, adaptive=True) anew."
+            )
+
     @cached_property
     def _narrow(self) -> tuple[IntervalTree, list[int]]:
         return grouped(self.tree.shape)

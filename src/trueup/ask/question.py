@@ -152,6 +152,9 @@ class Question(ABC):
     def from_json(cls, spec: dict[str, Any]) -> Question:
         """The question that `to_json` described; checked as if typed."""
 
+    def check_new(self) -> None:  # noqa: B027 (most questions may be asked again)
+        """Refuses, before anything is spent, a question that can only have been asked already."""
+
 
 class Draw(Protocol):
     """Fresh noise for so many answers of a weight: the larger the weight, the less noise."""
