@@ -12,7 +12,17 @@ import yaml
 import trueup as tu
 from trueup.facts import Facts, NumberOfGroups
 from trueup.files.codec import read
-from trueup.record import Marked, highest_confidence, plain, record, risk, to_fill_in, to_yaml
+from trueup.record import (
+    BUT_FOR,
+    Marked,
+    highest_confidence,
+    highest_loss,
+    plain,
+    record,
+    risk,
+    to_fill_in,
+    to_yaml,
+)
 
 OLD = sorted((Path(__file__).parent / "files_of_0_1").glob("*.parquet"))
 AGE = tu.Axis.integers("age", 0, 99)
@@ -85,6 +95,34 @@ def test_the_sentence_is_never_rounded_below_the_bound() -> None:
         assert told >= highest_confidence(Fraction(epsilon))
         assert factor >= math.exp(float(Fraction(epsilon)))
         assert told - highest_confidence(Fraction(epsilon)) < 2e-5
+
+
+@pytest.mark.parametrize("rho", [0.001, 0.005, 0.1, 1.0])
+@pytest.mark.parametrize("but_for", [0.1, 1e-3, BUT_FOR])
+def test_odds_seldom_change_by_more_than_rho_allows(rho: float, but_for: float) -> None:
+    """Gaussian noise on a count of 0 or 1: the loss is normal, with mean ρ and variance 2ρ."""
+    from scipy.stats import norm
+
+    bound = highest_loss(rho, but_for)
+    assert norm.sf(bound, rho, math.sqrt(2 * rho)) <= but_for
+    assert norm.sf(bound * 0.5, rho, math.sqrt(2 * rho)) > but_for
+
+
+def test_a_cost_in_rho_is_recorded_as_such() -> None:
+    words = risk(facts(None, rho="1/200"))
+    assert words.startswith("ρ = 1/200: but for one release in a million, somebody who thinks")
+    told = float(words.split("at most ")[1].split(" %")[0]) / 100
+    assert told == pytest.approx(highest_confidence(highest_loss(1 / 200)), abs=2e-5)
+    assert told >= highest_confidence(highest_loss(1 / 200))
+    found = yaml.safe_load(to_yaml(facts(None, rho="1/200")))["deployment"]
+    assert found["dp_variant"]["variant_name"] in CHOICES["dp_variant", "variant_name"]
+    assert found["privacy_loss"]["privacy_parameters"] == {"rho": 0.005}
+    assert (
+        "Exactly ρ = 1/200; that is ε = 0.43" in found["privacy_loss"]["privacy_parameters_details"]
+    )
+    assert "Discrete Gaussian mechanism" in found["implementation"]["mechanisms"]
+    assert found["implementation"]["composition"] == "One measurement, ρ = 1/200."
+    assert set(found) == set(FIELDS)
 
 
 def test_every_field_is_one_that_the_registry_has() -> None:

@@ -91,9 +91,9 @@ def test_a_histogram_that_makes_no_sense_is_refused_and_nothing_drawn(arguments,
 
 
 def test_epsilon_must_be_said():
-    with pytest.raises(TypeError, match="epsilon"):
+    with pytest.raises(tu.InputError, match="epsilon or as rho"):
         tu.histogram([1, 2], 10, (0, 1))
-    with pytest.raises(TypeError, match="epsilon"):
+    with pytest.raises(tu.InputError, match="epsilon or as rho"):
         tu.degree_sequence([(0, 1)], 2)
 
 
@@ -277,3 +277,20 @@ def test_a_graph_says_that_it_protects_an_edge(nodes, kind):
     caption = release.plot().layout.annotations[0].text
     assert "protects one edge" in caption.replace("<br>", " ")
     assert "true totals" not in repr(release)
+
+
+def test_every_shortcut_takes_a_cost_in_rho() -> None:
+    counts, _ = tu.histogram([1, 2, 2.5, 9], bins=8, range=(0, 10), rho=500)
+    assert counts == pytest.approx([1, 1, 1, 0, 0, 0, 0, 1], abs=2)
+    words = ["the"] * 30 + ["a"] * 9
+    assert tu.frequency_list(words, groups=2, rho=500).counts() == pytest.approx([9, 30], abs=3)
+    ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    found = tu.degree_sequence(ring, nodes=4, rho=500)
+    assert found.counts() == pytest.approx([2, 2, 2, 2], abs=2)
+    assert found.facts.rho == 500
+    for ask in (lambda: tu.frequency_list(words, None, rho=1),
+                lambda: tu.degree_sequence(ring, None, rho=1)):  # fmt: skip
+        with pytest.raises(tu.InputError, match="is not estimated: say"):
+            ask()
+    with pytest.raises(tu.InputError, match="epsilon"):
+        tu.histogram([1], bins=8, range=(0, 10))

@@ -15,12 +15,15 @@ from fractions import Fraction
 from typing import Any
 
 from trueup.axis import Axis
+from trueup.cost import Cost
 from trueup.errors import InputError, shown
 from trueup.facts import Facts
 from trueup.version import __version__
 
 TO_FILL_IN = "TO FILL IN"
 CHECK = "CHECK"
+BUT_FOR = 1e-6
+"""The part of releases of which what a cost in ρ means for the odds may not hold."""
 _MOST_BLOCKS = 12
 _PAPER = {
     "author": "Michael Hay and Vibhor Rastogi and Gerome Miklau and Dan Suciu",
@@ -62,25 +65,42 @@ def highest_confidence(epsilon: Fraction | float, before: float = 0.5) -> float:
     return 1 / (1 + (1 - before) / before * math.exp(-float(epsilon)))
 
 
-def total_epsilon(facts: Facts) -> Fraction:
+def highest_loss(rho: Fraction | float, but_for: float = BUT_FOR) -> float:
+    """The ε within which the odds of any guess stay, but for so small a part of all releases.
+
+    Rényi's divergence of order α is at most ρ·α. By Markov's inequality the odds then change by
+    more than e^ε with a chance of at most exp((α − 1)(α·ρ − ε)), least at α = (ε + ρ)/2ρ: so by
+    more than ε = ρ + 2·√(ρ·ln(1/p)) with a chance of at most p.
+
+    >>> round(highest_loss(Fraction(1, 200)), 4)
+    0.5307
+    """
+    if not 0 < but_for < 1:
+        raise InputError(f"A probability must lie between 0 and 1, got {shown(but_for)}.")
+    return float(rho) + 2 * math.sqrt(float(rho) * math.log(1 / but_for))
+
+
+def total_cost(facts: Facts) -> Cost:
     """What the release cost in all; refused where that is not known, or where it is not private."""
     if not facts.private:
         raise InputError("This is an experiment, NOT PRIVATE: it has no place in a record.")
-    if facts.rho is not None:
-        raise InputError("This release cost rho: records are written of a cost in epsilon so far.")
-    if facts.epsilon is None:
+    if facts.epsilon is None and facts.rho is None:
         raise InputError("These counts do not say what they cost, so there is nothing to record.")
     if len({(part.unit, part.neighbours) for part in _parts(facts)}) > 1:
         raise InputError(
             "This release is made of parts that protect different units, or under different "
-            "neighbour relations: their ε do not add up. Record each part by itself."
+            "neighbour relations: their costs do not add up. Record each part by itself."
         )
+    if facts.epsilon is None:
+        return Cost.of(rho=facts.rho)
     extra = facts.number_of_groups
-    return facts.epsilon + (extra.epsilon if extra else 0)
+    return Cost.of(facts.epsilon + (extra.epsilon if extra else 0))
 
 
 def risk(facts: Facts) -> str:
-    """One sentence that explains ε as a risk to one unit, with the exact bound.
+    """One sentence that explains the cost as a risk to one unit, with the exact bound.
+
+    Of ρ it is the bound that holds but for one release in a million.
 
     >>> from trueup.ask import CellCounts
     >>> print(risk(Facts.of(CellCounts(3), "1/10")))
@@ -88,8 +108,10 @@ def risk(facts: Facts) -> str:
 knows everything else, can be at most 52.498 % sure after seeing this release; the odds of any \
 guess about one row change by a factor of at most e^ε = 1.106.
     """
-    epsilon = total_epsilon(facts)
-    unit = _unit(facts)
+    cost, unit = total_cost(facts), _unit(facts)
+    said, epsilon = f"ε = {cost.amount}: ", float(cost.amount)
+    if cost.rho is not None:
+        said, epsilon = f"ρ = {cost.amount}: but for one release in a million, ", _lost(cost.amount)
     guess = f"one {unit} is in the data or not"
     if facts.neighbours == "replace":
         guess = f"one {unit} has the one or the other of two values"
@@ -97,9 +119,10 @@ guess about one row change by a factor of at most e^ε = 1.106.
     least = f"at most {sure:g} %" if sure < 100 else "nearly 100 %"
     factor = math.exp(float(epsilon)) if epsilon < 700 else math.inf
     return (
-        f"ε = {epsilon}: somebody who thinks it equally likely that {guess}, and who knows "
+        f"{said}somebody who thinks it equally likely that {guess}, and who knows "
         f"everything else, can be {least} sure after seeing this release; the odds of any guess "
-        f"about one {unit} change by a factor of at most e^ε = {_upward(factor)}."
+        f"about one {unit} change by a factor of at most "
+        f"{'e^ε = ' if cost.rho is None else ''}{_upward(factor)}."
     )
 
 
@@ -113,7 +136,7 @@ def citation() -> str:
 
 def record(facts: Facts) -> dict[str, Any]:
     """The record of a release as nested fields; those that need a person are `Marked`."""
-    total_epsilon(facts)
+    total_cost(facts)
     return {
         "url_slug": Marked("a short name for the address of this record, such as ages-2026"),
         "deployment": {
@@ -148,7 +171,8 @@ def _basic() -> dict[str, Any]:
 
 
 def _variant(facts: Facts) -> dict[str, Any]:
-    public = ["The axes, ε and the law of the noise are public choices, not read from the data."]
+    name = "ε" if facts.rho is None else "ρ"
+    public = [f"The axes, {name} and the noise's law are public choices, not read from the data."]
     for part in _parts(facts):
         space = part.question.space if part.question else None
         if space is not None and space.kind == "ranks" and part.number_of_groups is None:
@@ -156,7 +180,7 @@ def _variant(facts: Facts) -> dict[str, Any]:
     if facts.known_total is not None:
         public.append(f"The total, {facts.known_total:,g}, was declared as public.")
     return {
-        "variant_name": "Pure DP",
+        "variant_name": "Pure DP" if facts.rho is None else "Zero-concentrated DP",
         "data_domain": _lines(_domain(part) for part in _parts(facts)),
         "unprotected_quantities": Marked(
             "add whatever else was published without noise", _lines(public)
@@ -184,7 +208,7 @@ def _axis_words(axis: Axis) -> str:
 
 
 def _loss(facts: Facts) -> dict[str, Any]:
-    epsilon, unit = total_epsilon(facts), _unit(facts)
+    cost, unit = total_cost(facts), _unit(facts)
     neighbours = f"two tables are neighbours if one has one {unit} more"
     if facts.neighbours == "replace":
         neighbours = f"two tables are neighbours if one {unit} of the one is replaced in the other"
@@ -199,8 +223,8 @@ def _loss(facts: Facts) -> dict[str, Any]:
             "say who or what one unit is in real life, and whether somebody may be several",
             _lines([f"Neighbours: {facts.neighbours}; {neighbours}.", *dict.fromkeys(bounds)]),
         ),
-        "privacy_parameters": {"epsilon": float(epsilon)},
-        "privacy_parameters_details": _lines([f"Exactly ε = {epsilon}; δ = 0.", risk(facts)]),
+        "privacy_parameters": {cost.notion: float(cost.amount)},
+        "privacy_parameters_details": _lines([_exactly(cost), risk(facts)]),
     }
 
 
@@ -217,10 +241,13 @@ def _model() -> dict[str, Any]:
 
 
 def _implementation(facts: Facts) -> dict[str, Any]:
-    costs = " + ".join(str(part.epsilon) for part in _parts(facts))
-    composition = f"One measurement, ε = {facts.paid}."
-    if len(_parts(facts)) > 1:
-        composition = f"{len(_parts(facts))} measurements of the same records; ε adds up: {costs}."
+    name = "ε" if facts.rho is None else "ρ"
+    each = [Cost.of(part.epsilon, part.rho) for part in _parts(facts)]
+    notion = total_cost(facts).notion
+    costs = " + ".join(str(cost.counted_in(notion).amount) for cost in each)
+    composition = f"One measurement, {name} = {facts.paid}."
+    if len(each) > 1:
+        composition = f"{len(each)} measurements of the same records; {name} adds up: {costs}."
     noise = [
         *dict.fromkeys(words for part in _parts(facts) for words in _mechanism(part)),
         "The noise is sampled exactly, in whole numbers, from a cryptographic random stream "
@@ -229,8 +256,8 @@ def _implementation(facts: Facts) -> dict[str, Any]:
     ]
     return {
         "preprocessing_and_hyperparameter_tuning": Marked(
-            "say how ε, the axes and the bound on rows were chosen, and whether the data were "
-            "looked at",
+            f"say how {name}, the axes and the bound on rows were chosen, and whether the data "
+            f"were looked at",
             "Rows are counted in declared cells; nothing else is done to them.",
         ),
         "mechanisms": _lines(noise),
@@ -239,7 +266,7 @@ def _implementation(facts: Facts) -> dict[str, Any]:
             composition,
         ),
         "post_processing": _inferred(facts),
-        "justification": Marked("why this ε, this unit and these axes"),
+        "justification": Marked(f"why this {name}, this unit and these axes"),
         "utility": _lines(words for part in _parts(facts) for words in _deviations(part)),
     }
 
@@ -260,17 +287,27 @@ def _mechanism(facts: Facts) -> list[str]:
     noise = facts.noise
     asked = facts.question
     rows = "1 row counts" if noise.rows_per_unit == 1 else f"{noise.rows_per_unit:,} rows count"
+    letter = "s2" if noise.gaussian else "b"
     scales = [
-        f"b = {scale} in {length:,} answers" if length > 1 else f"b = {scale} in 1 answer"
+        f"{letter} = {scale} in {f'{length:,} answers' if length > 1 else '1 answer'}"
         for scale, length in zip(noise.scales, noise.lengths, strict=True)
     ]
     more = len(scales) - _MOST_BLOCKS
     shown = "; ".join(scales[:_MOST_BLOCKS]) + (f"; and {more} blocks more" if more > 0 else "")
+    law, moved = (
+        "Laplace mechanism, P(z) proportional to exp(-|z|/b)",
+        (f"by at most {asked.sensitivity(noise.neighbours)} in all (L1 sensitivity)"),
+    )
+    if noise.gaussian:
+        law = "Gaussian mechanism, P(z) proportional to exp(-z^2/(2 s2))"
+        moved = (
+            f"so that the weighted squares add up to at most "
+            f"{asked.square_price(noise.neighbours)} (L2 sensitivity, squared)"
+        )
     return [
-        f"Discrete Laplace mechanism, P(z) proportional to exp(-|z|/b): {shown}.",
-        f"Question: {type(asked).__name__}, {asked.length:,} answers. One row moves them by at "
-        f"most {asked.sensitivity(noise.neighbours)} in all (L1 sensitivity); of one unit at most "
-        f"{rows}.",
+        f"Discrete {law}: {shown}.",
+        f"Question: {type(asked).__name__}, {asked.length:,} answers. One row moves them {moved}; "
+        f"of one unit at most {rows}.",
     ]
 
 
@@ -321,6 +358,18 @@ def _lines(words: Iterable[str]) -> str:
     """The sentences, as a list if there are several."""
     found = list(dict.fromkeys(words))
     return "\n".join(f"- {line}" for line in found) if len(found) > 1 else "".join(found)
+
+
+def _lost(rho: Fraction) -> float:
+    """`highest_loss`, a little more: floating point does not make it less."""
+    return highest_loss(rho) * (1 + 1e-9)
+
+
+def _exactly(cost: Cost) -> str:
+    """The cost in exact numbers; of ρ also what it is as (ε, δ)."""
+    if cost.rho is None:
+        return f"Exactly ε = {cost.amount}; δ = 0."
+    return f"Exactly ρ = {cost.amount}; that is {cost.shown_at().rounded}."
 
 
 def _upward(factor: float) -> str:

@@ -14,6 +14,7 @@ from trueup.axis import Axis
 from trueup.axis.column import column_of
 from trueup.axis.numbers import whole_number
 from trueup.axis.reading import group_sizes
+from trueup.cost import Cost
 from trueup.edges import graph_kind, numbered_pairs
 from trueup.epsilon import positive
 from trueup.errors import InputError, shown
@@ -33,7 +34,8 @@ def histogram(
     bins: int | npt.ArrayLike = 10,
     range: tuple[float, float] | None = None,
     *,
-    epsilon: object,
+    epsilon: object = None,
+    rho: object = None,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Private counts and their edges, in the shape of numpy.histogram.
 
@@ -58,7 +60,7 @@ def histogram(
         raise InputError("Give either edges as bins, or a number of bins with a range.")
     else:
         axis = Axis.edges("x", bins)  # type: ignore[arg-type]
-    release = infer(measure(axis.count(x), TreeCounts(axis), epsilon))
+    release = infer(measure(axis.count(x), TreeCounts(axis), epsilon, rho=rho))
     cells = axis.columns(np.arange(axis.size), np.arange(1, axis.size + 1))
     return release.counts(), _edges(cells["low"], cells["high"])
 
@@ -74,7 +76,8 @@ def degree_sequence(
     edges: Any,
     nodes: int | None,
     *,
-    epsilon: object,
+    epsilon: object = None,
+    rho: object = None,
     kind: str | None = None,
     graphical: bool = False,
 ) -> SortedRelease:
@@ -103,10 +106,12 @@ def degree_sequence(
     ends = 2 if kind == "undirected" else 1
     if graphical and ends == 1:
         raise InputError(f"graphical=True is for undirected graphs; this one is {kind}.")
+    _check_number(nodes, "nodes", Cost.of(epsilon, rho))
     question = None if nodes is None else SortedCounts(nodes, ends=ends)
     if question is not None and _numbered(pairs, question.groups, kind):
         found = degrees(pairs, question.groups, kind)
-        return infer(measure(found, question, epsilon, unit="edge"), graphical=graphical)
+        measured = measure(found, question, epsilon, rho=rho, unit="edge")
+        return infer(measured, graphical=graphical)
     if kind == "undirected":
         names, numbers = np.unique(pairs, return_inverse=True)
         pairs = numbers.reshape(pairs.shape)
@@ -121,7 +126,8 @@ def degree_sequence(
     if question is None:
         return _of_unknown_number(found[found > 0], epsilon, ends, graphical, "edge")
     largest = _largest(found, question.groups)
-    return infer(measure(largest, question, epsilon, unit="edge"), graphical=graphical)
+    measured = measure(largest, question, epsilon, rho=rho, unit="edge")
+    return infer(measured, graphical=graphical)
 
 
 def _numbered(pairs: npt.NDArray[Any], nodes: int, kind: str) -> bool:
@@ -138,7 +144,17 @@ def _largest(counts: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.int64
     return np.sort(counts)[max(len(counts) - groups, 0) :]
 
 
-def frequency_list(values: Any, groups: int | None, *, epsilon: object) -> SortedRelease:
+def _check_number(groups: int | None, name: str, cost: Cost) -> None:
+    if groups is None and cost.rho is not None:
+        raise InputError(
+            f"With rho= the number of {name} is not estimated: say {name}=, the most there can be, "
+            f"or ask with epsilon=."
+        )
+
+
+def frequency_list(
+    values: Any, groups: int | None, *, epsilon: object = None, rho: object = None
+) -> SortedRelease:
     """How often the different values occur, in rising order, whichever values they are.
 
     `values` is one column; what is missing (None, NaN) is no value, and not counted.
@@ -152,11 +168,12 @@ def frequency_list(values: Any, groups: int | None, *, epsilon: object) -> Sorte
     """
     if groups is not None and whole_number(groups, "groups") < 1:
         raise InputError(f"groups must be at least 1, got {groups}.")
+    _check_number(groups, "groups", Cost.of(epsilon, rho))
     found = group_sizes(column_of(values, "frequency_list"))
     if groups is None:
         return _of_unknown_number(found, epsilon, 1, False)
     question = SortedCounts(groups)
-    return infer(measure(_largest(found, question.groups), question, epsilon))
+    return infer(measure(_largest(found, question.groups), question, epsilon, rho=rho))
 
 
 def _of_unknown_number(

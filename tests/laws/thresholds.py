@@ -45,6 +45,7 @@ THRESHOLDS: dict[str, str] = {
     "_kernels/law/gaussian_sum.py:_STILL": LAW,
     "_kernels/law/gaussian_sum.py:_MOST_TERMS": LAW,
     "cost.py:SHOWN_AT": CHOICE,
+    "record.py:BUT_FOR": CHOICE,
     "owner/account.py:_PLAIN": "a version of the format, no size",
     "cost.py:_DIGITS": "tests/test_cost.py: never below the truth, and within 1e-11 of it",
     "cost.py:_SHOWN": CHOICE,
