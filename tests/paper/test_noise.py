@@ -69,7 +69,8 @@ def test_the_error_of_noisy_cell_counts_is_n_times_the_variance():
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"law": "gaussian"}, "must be one of discrete, continuous, got 'gaussian'"),
+        ({"law": "gaussian"}, "The noise law gaussian goes with rho=, not with epsilon="),
+        ({"law": "uniform"}, "must be one of .*, got 'uniform'"),
         ({"epsilon": 0}, "epsilon must be positive, got 0"),
         ({"counts": [1]}, "has 4 cells, but 1 counts were given"),
         ({"question": "tree"}, "A question such as TreeCounts"),

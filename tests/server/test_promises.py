@@ -15,6 +15,7 @@ import pytest
 
 import trueup as tu
 from trueup.config import Config, read_config
+from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, LedgerError, SourceError
 from trueup.server import releases as releases_room
 from trueup.server.auth import Holder, Tokens, create, open_ledger
@@ -103,7 +104,8 @@ def test_who_has_no_allowance_spends_nothing(service: Service) -> None:
         _wanted(service, table, holder("analyst"), "a long key", body)
     assert _wanted(service, table, holder("owner"), "a long key", body).by == "ana"
     table.ledger.allow("ana", 1)
-    assert _wanted(service, table, holder("analyst"), "a long key", body).epsilon == Fraction(1, 10)
+    wanted = _wanted(service, table, holder("analyst"), "a long key", body)
+    assert wanted.cost == Cost.of(Fraction(1, 10))
 
 
 def test_no_more_cells_are_asked_than_the_server_answers(config: Config) -> None:

@@ -32,7 +32,7 @@ def in_one_call(ages: list[int], age: tu.Axis, hour: tu.Axis) -> tu.Release:
 def in_three_steps(counts: list[int], age: tu.Axis) -> None:
     measured = tu.measure(counts, tu.TreeCounts(age), epsilon="1/10")
     assert_type(measured, tu.Measurement[tu.TreeCounts])
-    assert_type(measured.epsilon, Fraction)
+    assert_type(measured.epsilon, Fraction | None)
     assert_type(tu.infer(measured), tu.Release)
     sizes = tu.measure(counts, tu.SortedCounts(len(counts)), epsilon=1)
     assert_type(tu.infer(sizes), tu.SortedRelease)

@@ -48,7 +48,7 @@ class WindowCounts(Question):
 
     >>> question = WindowCounts(1000)
     >>> question.length, question.matrix().toarray()[499, 498:502].astype(int).tolist()
-    (1000, [1373184, 4193280, 1373184, 943104])
+    (1000, [1362944, 4193280, 1362944, 958464])
     """
 
     axis: Axis

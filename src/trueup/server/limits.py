@@ -23,9 +23,8 @@ _PAGE = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"
 )
-_ALWAYS = [(b"x-content-type-options", b"nosniff")]
-_HEADERS = [  # for what a browser may show as a page
-    *_ALWAYS,
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", _PAGE.encode()),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -69,8 +68,7 @@ class Guard:
             nonlocal told
             if message["type"] == "http.response.start":
                 told = message["status"]
-                added = _ALWAYS if scope["path"].startswith("/api/") else _HEADERS
-                message["headers"] = [*message.get("headers", ()), *added, *(shared or _OWN)]
+                message["headers"] = [*message.get("headers", ()), *_HEADERS, *(shared or _OWN)]
             await send(message)
 
         if self.at_work >= self.settings.most_requests:
