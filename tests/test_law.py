@@ -149,7 +149,7 @@ def test_the_true_quantile_is_ruled_out_as_seldom_as_claimed(share):
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 def test_intervals_of_whole_releases_cover_what_they_claim(epsilon):
-    draws, level = 300, 0.9
+    draws, level = 150, 0.9
     question = tu.TreeCounts(len(TRUTH), branching=5)
     below = np.concatenate([[0], np.cumsum(TRUTH)])
     cell = int(np.argmax(below[1:] >= 0.5 * below[-1]))

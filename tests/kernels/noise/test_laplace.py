@@ -50,10 +50,13 @@ class Script:
 # (scale, word, scale of the top part, bits a digit): short words need coarse parts to decide at all
 SHORT = [("1/3", 4, 12, 9), ("1", 4, 12, 9), ("7/2", 4, 12, 9), ("3/2", 4, 1, 1), ("3", 4, 1, 1)]
 SHORT += [("7/2", 4, 1, 2), ("2/3", 6, 12, 9), ("5/2", 6, 1, 2), ("11", 8, 12, 9)]
+MANY_PARTS = [("3", 4, 1, 1), ("5/2", 6, 1, 2)]  # a quarter of a million strings each
 
 
-@pytest.mark.parametrize("prefix", [1, 2, 3])
-@pytest.mark.parametrize(("scale", "word", "top", "digit"), SHORT)
+@pytest.mark.parametrize(
+    ("scale", "word", "top", "digit", "prefix"),
+    [(*case, prefix) for case in SHORT for prefix in ((2,) if case in MANY_PARTS else (1, 2, 3))],
+)
 def test_every_string_of_a_short_word_is_sampled_exactly(
     scale: str, word: int, top: int, digit: int, prefix: int
 ) -> None:

@@ -69,7 +69,7 @@ DESIGNED = dict(designed())
 def test_means_are_not_much_further_off_than_isotonic_counts(name, scale):
     rising = np.sort(np.rint(DESIGNED[name] * scale)).astype(np.int64)
     ours, theirs = 0.0, 0.0
-    for seed in range(40):
+    for seed in range(20):
         found = young.walk(rising, scale, drawing(seed, scale))
         shown = young_fit.whole_numbers(young_fit.fit(found, len(rising), scale, likely=True))
         ours += ((shown - rising) ** 2.0).sum()
