@@ -194,3 +194,25 @@ def test_a_state_that_cannot_be_kept_is_no_step(
         assert stream.steps == 1
         stream.step(1)
         assert stream.steps == 2
+
+
+def test_an_answer_that_could_not_be_written_is_written_before_the_next(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    with tu.Stream.open(path, epsilon=1, steps=9) as stream:
+        stream.step(1)
+        for ask in (lambda: stream.step(1), lambda: stream.answers):
+            with monkeypatch.context() as patched:
+                patched.setattr(stream._keeping, "append", full)
+                with pytest.raises(OSError, match="no space left"):
+                    stream.step(1)
+            taken, last = stream.steps, stream._secret.answers()
+            ask()
+            assert (stream.answers[taken - 1] == last).all()
+        assert stream.steps == 4
+        every = stream.answers
+    with tu.Stream.resume(path) as again:
+        assert (again.answers == every).all()

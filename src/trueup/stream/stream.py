@@ -75,6 +75,7 @@ class Stream:
             id=terms.id,
         )
         self._totals: list[Floats] | None = None
+        self._behind = False  # whether the answers may lack those of the last step
 
     @staticmethod
     def open(
@@ -198,8 +199,9 @@ class Stream:
     def step(self, counts: npt.ArrayLike) -> Estimate:
         """Takes the next step and publishes it: one count, or one for each cell of the axis.
 
-        When this returns, the step outlives a power cut. If it raises, no step was taken. It gives
-        the total so far, over all cells.
+        When this returns, the step outlives a power cut. If it raises, `steps` says whether it was
+        taken: an answer that could not be written is kept, and written before the next one. It
+        gives the total so far, over all cells.
         """
         from trueup._kernels.noise.bits import one_measurement
         from trueup._kernels.noise.laplace import draw
@@ -209,6 +211,7 @@ class Stream:
         if self.terms.axis is None:
             counts = [whole_number(counts, "The count of a step")]
         counted = cell_counts(counts, self.terms.cells)
+        self._catch_up()
         with one_measurement():
             secret = self._secret.after(counted, draw)
         answers = secret.answers()
@@ -216,8 +219,16 @@ class Stream:
         self._keep(secret, running, False)
         if self._totals is not None:
             self._totals.append(total)
+        self._behind = True
         self._keeping.append(answers, self.steps - 1)
+        self._behind = False
         return self._estimate([(self.steps, 1.0)], total, None)
+
+    def _catch_up(self) -> None:
+        """Writes the answers of the last step, if that failed."""
+        if self._behind:
+            self._keeping.mend(self._secret.answers(), self.steps)
+            self._behind = False
 
     def _keep(self, secret: Secret, running: Totals, closed: bool) -> None:
         key = None if self._account is None else self._account[1]
@@ -233,6 +244,7 @@ class Stream:
     @property
     def answers(self) -> Ints:
         """All that was published: for every step, level and cell one whole number."""
+        self._catch_up()
         shape = (self.steps, self.terms.schedule.levels, self.terms.cells)
         return np.frombuffer(self._keeping.read(self.steps), "<i8").reshape(shape).astype(np.int64)
 
