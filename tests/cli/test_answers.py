@@ -230,3 +230,19 @@ def test_short_processes_end_as_they_should(tmp_path: Path, action: str) -> None
             query if action == "query" else load, capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_rows_are_made_from_a_measurement_and_tabulate_to_its_whole_counts(
+    run: Run, ages: dict[str, Path], tmp_path: Path
+) -> None:
+    from pyarrow import parquet
+
+    report = run("rows", ages["m"], "-o", "people.parquet", "--json").json
+    shown = tu.infer(tu.load(ages["m"]), nonnegative=True, integers=True)
+    table = parquet.read_table(tmp_path / "people.parquet")
+    assert (shown.axis.count(table["age"]) == shown.counts()).all()
+    assert report["rows"] == len(table)
+    ran = run("rows", ages["m"], "-o", "people.csv", "--inside", "middle")
+    assert "synthetic rows of age" in ran.out
+    assert "Safe: counts, shares and sums over age" in ran.out
+    assert run("rows", ages["r"], "-o", "x.csv").err.startswith("trueup: Rows need whole counts")

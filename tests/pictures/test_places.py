@@ -86,7 +86,7 @@ def test_even_data_make_even_bars(axis: tu.Axis, bars: int) -> None:
     assert max(found) - min(found) <= 0.01 * max(found)
     chart = np.array(release.plot().data[0].y)
     assert np.ptp(chart) <= 0.01 * chart.max()
-    counts = [count for _, count, _ in release.rows(64)]
+    counts = [count for _, count, _ in release.lines(64)]
     assert max(counts[:-1]) - min(counts[:-1]) <= 0.01 * max(counts)
 
 

@@ -87,7 +87,7 @@ def test_what_is_saved_is_the_same_release(name, ending, tmp_path):
         assert type(again) is type(release)
         assert again.facts == release.facts
         assert repr(again) == repr(release)
-        assert again.rows(50) == release.rows(50)
+        assert again.lines(50) == release.lines(50)
         assert again.contents()[1].keys() == release.contents()[1].keys()
 
 
@@ -107,7 +107,7 @@ def test_the_words_of_0_1_are_kept_in_files(name):
 @every_release
 def test_rows_to_be_read_hold_counts_of_the_release_and_their_errors(name):
     release = released(name)
-    rows = release.rows(50)
+    rows = release.lines(50)
     assert all(error > 0 for _, _, error in rows)
     if isinstance(release, tu.Release):
         total = release.total().value
@@ -115,7 +115,7 @@ def test_rows_to_be_read_hold_counts_of_the_release_and_their_errors(name):
         assert sums == total * len(release.axes)
     else:
         assert [count for _, count, _ in rows] == release.counts().tolist()
-    assert len(release.rows(1)) <= max(len(getattr(release, "axes", ())), 1)
+    assert len(release.lines(1)) <= max(len(getattr(release, "axes", ())), 1)
 
 
 AXES = {

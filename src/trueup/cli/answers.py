@@ -195,7 +195,7 @@ def show_command(
 ) -> None:
     """Draw a saved histogram or sequence in the terminal, with its error."""
     release = _release(file, nonnegative)
-    rows = release.rows(bars)
+    rows = release.lines(bars)
     facts = {
         "about": release.facts.to_json(),
         **_counted_rows(release),
@@ -277,6 +277,36 @@ def export_command(
     release = _release(file, nonnegative)
     release.save(output)
     emit(as_json, {"saved": str(output)}, lambda: say(f"saved to {output}"))
+
+
+def rows_command(
+    file: File,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A .parquet, .csv or .arrow file.")
+    ],
+    inside: Annotated[
+        str, typer.Option("--inside", help="Values inside a bin: uniform, or its middle.")
+    ] = "uniform",
+    as_json: AsJson = False,
+) -> None:
+    """Make synthetic rows whose tabulations are the published counts; a report stands beside."""
+    from trueup.measurement import Measurement
+    from trueup.saved import load
+
+    release = _counted(file, nonnegative=isinstance(load(file), Measurement))
+    with waiting("making rows"):
+        rows = release.rows(inside)
+        rows.save(output)
+    report = rows.report
+    apart = [" and ".join(pair) for pair in report["invented"]["pairs never measured together"]]
+
+    def show() -> None:
+        say(f"{rows!r}\nsaved to {output}, with a report beside it")
+        say(f"Safe: {report['safe'][0]}.")
+        if apart:
+            say(f"Invented: how these go together: {'; '.join(apart)}.")
+
+    emit(as_json, {"saved": str(output), **report}, show)
 
 
 def combine_command(

@@ -27,6 +27,7 @@ from trueup.release.wording import check_level
 if TYPE_CHECKING:
     from trueup.pictures.page import Picture
     from trueup.release.drawing import Drawn
+    from trueup.release.rows import Inside, Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -347,7 +348,7 @@ class Release(Published):
         spread = self.unbiased.std_errors().ravel()
         return places(self.axes) | beside(self.counts().ravel(), own, spread)
 
-    def rows(self, most: int) -> list[Row]:
+    def lines(self, most: int) -> list[Row]:
         """So many counts at most, over equal parts; of several axes, of one after the other."""
         if len(self.axes) > 1:
             known = dict.fromkeys(name for each in self.asked for name in each)
@@ -355,7 +356,7 @@ class Release(Published):
             return [
                 (f"{name} {what}", count, error)
                 for name in names
-                for what, count, error in self.margin(name).rows(max(most // len(names), 1))
+                for what, count, error in self.margin(name).lines(max(most // len(names), 1))
             ]
         from trueup.pictures.places import row_edges
 
@@ -363,6 +364,17 @@ class Release(Published):
         words = [self.axis.words(start, stop) for start, stop in pairwise(edges.tolist())]
         values, spread = np.diff(self.prefix[edges]), np.sqrt(self._between_cuts([edges]))
         return list(zip(words, values.tolist(), spread.tolist(), strict=True))
+
+    def rows(self, inside: Inside = "uniform") -> Rows:
+        """Synthetic rows whose every tabulation over the published axes equals the counts. Free.
+
+        Needs whole counts that are never negative. Values inside a bin, a period or a prefix are
+        drawn uniformly, or are its "middle". `rows().report` says what was measured and what was
+        invented.
+        """
+        from trueup.release.rows import rows_of
+
+        return rows_of(self, inside)
 
     def contents(self) -> Contents:
         """What a file of it holds: the kind, the columns and the facts."""

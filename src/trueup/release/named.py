@@ -65,7 +65,7 @@ class NamedRelease(Published):
         counted = beside(self.answers, self.unbiased_answers, spread)
         return {"query": list(self.names), **counted}
 
-    def rows(self, most: int) -> list[Row]:
+    def lines(self, most: int) -> list[Row]:
         """The answers, so many at most."""
         own = self.unbiased
         pairs = list(zip(self.names, self.answers.tolist(), strict=True))[:most]
@@ -97,4 +97,4 @@ class NamedRelease(Published):
     def _repr_html_(self) -> str:
         from trueup.release.drawing import note, rows_drawing
 
-        return rows_drawing(f"{len(self.names)} counts", self.rows(64), note(self.facts))
+        return rows_drawing(f"{len(self.names)} counts", self.lines(64), note(self.facts))

@@ -26,7 +26,7 @@ class Published(ABC):
 
     facts: Facts
     error_words: ClassVar[str] = "one standard error"
-    """What stands behind ± in `rows`."""
+    """What stands behind ± in `lines`."""
 
     @property
     @abstractmethod
@@ -34,7 +34,7 @@ class Published(ABC):
         """The answers as they were inferred, with their errors: itself, unless made to be shown."""
 
     @abstractmethod
-    def rows(self, most: int) -> list[Row]:
+    def lines(self, most: int) -> list[Row]:
         """Some of the counts to be read: what is counted, the count and its error."""
 
     @abstractmethod
@@ -89,7 +89,11 @@ def beside(shown: Any, unbiased: Any, spread: Any) -> dict[str, Any]:
 
 def to_frame(columns: dict[str, Any], library: str) -> Any:
     """The columns as a table of the library named."""
-    table = arrow_table(columns)
+    return in_library(arrow_table(columns), library)
+
+
+def in_library(table: Any, library: str) -> Any:
+    """A table of Arrow as one of the library named."""
     if library == "pyarrow":
         return table
     import narwhals as nw

@@ -200,7 +200,7 @@ class SortedRelease(Published):
         table = {"rank": rank, "count": self.fitted, "low": low, "high": high}
         return table if self.isotonic_fit is None else {**table, "isotonic": self.isotonic_fit}
 
-    def rows(self, most: int) -> list[Row]:
+    def lines(self, most: int) -> list[Row]:
         """So many of the counts, evenly from the smallest to the largest."""
         n = len(self.fitted)
         low, high = self.band(0.95)
@@ -237,4 +237,4 @@ class SortedRelease(Published):
 
         title = f"{len(self.fitted):,} counts in rising order, total {self.total()}"
         said = note(self.facts, "marks show the 95 % band, ± one standard error")
-        return rows_drawing(title, self.rows(64), said)
+        return rows_drawing(title, self.lines(64), said)

@@ -1,0 +1,170 @@
+"""Rows made from a release tabulate to its counts with ==, and say what they are."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import trueup as tu
+from trueup.release import rows as module
+from trueup.release.rows import Rows
+
+AGE = tu.Axis.integers("age", 0, 19)
+SEX = tu.Axis.categories("sex", ["f", "m"])
+TOWN = tu.Axis.hierarchy("town", {"CA": ["Kern", "Napa"], "NV": ["Clark"]})
+FARE = tu.Axis.edges("fare", [0, 1, 2.5, 10, float("inf")])
+
+
+def shown(question: tu.GridCounts | tu.TreeCounts, counts: np.ndarray) -> tu.Release:
+    return tu.infer(tu.measure(counts, question, epsilon=1), nonnegative=True, integers=True)
+
+
+def a_release(rng: np.random.Generator) -> tu.Release:
+    """A release of some kind, over some axes: a histogram, a hierarchy, a grid, margins."""
+    axes = [(AGE, SEX, TOWN, FARE)[n] for n in rng.permutation(4)[: rng.choice([1, 2, 3, 3, 4, 4])]]
+    counts = rng.poisson(rng.choice([0.3, 4.0]), [axis.size for axis in axes])
+    names = [axis.name for axis in axes]
+    if len(axes) == 1:
+        return shown(tu.TreeCounts(*axes), counts)
+    every = [m for size in (1, 2) for m in itertools.combinations(names, size)]
+    asked = None
+    if rng.random() < 0.8:
+        asked = [every[n] for n in rng.permutation(len(every))[: rng.integers(1, 7)]]
+    return shown(tu.GridCounts(*axes, marginals=asked), counts)
+
+
+def check(release: tu.Release, rows: Rows) -> None:
+    """Every table of the rows' own values equals what was published."""
+    frame = rows.to_frame()
+    for margin in rows.report["measured"]:
+        own = release if len(release.axes) == len(margin) else release.margin(*margin)
+        assert (rows.tabulate(*margin) == own.counts()).all()
+        table = tu.GridCounts(*own.axes).count(frame) if len(margin) > 1 else None
+        counted = own.axis.count(frame[margin[0]]) if table is None else table
+        assert (counted == own.counts()).all()
+
+
+def test_every_published_margin_is_that_of_the_rows() -> None:
+    rng = np.random.default_rng(25)
+    kinds = set()
+    for _ in range(60):  # 1,000 by bench/rows.py
+        release = a_release(rng)
+        rows = release.rows("uniform" if rng.random() < 0.5 else "middle")
+        check(release, rows)
+        assert len(rows) == release.total().value
+        kinds.add(rows.report["invented"]["combinations"][:9])
+    assert len(kinds) == 3  # all together, decomposable, a cycle
+
+
+def test_the_same_release_gives_the_same_rows_in_random_order() -> None:
+    release = shown(tu.GridCounts(AGE, FARE), np.random.default_rng(1).poisson(9, (20, 4)))
+    rows = release.rows()
+    assert rows.to_frame() == release.rows().to_frame()
+    ages = rows.to_frame()["age"].to_numpy()
+    assert abs(np.corrcoef(ages, np.arange(len(ages)))[0, 1]) < 0.2
+
+
+def test_values_do_not_depend_on_how_rows_are_cut_into_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_BATCH", 64)
+    release = shown(tu.GridCounts(AGE, FARE), np.random.default_rng(1).poisson(9, (20, 4)))
+    rows = release.rows()
+    assert len(list(rows.batches())) == -(-len(rows) // 64)
+    check(release, rows)
+
+
+def test_margins_that_were_never_measured_together_are_independent() -> None:
+    # Age decides sex and town; given age they are dealt at random: the largest entropy.
+    counts = np.zeros((20, 2, 3), np.int64)
+    counts[:, 0, 0] = counts[:, 1, 2] = 500
+    question = tu.GridCounts(AGE, SEX, TOWN, marginals=[("age", "sex"), ("age", "town")])
+    rows = shown(question, counts).rows()
+    table = rows.tabulate("sex", "town").astype(float)
+    expected = np.zeros_like(table)
+    for age in range(20):
+        each = rows.tabulate("age", "sex", "town")[age].astype(float)
+        expected += np.outer(each.sum(axis=1), each.sum(axis=0)) / each.sum()
+    assert np.abs(table - expected).max() < 5 * np.sqrt(expected.max())
+    assert rows.report["invented"]["pairs never measured together"] == [["sex", "town"]]
+
+
+def test_a_cycle_is_moved_towards_the_largest_entropy() -> None:
+    # All pairs of three axes: fitted by iterative scaling, whose law no move changes.
+    rng = np.random.default_rng(8)
+    counts = rng.poisson(60, (20, 2, 3))
+    pairs = [("age", "sex"), ("sex", "town"), ("age", "town")]
+    release = shown(tu.GridCounts(AGE, SEX, TOWN, marginals=pairs), counts)
+    rows = release.rows()
+    check(release, rows)
+    fit = np.ones((20, 2, 3))
+    for _ in range(200):
+        for n in range(3):
+            margin = release.margin(*(a for m, a in enumerate(("age", "sex", "town")) if m != n))
+            fit *= np.expand_dims(margin.counts() / fit.sum(axis=n), n)
+    table = rows.tabulate()
+    chi = ((table - fit) ** 2 / np.maximum(fit, 1e-9)).sum()
+    free = 19 * 1 * 2
+    assert chi < free + 5 * np.sqrt(2 * free)
+    assert "form a cycle" in rows.report["invented"]["combinations"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
+def test_files_are_stamped_and_have_a_report_beside_them(ending: str, tmp_path: Path) -> None:
+    release = shown(tu.GridCounts(AGE, TOWN, FARE), np.random.default_rng(1).poisson(1, (20, 3, 4)))
+    rows = release.rows()
+    path = tmp_path / f"people.{ending}"
+    rows.save(path)
+    (identity,) = release.facts.measured
+    if ending == "csv":
+        table = pa.csv.read_csv(path)
+        said = set(table["synthetic"].to_pylist())
+    else:
+        table = pq.read_table(path) if ending == "parquet" else pa.ipc.open_file(path).read_all()
+        said = {table.schema.metadata[b"synthetic"].decode()}
+    assert said == {rows.stamp}
+    assert identity in rows.stamp
+    assert "epsilon=1" in rows.stamp
+    assert (tu.GridCounts(AGE, TOWN, FARE).count(table) == release.counts()).all()
+    report = json.loads((tmp_path / "people.report.json").read_text())
+    assert report["synthetic"] is True
+    assert report["source"]["epsilon"] == "1"
+    assert report == rows.report
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
+        [path.name, "people.report.json"]
+    )
+
+
+def test_what_cannot_be_rows_is_refused(tmp_path: Path) -> None:
+    measured = tu.measure(np.arange(20), tu.TreeCounts(AGE), epsilon=1)
+    with pytest.raises(tu.InputError, match="nonnegative=True, integers=True"):
+        tu.infer(measured).rows()
+    negative = tu.Measurement(tu.CellCounts(3), [5, -2, 1], epsilon=1)
+    with pytest.raises(tu.InputError, match="never negative"):
+        tu.infer(negative, integers=True).rows()
+    rows = tu.infer(measured, nonnegative=True, integers=True).rows()
+    with pytest.raises(tu.InputError, match=r"\.parquet, \.csv or \.arrow"):
+        rows.save(tmp_path / "x.xlsx")
+    with pytest.raises(tu.FileError, match="Cannot write"):
+        rows.save(tmp_path / "nowhere" / "x.csv")
+    with pytest.raises(tu.InputError, match='"uniform" or "middle"'):
+        tu.infer(measured).rows("low")  # type: ignore[arg-type]
+    with pytest.raises(tu.InputError, match="no axis 'sex'"):
+        rows.tabulate("sex")
+    many = tu.Measurement(tu.CellCounts(2), [2**40, 1], epsilon=1)
+    with pytest.raises(tu.InputError, match="at most"):
+        tu.infer(many, nonnegative=True, integers=True).rows()
+
+
+def test_an_empty_release_has_no_rows_and_a_file(tmp_path: Path) -> None:
+    empty = tu.Measurement(tu.CellCounts(FARE), [0] * 4, epsilon=1)
+    rows = tu.infer(empty, nonnegative=True, integers=True).rows()
+    rows.save(tmp_path / "none.parquet")
+    assert len(rows) == len(pq.read_table(tmp_path / "none.parquet")) == 0
