@@ -19,15 +19,15 @@ BESIDE = """
 import sys
 from trueup._kernels import beside
 
-beside.SHOWN = {few}
-beside._COMMAND = beside._COMMAND.replace("(b.SHOWN + b.NOISE)", "({few})")
+beside.BESIDE = beside.LAST = {few}
+beside._COMMAND = beside._COMMAND.replace("(b.BESIDE)", "({few})")
 beside._cores = lambda: 2
 begun = []
 start = beside._started
 beside._started = lambda: begun.append(start()) or begun[-1]
 with beside.shown_compiled_beside():
     pass
-print(len(begun), [each.returncode for each in begun], beside._missing(beside.SHOWN))
+print(len(begun), [each.returncode for each in begun], beside._missing(beside.BESIDE))
 """
 
 
@@ -88,7 +88,7 @@ def test_the_types_are_those_that_the_kernels_are_called_with() -> None:
     called = (np.array([1, 3, 3, 3]), np.array([2.0, 5.0]))
     assert node_sums(*called).tolist() == [7, 2, 5]
     assert beside._signature(FEW[0][2]) == tuple(map(numba.typeof, called))
-    for _, _, types in beside.SHOWN + beside.NOISE:
+    for _, _, types in beside.BESIDE + beside.LAST:
         assert all(isinstance(each, numba.types.Type) for each in beside._signature(types))
 
 
@@ -98,15 +98,19 @@ def test_what_is_compiled_beside_is_what_a_large_release_calls(tmp_path: Path) -
 import numpy as np
 import trueup as tu
 from trueup._kernels import beside, compiled
+from trueup._kernels.tree.fused import _Stretch
+from trueup._kernels.tree.regular import RegularTree
 
-listed = beside.SHOWN + beside.NOISE
+listed = beside.BESIDE + beside.LAST
 beside.compile_now(listed)
 compiled.machine_code_only()
 tree = tu.TreeCounts(tu.Axis.integers("x", 0, 63), 4)
 kernels = [beside._kernel(module, name) for module, name, _ in listed]
 before = [len(kernel.machine.signatures) for kernel in kernels]
-for epsilon in (1, "1/1000"):  # noise of one digit and of two
-    tu.infer(tu.measure(np.arange(64), tree, epsilon), nonnegative=True, integers=True)
+tu.infer(tu.measure(np.arange(64), tree, 1), nonnegative=True, integers=True)
+shape = RegularTree(64, (4, 4, 4), (1.0, 1.0, 1.0, 1.0))
+stretch = _Stretch.of(shape, 0, shape.lengths)
+stretch.fall(np.arange(64), np.zeros(stretch.size), np.empty(64))
 print([len(kernel.machine.signatures) for kernel in kernels] == before)
 """
     assert run(tmp_path, script) == "True"

@@ -55,7 +55,7 @@ def kernel(most: int = 100, work: int | None = None) -> Kernel:
     def doubled(x: np.ndarray) -> np.ndarray:
         return x * 2
 
-    return Kernel(doubled, most, work, {})  # type: ignore[arg-type]
+    return Kernel(doubled, most, work)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_what_cannot_be_compiled_is_run_as_plain_python() -> None:
     def stranger(x: np.ndarray) -> object:
         return {"sum": [object(), int(x.sum())]}["sum"][1]
 
-    found = Kernel(stranger, 0, None, {})  # type: ignore[arg-type]
+    found = Kernel(stranger, 0)  # type: ignore[arg-type]
     assert found(np.arange(10)) == 45
     assert ways(found) == "plain"
 
@@ -109,7 +109,7 @@ def test_plain_kernels_wrap_around_and_warn_of_nothing() -> None:
     def next_one(x: np.ndarray) -> int:
         return x[0] + np.int64(1)  # type: ignore[no-any-return]
 
-    found = Kernel(next_one, 100, None, {})  # type: ignore[arg-type]
+    found = Kernel(next_one, 100)  # type: ignore[arg-type]
     assert found(np.array([most])) == -most - 1
     assert found.machine(np.array([most])) == -most - 1
 

@@ -15,55 +15,50 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any, cast
 
-from trueup._kernels.compiled import Kernel, no_garbage_collected
+from trueup._kernels.compiled import Kernel
 
 Wanted = tuple[str, str, tuple[str, ...]]
 """A module of kernels, the name of one, and the types of its arguments as numba writes them."""
 
 INTS, FLOATS = "int64[::1]", "float64[::1]"
-PREFIXES, WORDS, CHOSEN = "uint16[::1]", "uint64[::1]", "int16[::1]"
+TABLE = "int64[:,::1]"
 
-SHOWN: tuple[Wanted, ...] = (
-    ("display.topdown", "settle_large_first", (INTS, FLOATS, FLOATS, "float64", "float64")),
-    ("display.rounding", "whole_numbers", (INTS, FLOATS, "int64", "boolean")),
+BESIDE: tuple[Wanted, ...] = (
+    ("tree.blocks", "fall", (INTS, TABLE, "float64[:,::1]", "boolean", FLOATS, FLOATS)),
+    ("display.topdown", "settle_nodes", (INTS, FLOATS, FLOATS, "float64", "float64")),
     ("display.nonnegative", "node_sums", (INTS, FLOATS)),
 )
-"""Those that make the counts of a tree non-negative and whole."""
+"""The last of those that fit a tree, and those that make its counts non-negative."""
 
-NOISE: tuple[Wanted, ...] = (
-    (
-        "noise.laplace",
-        "decide",
-        (PREFIXES, PREFIXES, "int64", WORDS, "int64", INTS, WORDS, "int64", CHOSEN, INTS, WORDS),
-    ),
-    ("noise.laplace", "add_top", (INTS, CHOSEN, "int64")),
-    ("noise.laplace", "add_top_and_digit", (INTS, CHOSEN, "int64", "int64", CHOSEN)),
+LAST: tuple[Wanted, ...] = (
+    ("display.rounding", "whole_numbers", (INTS, FLOATS, "int64", "boolean")),
 )
-"""Those that draw noise. A first release draws it by plain Python; the next finds them on disk."""
+"""Those that make them whole: the first process compiles them before it waits for the second."""
 
 _PATIENCE = 30.0  # seconds after which the first process goes on alone
-_COMMAND = "from trueup._kernels import beside as b; b.compile_now(b.SHOWN + b.NOISE)"
+_COMMAND = "from trueup._kernels import beside as b; b.compile_now(b.BESIDE)"
 
 
 @contextlib.contextmanager
 def shown_compiled_beside() -> Iterator[None]:
-    """While this lasts, the kernels of SHOWN are compiled by a second process if they must be."""
+    """While this lasts, the kernels of BESIDE are compiled by a second process if they must be."""
     process = None
     with contextlib.suppress(Exception):  # no second process: the first one does it all
-        if _cores() > 1 and sys.executable and _missing(SHOWN):
+        if _cores() > 1 and sys.executable and _missing(BESIDE):
             process = _started()
     try:
         yield
     finally:
         if process is not None:
+            if sys.exception() is None:
+                compile_now(LAST)
             _ended(process)
 
 
 def compile_now(wanted: Sequence[Wanted]) -> None:
     """Compiles these kernels, and keeps them on disk."""
-    with no_garbage_collected():
-        for module, name, types in wanted:
-            _kernel(module, name).machine.compile(_signature(types))
+    for module, name, types in wanted:
+        _kernel(module, name).compiled_for(_signature(types))
 
 
 def _missing(wanted: Sequence[Wanted]) -> bool:

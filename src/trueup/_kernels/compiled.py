@@ -44,13 +44,19 @@ class Kernel:
     """A function over arrays that can be run in two ways, with the same answers."""
 
     def __init__(
-        self, function: FunctionType, most: int, work: int | None, options: dict[str, Any]
+        self,
+        function: FunctionType,
+        most: int = PLAIN_ELEMENTS,
+        work: int | None = None,
+        plain: Callable[..., Any] | None = None,
+        **options: Any,
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.targetoptions = {"nopython": True, "nogil": True, **options}
         self.most = most
         self._work = work
+        self._by_arrays = plain
         self._ready: Any = None  # machine code, once there is any
         self._sought = False  # on disk
         self.met = 0  # elements, where numpy stands in
@@ -59,7 +65,7 @@ class Kernel:
         global _plain_seconds
         if self._ready is not None:
             return self._ready(*arguments)
-        if not self._runs_plain(arguments) and self._compiled_for(arguments):
+        if not self._runs_plain(arguments) and self.compiled_for(_types(arguments)):
             return self.machine(*arguments)
         if not self._sought and _loading_is_worth_it() and self._kept_for(arguments):
             return self.machine(*arguments)
@@ -69,13 +75,13 @@ class Kernel:
         _plain_seconds += time.thread_time() - begun
         return found
 
-    def _compiled_for(self, arguments: tuple[Any, ...]) -> bool:
+    def compiled_for(self, types: tuple[Any, ...]) -> bool:
         """Compiles for these types; False where that fails: plain Python is slow, and answers."""
         from trueup._kernels.compiling import watched
 
         try:
             with watched(), no_garbage_collected():
-                self.machine.compile(_types(arguments))
+                self.machine.compile(types)
         except Exception:
             self._ready = None
             return False
@@ -117,7 +123,9 @@ class Kernel:
 
     @functools.cached_property
     def plain(self) -> Callable[..., Any]:
-        """The function as Python, calling other kernels as Python too."""
+        """The function as Python, calling other kernels as Python too, or what stands in for it."""
+        if self._by_arrays is not None:
+            return self._by_arrays
         own = self.py_func
         names = dict(own.__globals__)
         for name in own.__code__.co_names:  # those that it calls
@@ -247,23 +255,23 @@ def compiled(function: F) -> F: ...
 
 
 @overload
-def compiled(*, most: int = PLAIN_ELEMENTS, work: int | None = None) -> Callable[[F], F]: ...
-
-
 def compiled(
-    function: F | None = None, *, most: int = PLAIN_ELEMENTS, work: int | None = None
-) -> F | Callable[[F], F]:
+    *, most: int = PLAIN_ELEMENTS, work: int | None = None, plain: Callable[..., Any] | None = None
+) -> Callable[[F], F]: ...
+
+
+def compiled(function: F | None = None, **how: Any) -> F | Callable[[F], F]:
     """The function as a kernel.
 
     `most` is how many elements a call may have that is run as plain Python. `work` is the place
-    of the argument whose elements count; without it all arrays together do.
+    of the argument whose elements count; without it all arrays together do. `plain` is a function
+    of numpy's arrays that stands in for plain Python: it must answer and write the same.
     """
     if function is None:
-        return lambda given: cast(F, Kernel(cast(FunctionType, given), most, work, {}))
-    return cast(F, Kernel(cast(FunctionType, function), most, work, {}))
+        return lambda given: cast(F, Kernel(cast(FunctionType, given), **how))
+    return cast(F, Kernel(cast(FunctionType, function)))
 
 
 def inlined(function: F) -> F:
     """As `compiled`, for a small function that is expanded into its callers."""
-    inline = {"inline": "always"}
-    return cast(F, Kernel(cast(FunctionType, function), PLAIN_ELEMENTS, None, inline))
+    return cast(F, Kernel(cast(FunctionType, function), inline="always"))

@@ -30,10 +30,22 @@ def _floor(value: float) -> float:
 
 
 @compiled
+def _sum(values: Floats) -> float:
+    total = 0.0
+    for i in range(len(values)):
+        total += values[i]
+    return total
+
+
+@compiled
 def _nearest_with_sum(values: Floats, total: float, nonnegative: bool) -> Floats:
     """The values moved by one common amount, none below zero if asked, to the given sum."""
+    found = np.empty(len(values))
     if not nonnegative:
-        return values + (total - values.sum()) / len(values)
+        share = (total - _sum(values)) / len(values)
+        for i in range(len(values)):
+            found[i] = values[i] + share
+        return found
     order = falling(values)
     above, price = -total, 0.0
     for rank in range(len(values)):
@@ -42,7 +54,9 @@ def _nearest_with_sum(values: Floats, total: float, nonnegative: bool) -> Floats
             break
         above += value
         price = above / (rank + 1)
-    return np.maximum(values - price, 0.0)
+    for i in range(len(values)):
+        found[i] = max(values[i] - price, 0.0)
+    return found
 
 
 @compiled
@@ -61,7 +75,7 @@ def whole_numbers(first: Integers, values: Floats, total: int, nonnegative: bool
         if a == b:
             continue
         children = values[a:b]
-        if abs(children.sum() - whole[v]) >= 1.0:
+        if abs(_sum(children) - whole[v]) >= 1.0:
             children = _nearest_with_sum(children, float(whole[v]), nonnegative)
         left = whole[v]
         for c in range(a, b):

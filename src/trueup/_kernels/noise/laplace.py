@@ -26,7 +26,22 @@ _OPEN_FOUR = np.uint64(OPEN * 0x0001_0001_0001_0001)
 _LANES = (np.uint64(1 << 15), np.uint64(1 << 31), np.uint64(1 << 47))
 
 
-@compiled(work=0)
+def _look_up_plain(
+    prefixes: NDArray[np.uint16],
+    outcomes: NDArray[np.uint16],
+    chosen: NDArray[np.int16],
+    undecided: NDArray[np.int64],
+) -> int:
+    chosen[:] = outcomes[prefixes].view(np.int16)
+    opened = chosen.view(np.uint64) & _OPEN_FOUR != 0
+    count = int(np.count_nonzero(opened))
+    undecided[:count] = np.flatnonzero(opened)
+    if opened.size and not opened[-1]:
+        undecided[count] = opened.size - 1  # as machine code leaves it, which nobody reads
+    return count
+
+
+@compiled(work=0, plain=_look_up_plain)
 def look_up(
     prefixes: NDArray[np.uint16],
     outcomes: NDArray[np.uint16],
@@ -135,14 +150,30 @@ def decide(
     return count, done, used, ties
 
 
-@compiled(work=0)
+def _add_top_plain(values: NDArray[np.int64], top: NDArray[np.int16], lowest: int) -> None:
+    values += top[: values.size] + np.int64(lowest)
+
+
+@compiled(work=0, plain=_add_top_plain)
 def add_top(values: NDArray[np.int64], top: NDArray[np.int16], lowest: int) -> None:
     """Adds the top part where it is all there is."""
     for i in range(values.size):
         values[i] += np.int64(top[i]) + lowest
 
 
-@compiled(work=0)
+def _add_top_and_digit_plain(
+    values: NDArray[np.int64],
+    top: NDArray[np.int16],
+    lowest: int,
+    low_bits: int,
+    digit: NDArray[np.int16],
+) -> None:
+    m = top[: values.size] + np.int64(lowest)
+    mask = np.int64((1 << low_bits) - 1)
+    values += (m << np.int64(low_bits)) + (digit[: values.size] ^ ((m >> np.int64(63)) & mask))
+
+
+@compiled(work=0, plain=_add_top_and_digit_plain)
 def add_top_and_digit(
     values: NDArray[np.int64],
     top: NDArray[np.int16],

@@ -100,7 +100,8 @@ def _fall_level(
         first, end = full * radix, below.size - 1
         own = steps[full:]
         _fall(own, end - first, coefficients[3], below[first:], moved[first:])
-        _fall(own, 1, coefficients[4], below[end:], moved[end:])
+        one = own.size  # a variable: for the number 1 itself all would be compiled once more
+        _fall(own, one, coefficients[4], below[end:], moved[end:])
 
 
 @compiled

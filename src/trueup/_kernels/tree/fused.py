@@ -74,7 +74,8 @@ def _count(cells: Ints, layout: Ints, values: Ints) -> None:
         own, full = values[start : start + size], below.size // radix
         _add(below, radix, own[:full])
         if full < size:  # the last node has fewer children
-            own[full] = below[full * radix :].sum()
+            rest = below[full * radix :]
+            _add(rest, rest.size, own[full:])
         below = own
 
 
