@@ -175,6 +175,8 @@ def nouns(tmp_path_factory):
     sizes = tu.measure(range(50), tu.SortedCounts(50), 1)
     named = tu.NamedCounts(town, {f"query {i}": [f"a town of number {i}"] for i in range(99)})
     tree = tu.measure(range(100), tu.TreeCounts(age), "1/10")
+    words = tu.Universe.text("a-z0-9", 20)
+    keys = tu.measure_keys({f"key{i}": 999 for i in range(999)}, tu.KeyCounts(words), 1)
     stream = tu.Stream.open(tmp_path_factory.mktemp("nouns") / "x", epsilon=1, axis=age)
     return [
         age, town, tu.Axis.edges("money", range(9_999)),
@@ -192,7 +194,7 @@ def nouns(tmp_path_factory):
         tu.infer(tu.measure([1] * 5_000, named, 1)),
         tu.plan(age, 1), tu.plan(age, 1)[0], tu.plan([20, 30], 1),
         tu.Workload.given([(i, i + 1) for i in range(99)]), tu.optimize("ranges", 16, steps=3),
-        tu.Cost.of(0.1), stream, ledger,
+        tu.Cost.of(0.1), stream, ledger, words, keys, keys.terms.question, keys.infer(),
         tu.Owner(__import__("pyarrow").table({"age": [1]}), ledger),
         tu.connect("http://127.0.0.1:9", token="secret"),
     ]  # fmt: skip

@@ -18,6 +18,7 @@ What it costs           Cost.of(epsilon=…) or Cost.of(rho=…); .shown_at(delt
 Files                   release.save("x.parquet"), load("x.parquet")
 Several releases        reconcile
 Step after step         Stream.open, Stream.resume
+Keys nobody can list    Universe, KeyCounts, measure_keys; KeyMeasurement, KeyRelease
 Errors                  all are TrueupError; InputError is a ValueError, too
 
 `help(tu.publish)` explains one of them; `trueup -h` is the command line.
@@ -63,6 +64,7 @@ from trueup.version import __version__
 
 if TYPE_CHECKING:
     from trueup.client import connect
+    from trueup.keys import KeyCounts, KeyMeasurement, KeyRelease, Universe, measure_keys
     from trueup.owner import Ledger, Owner
     from trueup.publishing import publish
     from trueup.release.ratio import Ratio
@@ -82,6 +84,9 @@ __all__ = [
     "GridCounts",
     "HatCounts",
     "InputError",
+    "KeyCounts",
+    "KeyMeasurement",
+    "KeyRelease",
     "Ledger",
     "LedgerError",
     "Measurement",
@@ -100,6 +105,7 @@ __all__ = [
     "Stream",
     "TreeCounts",
     "TrueupError",
+    "Universe",
     "WaveletCounts",
     "WeightedCounts",
     "WindowCounts",
@@ -115,6 +121,7 @@ __all__ = [
     "infer",
     "load",
     "measure",
+    "measure_keys",
     "optimize",
     "plan",
     "publish",
@@ -129,15 +136,20 @@ def __dir__() -> list[str]:
 
 
 _LATER = {
+    "KeyCounts": "keys",
+    "KeyMeasurement": "keys",
+    "KeyRelease": "keys",
     "Ledger": "owner",
     "Owner": "owner",
     "Ratio": "release.ratio",
     "Stream": "stream",
+    "Universe": "keys",
     "connect": "client",
     "degree_sequence": "shortcuts",
     "frequency_list": "shortcuts",
     "histogram": "shortcuts",
     "load": "saved",
+    "measure_keys": "keys",
     "publish": "publishing",
 }
 

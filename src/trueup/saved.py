@@ -15,6 +15,7 @@ from trueup.facts import Facts
 from trueup.files import load as files
 from trueup.files.load import Saved, finite, reads
 from trueup.infer import errors_of
+from trueup.keys import KeyMeasurement, KeyRelease
 from trueup.law import QueryErrors
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.release.boxes import prefix_of
@@ -136,3 +137,5 @@ for _kind in ("release", "grid release", "marginal release"):
     reads(_kind, _release)
 reads("sorted release", _sorted_release)
 reads("query release", _named_release)
+reads("key measurement", KeyMeasurement.from_saved)
+reads("key release", KeyRelease.from_saved)

@@ -21,7 +21,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 NAME = re.compile(r"(?<![\w.\"'/-])(tu|trueup)((?:\.[A-Za-z_]\w*)+)")
 ENDINGS = {"toml", "tokens", "ledger", "md", "py", "parquet"}  # files: trueup.toml
 VARIABLES = {
-    "release": (tu.Release, tu.SortedRelease, tu.NamedRelease),
+    "release": (tu.Release, tu.SortedRelease, tu.NamedRelease, tu.KeyRelease),
     "estimate": (tu.Estimate,),
     "axis": (tu.Axis,),
     "owner": (tu.Owner,),

@@ -1,0 +1,9 @@
+"""Keys that nobody can list: counts over a universe that is declared and never enumerated."""
+
+from trueup.keys.measurement import KeyMeasurement, measure_keys
+from trueup.keys.question import KeyCounts
+from trueup.keys.release import KeyRelease
+from trueup.keys.terms import KeyTerms
+from trueup.keys.universe import Universe
+
+__all__ = ["KeyCounts", "KeyMeasurement", "KeyRelease", "KeyTerms", "Universe", "measure_keys"]

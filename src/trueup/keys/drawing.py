@@ -1,0 +1,76 @@
+"""Noise for the keys of a universe: those present, and those absent whose noise passes.
+
+Exactly what noise on every key of the universe would show, in time of the keys present and shown:
+the keys present get noise; how many absent ones pass is binomial; which ones, any distinct ones
+alike; by how much, geometric. docs/keys.md has the proof.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.keys.space import Bools, Key
+from trueup.keys.universe import Universe
+
+Ints = npt.NDArray[np.int64]
+
+
+def shown_keys(
+    universe: Universe, keys: Any, counts: Ints, scale: Fraction, threshold: int
+) -> tuple[list[Key], Ints]:
+    """The keys that are shown and their noisy counts, in the order of the keys.
+
+    `keys` are the different keys present, as an int64 array or an Arrow array of bytes, with their
+    counts. That order tells nothing of which keys were present.
+    """
+    from trueup._kernels.noise.bits import keystream
+    from trueup._kernels.noise.laplace import draw
+    from trueup._kernels.noise.passing import fresh, passing
+
+    noisy = counts + draw(len(counts), scale)
+    shown = noisy >= threshold
+    more = fresh(keystream().fill)
+    false = passing(universe.size - len(counts), threshold, scale, more)
+    strangers = _absent(universe, keys, false, more)
+    # The sign of discrete Laplace noise is independent of its size, which is geometric.
+    beyond = draw(false, scale)
+    beyond = threshold + np.where(beyond < 0, -1 - beyond, beyond)
+    found = [*_taken(keys, shown), *strangers]
+    values = np.concatenate([noisy[shown], beyond])
+    order = sorted(range(len(found)), key=found.__getitem__)
+    return [found[place] for place in order], values[np.array(order, np.int64)]
+
+
+def _taken(keys: Any, shown: Bools) -> list[Key]:
+    """The keys at these places, as Python's own numbers or bytes."""
+    if isinstance(keys, np.ndarray):
+        return keys[shown].tolist()
+    import pyarrow as pa
+
+    return keys.filter(pa.array(shown)).to_pylist()
+
+
+def _absent(universe: Universe, keys: Any, many: int, more: Any) -> list[Key]:
+    """So many different keys of the universe that are not present, all sets of them alike."""
+    from trueup._kernels.noise.passing import uniform
+
+    found: dict[Key, None] = {}
+    while len(found) < many:
+        tried = [universe.unrank(uniform(universe.size, more)) for _ in range(many - len(found))]
+        there = _present(keys, tried)
+        found.update((key, None) for key, held in zip(tried, there, strict=True) if not held)
+    return list(found)
+
+
+def _present(keys: Any, tried: list[Key]) -> list[bool]:
+    """Whether each key is one of those present."""
+    if isinstance(keys, np.ndarray):
+        return np.isin(np.array(tried, np.int64), keys).tolist()
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.is_in(pa.array(tried, keys.type), value_set=keys).to_pylist()

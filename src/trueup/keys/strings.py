@@ -1,0 +1,285 @@
+"""Universes whose keys are bytes: strings over an alphabet, strings of a pattern, free text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.axis.numbers import whole_number
+from trueup.errors import InputError, shown
+from trueup.keys.space import Bools, Key, Placed
+
+_LONGEST = 1024  # characters of a key
+_PIECE = re.compile(r"(?:\[((?:\\.|[^\]\\])+)\]|\\(.)|([^\[\]{}\\]))(?:\{(\d{1,4})\})?", re.DOTALL)
+
+
+def expanded(alphabet: object) -> str:
+    """The characters of an alphabet, in order: a-z stands for a stretch, \\- for a dash.
+
+    >>> expanded("a-e_"), expanded("-+0-3")
+    ('_abcde', '+-0123')
+    """
+    if not isinstance(alphabet, str) or not alphabet:
+        raise InputError(f'An alphabet is text such as "a-z0-9", got {shown(alphabet)}.')
+    found: set[str] = set()
+    for one in re.finditer(r"(\\.|.)(?:-(\\.|[^\\]))?", alphabet, re.DOTALL):
+        low, high = one[1][-1], (one[2] or one[1])[-1]
+        if one[2] is not None and high < low:
+            raise InputError(f"The stretch {one[0]!r} of the alphabet runs backwards.")
+        found.update(map(chr, range(ord(low), ord(high) + 1)))
+    if any("\ud800" <= letter <= "\udfff" for letter in found):
+        raise InputError("The alphabet holds half a character, a lone surrogate.")
+    return "".join(sorted(found))
+
+
+def spans(column: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Where the bytes of each value of a large_binary array begin and end, and all bytes."""
+    offsets = np.frombuffer(column.buffers()[1], np.int64, len(column) + 1, 8 * column.offset)
+    data = column.buffers()[2]
+    return offsets, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+
+
+def printable(key: Key) -> str:
+    """Bytes as text that says them exactly: UTF-8 where it is, what is not as \\xNN.
+
+    >>> printable("Zürich".encode()), printable(b"\\xff\\\\")
+    ('Zürich', '\\\\xff\\\\\\\\')
+    """
+    text = bytes(key).decode("utf-8", "surrogateescape").replace("\\", "\\\\")
+    return re.sub("[\udc80-\udcff]", lambda one: f"\\x{ord(one[0]) - 0xDC00:02x}", text)
+
+
+def unprinted(text: str) -> bytes | None:
+    """The bytes that `printable` words so; None if it never does."""
+    try:
+        parts = re.split(r"(\\\\|\\x[0-9a-f]{2})", text)
+        found = b"".join(
+            part.encode()
+            if place % 2 == 0
+            else b"\\"
+            if part == "\\\\"
+            else bytes.fromhex(part[2:])
+            for place, part in enumerate(parts)
+        )
+    except UnicodeEncodeError:
+        return None
+    return found if printable(found) == text else None
+
+
+@dataclass(frozen=True)
+class StringKeys:
+    """Every string of at most `most` characters of an alphabet, the empty one too.
+
+    Without an alphabet, every string of at most `most` bytes.
+    """
+
+    most: int
+    alphabet: str | None = None
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    whole: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        most = whole_number(self.most, "The length of the longest key")
+        if not 1 <= most <= _LONGEST:
+            raise InputError(f"The longest key has 1 to {_LONGEST:,} characters, got {most:,}.")
+        object.__setattr__(self, "most", most)
+        if self.alphabet is not None:
+            object.__setattr__(self, "alphabet", expanded(self.alphabet))
+
+    @property
+    def kind(self) -> str:
+        """Its word in files and settings."""
+        return "bytes" if self.alphabet is None else "text"
+
+    @property
+    def longest(self) -> int:
+        """The most bytes that a key has."""
+        return self.most * max(len(letter.encode()) for letter in self.alphabet or "a")
+
+    @cached_property
+    def _letters(self) -> int:
+        return 256 if self.alphabet is None else len(self.alphabet)
+
+    @cached_property
+    def _shorter(self) -> list[int]:
+        """By length: how many keys are shorter."""
+        return [0, *accumulate(self._letters**length for length in range(self.most + 1))]
+
+    @property
+    def size(self) -> int:
+        """How many keys there are."""
+        return self._shorter[-1]
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {letter: code for code, letter in enumerate(self.alphabet or "")}
+
+    def place(self, values: Any, known: Bools) -> Placed:
+        """The keys of texts: those of a good length whose letters are all in the alphabet."""
+        ends, data = spans(values)
+        known = known & (np.diff(ends) <= self.longest)
+        if self.alphabet is None:
+            return values, known
+        if self.alphabet.isascii():
+            strange = np.ones(256, np.bool_)
+            strange[np.frombuffer(self.alphabet.encode(), np.uint8)] = False
+            begin = int(ends[0])
+            many = np.concatenate([[0], np.cumsum(strange[data[begin : int(ends[-1])]])])
+            return values, known & (many[ends[1:] - begin] == many[ends[:-1] - begin])
+        some = values.filter(known_array(known)).to_pylist()
+        known[known] = [self._rank(text) is not None for text in some]
+        return values, known
+
+    def _rank(self, key: bytes) -> int | None:
+        try:
+            codes = list(key) if self.alphabet is None else [self._codes[c] for c in key.decode()]
+        except (KeyError, UnicodeDecodeError):
+            return None
+        if len(codes) > self.most:
+            return None
+        number = 0
+        for code in codes:
+            number = number * self._letters + code
+        return self._shorter[len(codes)] + number
+
+    def rank(self, key: Key) -> int:
+        """The number of a key among all: shorter ones first, then by letters."""
+        found = self._rank(key)  # type: ignore[arg-type]
+        assert found is not None
+        return found
+
+    def unrank(self, number: int) -> Key:
+        """The key of this number."""
+        length = 0
+        while number >= self._shorter[length + 1]:
+            length += 1
+        number -= self._shorter[length]
+        codes = []
+        for _ in range(length):
+            number, code = divmod(number, self._letters)
+            codes.append(code)
+        codes.reverse()
+        if self.alphabet is None:
+            return bytes(codes)
+        return "".join(self.alphabet[code] for code in codes).encode()
+
+    def label(self, key: Key) -> str:
+        """A key in words."""
+        return printable(key)
+
+    def read(self, text: str) -> Key | None:
+        """The key that a label is; None if it is none."""
+        key = unprinted(text)
+        return None if key is None or self._rank(key) is None else key
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        alphabet = "" if self.alphabet is None else re.sub(r"([\\-])", r"\\\1", self.alphabet)
+        return {"kind": self.kind, "most": self.most} | ({"alphabet": alphabet} if alphabet else {})
+
+
+def known_array(known: Bools) -> Any:
+    """A mask as Arrow filters take it."""
+    import pyarrow as pa
+
+    return pa.array(known)
+
+
+@dataclass(frozen=True)
+class PatternKeys:
+    """Every string of a pattern, such as [A-Z]{2}-[0-9]{4}: letters, classes and how often."""
+
+    pattern: str
+    kind: ClassVar[str] = "pattern"
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    whole: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pattern, str) or not self._places:
+            raise InputError(f"A pattern is text such as [A-Z]{{2}}-[0-9]{{4}}, got {self._said}.")
+
+    @property
+    def _said(self) -> str:
+        return shown(self.pattern)
+
+    @cached_property
+    def _places(self) -> tuple[bytes, ...]:
+        """The letters that each place may have."""
+        found: list[bytes] = []
+        end = 0
+        for one in _PIECE.finditer(self.pattern):
+            letters = expanded(one[1]) if one[1] is not None else one[2] or one[3]
+            if one.start() != end or not letters.isascii():
+                break
+            end = one.end()
+            found += [letters.encode()] * int(one[4] or 1)
+            if len(found) > _LONGEST:
+                break
+        if end != len(self.pattern) or len(found) > _LONGEST:
+            raise InputError(
+                f"The pattern {self._said} cannot be read from character {end + 1} on. It holds "
+                f"ASCII letters, classes such as [A-Z0-9], and {{4}} for how often; at most "
+                f"{_LONGEST:,} places."
+            )
+        return tuple(found)
+
+    @property
+    def longest(self) -> int:
+        """The bytes that a key has."""
+        return len(self._places)
+
+    @cached_property
+    def size(self) -> int:
+        """How many keys there are."""
+        return prod(len(letters) for letters in self._places)
+
+    def place(self, values: Any, known: Bools) -> Placed:
+        """The keys of texts that follow the pattern."""
+        ends, data = spans(values)
+        good = known & (np.diff(ends) == self.longest)
+        some = np.flatnonzero(good)
+        for place, letters in enumerate(self._places):
+            fits = np.zeros(256, np.bool_)
+            fits[np.frombuffer(letters, np.uint8)] = True
+            some = some[fits[data[ends[some] + place]]]
+        good[:] = False
+        good[some] = True
+        return values, good
+
+    def rank(self, key: Key) -> int:
+        """The number of a key among all."""
+        number = 0
+        for letter, letters in zip(key, self._places, strict=True):  # type: ignore[arg-type]
+            number = number * len(letters) + letters.index(letter)
+        return number
+
+    def unrank(self, number: int) -> Key:
+        """The key of this number."""
+        found = []
+        for letters in reversed(self._places):
+            number, code = divmod(number, len(letters))
+            found.append(letters[code])
+        return bytes(reversed(found))
+
+    def label(self, key: Key) -> str:
+        """A key in words."""
+        return printable(key)
+
+    def read(self, text: str) -> Key | None:
+        """The key that a label is; None if it is none."""
+        key = unprinted(text) or b""
+        fits = len(key) == self.longest and all(
+            letter in letters for letter, letters in zip(key, self._places, strict=True)
+        )
+        return key if fits else None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"kind": self.kind, "pattern": self.pattern}

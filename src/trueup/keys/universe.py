@@ -1,0 +1,144 @@
+"""Universe: all keys that there could be, declared and never listed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trueup.errors import InputError, shown
+from trueup.keys.numbered import IntegerKeys, Ipv4Keys, Ipv6Keys, PlaceKeys
+from trueup.keys.space import Bools, Key, KeySpace, Placed
+from trueup.keys.strings import PatternKeys, StringKeys
+
+
+@dataclass(frozen=True)
+class Universe:
+    """All keys that there could be: public, and as large as you like, for nobody lists them.
+
+    >>> codes = Universe.pattern("[A-Z]{2}-[0-9]{4}")
+    >>> codes.size, codes.label(codes.unrank(0))
+    (6760000, 'AA-0000')
+    >>> Universe.ipv6().size == 2**128
+    True
+    """
+
+    space: KeySpace
+
+    @staticmethod
+    def integers(first: int = -(1 << 63), last: int = (1 << 63) - 1) -> Universe:
+        """Whole numbers, both ends included; without ends, all of 64 bits."""
+        return Universe(IntegerKeys(first, last))
+
+    @staticmethod
+    def bytes(most: int) -> Universe:
+        """Every string of at most so many bytes, the empty one too."""
+        return Universe(StringKeys(most))
+
+    @staticmethod
+    def text(alphabet: str, most: int) -> Universe:
+        """Every text of at most so many characters of an alphabet, such as "a-z0-9 "."""
+        return Universe(StringKeys(most, alphabet))
+
+    @staticmethod
+    def pattern(pattern: str) -> Universe:
+        """Every code of a pattern, such as "[A-Z]{2}-[0-9]{4}"."""
+        return Universe(PatternKeys(pattern))
+
+    @staticmethod
+    def ipv4() -> Universe:
+        """Every IPv4 address."""
+        return Universe(Ipv4Keys())
+
+    @staticmethod
+    def ipv6() -> Universe:
+        """Every IPv6 address, in any spelling; IPv4 addresses are those of ::ffff:0:0/96."""
+        return Universe(Ipv6Keys())
+
+    @staticmethod
+    def places(degrees: object) -> Universe:
+        """Cells of the globe of so many degrees; its columns are latitude and longitude."""
+        return Universe(PlaceKeys(degrees))
+
+    @property
+    def size(self) -> int:
+        """How many keys there are, exactly."""
+        return self.space.size
+
+    @property
+    def whole(self) -> bool:
+        """Whether keys are whole numbers; else they are bytes."""
+        return self.space.whole
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The kinds of plain columns that say a key."""
+        return self.space.reads
+
+    def place(self, *values: Any, known: Bools) -> Placed:
+        """The keys of plain columns, and which rows have one: a function of each row alone."""
+        return self.space.place(*values, known)
+
+    def rank(self, key: Key) -> int:
+        """The number of a key among all, from 0."""
+        return self.space.rank(key)
+
+    def unrank(self, number: int) -> Key:
+        """The key of this number."""
+        return self.space.unrank(number)
+
+    def label(self, key: Key) -> str:
+        """A key in words, different for different keys."""
+        return self.space.label(key)
+
+    def read(self, text: object) -> Key | None:
+        """The key that a label is; None if it is none of this universe."""
+        return self.space.read(text) if isinstance(text, str) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, for files and settings."""
+        return self.space.to_json()
+
+    def __str__(self) -> str:
+        said = {name: value for name, value in self.to_json().items() if name != "kind"}
+        listed = ", ".join(f"{name} {json.dumps(value)}" for name, value in said.items())
+        return f"{self.space.kind}{f' ({listed})' if listed else ''}: {many(self.size)} keys"
+
+    @staticmethod
+    def from_json(said: object) -> Universe:
+        """The universe that was written, checked."""
+        if not isinstance(said, Mapping) or said.get("kind") not in _KINDS:
+            kinds = ", ".join(_KINDS)
+            raise InputError(f"A universe has a kind, one of {kinds}; got {shown(said)}.")
+        made, names = _KINDS[said["kind"]]
+        given = {name: value for name, value in said.items() if name != "kind"}
+        if not set(given) <= set(names):
+            wrong = sorted(set(given) - set(names))[0]
+            raise InputError(f"A universe of {said['kind']} has no {wrong!r}.")
+        try:
+            return made(**given)
+        except TypeError:
+            raise InputError(f"A universe of {said['kind']} needs {' and '.join(names)}.") from None
+
+
+_KINDS: dict[str, tuple[Callable[..., Universe], tuple[str, ...]]] = {
+    "integers": (Universe.integers, ("first", "last")),
+    "bytes": (Universe.bytes, ("most",)),
+    "text": (Universe.text, ("alphabet", "most")),
+    "pattern": (Universe.pattern, ("pattern",)),
+    "ipv4": (Universe.ipv4, ()),
+    "ipv6": (Universe.ipv6, ()),
+    "places": (Universe.places, ("degrees",)),
+}
+
+
+def many(size: int) -> str:
+    """A number of keys as a person reads it.
+
+    >>> many(6760000), many(1 << 64)
+    ('6,760,000', '2^64')
+    """
+    if size & (size - 1) == 0 and size > 1 << 20:
+        return f"2^{size.bit_length() - 1}"
+    return f"{size:,}" if size < 10**15 else f"about 2^{size.bit_length() - 1}"

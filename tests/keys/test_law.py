@@ -1,0 +1,52 @@
+"""Intervals of shown counts hold as often as they say, by the exact law."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from trueup.keys.law import ShownLaw
+
+
+def exact(scale: float, threshold: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy counts from the threshold on, and their law given that they are shown."""
+    shown = np.arange(threshold, threshold + math.ceil(60 * scale) + count)
+    law = np.exp(-np.abs(shown - count) / scale)
+    return shown, law / law.sum()
+
+
+@pytest.mark.parametrize(("scale", "threshold"), [(1.0, 45), (0.3, 5), (7.0, 60), (2.0, 1)])
+def test_intervals_hold_among_keys_shown_whatever_the_count(scale: float, threshold: int) -> None:
+    law = ShownLaw(scale, threshold)
+    for level in (0.5, 0.95):
+        for count in {0, 1, threshold // 2, threshold, threshold + 1, threshold + round(9 * scale)}:
+            shown, chances = exact(scale, threshold, count)
+            low, high = law.intervals(shown, level)
+            held = chances[(low <= count) & (count <= high)].sum()
+            assert held >= level - 1e-9
+            if count > threshold + 8 * scale and scale > 5:  # far off it is no wider than needed
+                assert held < level + 0.06
+
+
+def test_a_key_just_above_the_threshold_may_be_one_that_nobody_has() -> None:
+    low, high = ShownLaw(1.0, 45).intervals(np.array([45, 48, 49, 500]), 0.95)
+    assert low.tolist() == [0, 0, 46, 497]
+    assert high.tolist() == [47, 51, 52, 503]
+
+
+def test_a_count_that_is_surely_shown_is_the_least_one() -> None:
+    for scale, threshold in ((1.0, 45), (10.0, 3)):
+        law = ShownLaw(scale, threshold)
+        x = np.arange(-3000, 3001)
+        noise = np.exp(-np.abs(x) / scale) / np.exp(-np.abs(x) / scale).sum()
+        chance = [noise[x >= threshold - c].sum() for c in range(threshold + 200)]
+        least = law.surely_shown(0.95)
+        assert chance[least] >= 0.95 > chance[least - 1]
+        assert math.exp(law.log_chance(2)) == pytest.approx(chance[2], rel=1e-9)
+        assert math.exp(law.log_chance(least)) == pytest.approx(chance[least], rel=1e-9)
+        assert law.std_error == pytest.approx(math.sqrt((noise * x**2).sum()), rel=1e-9)
+        for low, high in ((-40, -3), (-5, 9), (2, 2), (0, 30)):
+            asked = noise[(x >= low) & (x <= high)].sum()
+            assert law.within(low, high) == pytest.approx(asked, rel=1e-9)

@@ -1,0 +1,66 @@
+"""Noise and threshold follow from the question, the cost and whom it protects."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import trueup as tu
+from trueup.errors import InputError
+from trueup.keys import KeyCounts, KeyTerms
+
+NUMBERS = tu.Universe.integers()
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("keys", [1, 3])
+def test_the_shares_of_a_unit_add_up_to_epsilon(neighbours: str, keys: int) -> None:
+    """A unit moves counts, total and number by its keys each, twice that if it is replaced."""
+    epsilon = Fraction(3, 7)
+    asked = KeyCounts(NUMBERS, keys_per_unit=keys, total="1/10", number="1/5")
+    terms = KeyTerms.of(asked, epsilon, neighbours, "user")  # type: ignore[arg-type]
+    moved = keys * (2 if neighbours == "replace" else 1)
+    scales = terms.count_scale, terms.total_scale, terms.number_scale
+    assert sum(moved / scale for scale in scales) == epsilon  # type: ignore[operator]
+
+
+def test_what_is_not_asked_costs_nothing() -> None:
+    terms = KeyTerms.of(KeyCounts(NUMBERS, total=0), 1)
+    assert (terms.count_scale, terms.total_scale, terms.number_scale) == (1, None, None)
+    assert terms.threshold == 45
+    assert terms.false_keys <= 1
+
+
+def test_the_number_of_keys_of_a_unit_is_that_of_the_question_or_else_of_the_owner() -> None:
+    assert KeyTerms.of(KeyCounts(NUMBERS), 1, unit="user", rows_per_unit=4).keys_per_unit == 4
+    asked = KeyCounts(NUMBERS, keys_per_unit=2)
+    assert KeyTerms.of(asked, 1, unit="user", rows_per_unit=4).keys_per_unit == 2
+    with pytest.raises(InputError, match="A row has one key"):
+        KeyTerms.of(asked, 1)
+    with pytest.raises(InputError):
+        KeyTerms.of(KeyCounts(NUMBERS), 1, unit="user")
+
+
+def test_a_quote_says_the_threshold_and_where_long_keys_belong() -> None:
+    said = KeyTerms.of(KeyCounts(tu.Universe.bytes(64), total=0), 1).lines()
+    assert "at least 355" in said["threshold"]
+    assert "prefixes" in said["advice"]
+    assert "advice" not in KeyTerms.of(KeyCounts(NUMBERS), 1).lines()
+    assert "prefixes" not in str(KeyTerms.of(KeyCounts(tu.Universe.bytes(11)), 1).lines())
+
+
+def test_terms_are_written_and_read_and_no_other_threshold_is_taken() -> None:
+    asked = KeyCounts(NUMBERS, keys_per_unit=2, number="1/5")
+    terms = KeyTerms.of(asked, "1/3", "replace", "user")
+    said = terms.to_json()
+    assert KeyTerms.from_json(said) == terms
+    for name, other in (("threshold", terms.threshold - 1), ("scale", "1"), ("epsilon", "1/2")):
+        with pytest.raises(InputError):
+            KeyTerms.from_json({**said, name: other})
+
+
+@pytest.mark.parametrize("epsilon", [10**5, "1/1000000000000", 0, None])
+def test_noise_that_cannot_be_drawn_is_refused(epsilon: object) -> None:
+    with pytest.raises(InputError):
+        KeyTerms.of(KeyCounts(NUMBERS), epsilon)
