@@ -246,3 +246,16 @@ def test_rows_are_made_from_a_measurement_and_tabulate_to_its_whole_counts(
     assert "synthetic rows of age" in ran.out
     assert "Safe: counts, shares and sums over age" in ran.out
     assert run("rows", ages["r"], "-o", "x.csv").err.startswith("trueup: Rows need whole counts")
+
+
+def test_equidepth_gives_what_the_library_gives_and_draws(
+    run: Run, ages: dict[str, Path], tmp_path: Path
+) -> None:
+    found = tu.load(ages["r"]).equidepth(4)
+    told = run("equidepth", ages["r"], "4", "--json").json
+    assert told["edges"] == found.edges
+    assert told["counts"] == found.counts.tolist()
+    ran = run("equidepth", ages["r"], "4", "-o", "bins.svg")
+    assert "where it ends" in ran.out
+    assert (tmp_path / "bins.svg").exists()
+    assert "ask for 2 to" in run("equidepth", ages["r"], "1").err

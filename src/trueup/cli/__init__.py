@@ -35,6 +35,7 @@ app = typer.Typer(
 app.command("infer")(answers.infer_command)
 app.command("query")(answers.query_command)
 app.command("quantile")(answers.quantile_command)
+app.command("equidepth")(answers.equidepth_command)
 app.command("show")(answers.show_command)
 app.command("plot")(answers.plot_command)
 app.command("plan")(planning.plan_command)

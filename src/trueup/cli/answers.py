@@ -165,6 +165,41 @@ def quantile_command(
     )
 
 
+def equidepth_command(
+    file: File,
+    bins: Annotated[int, typer.Argument(help="How many bins.", show_default=False)],
+    level: Level = 0.95,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Draw it: a .html, .png or .svg file.")
+    ] = None,
+    nonnegative: Shown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Cut an axis into bins of nearly equal counts, with intervals on edges and counts."""
+    found = _counted(file, nonnegative).equidepth(bins, level)
+    if output is not None:
+        with waiting("drawing"):
+            found.save_plot(output)
+
+    def show() -> None:
+        sure = f"{100 * level:.6g} % sure"
+        heads = [found.axis.name, "count", f"{sure}, all bins", f"{sure} where it ends"]
+        table(heads, [list(line) for line in found.lines()])
+        if output is not None:
+            say(f"drawn to {output}")
+
+    facts = {
+        "axis": found.axis.name,
+        "level": level,
+        "edges": [_end(edge) for edge in found.edges],
+        "counts": found.counts,
+        "low": found.low,
+        "high": found.high,
+        "edge_intervals": found.edge_intervals(),
+    }
+    emit(as_json, facts, show)
+
+
 def _say_capped(release: Any) -> None:
     """Says that only some rows of each unit are counted, if that is so."""
     capped = release.facts.capped

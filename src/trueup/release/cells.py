@@ -27,6 +27,7 @@ from trueup.release.wording import check_level
 if TYPE_CHECKING:
     from trueup.pictures.page import Picture
     from trueup.release.drawing import Drawn
+    from trueup.release.equidepth import EquidepthBins
     from trueup.release.rows import Inside, Rows
 
 Floats = npt.NDArray[np.float64]
@@ -323,6 +324,15 @@ class Release(Published):
             return axis.interval(first)[0], axis.interval(last)[0]
         low, high = axis.interval(first)[0], axis.interval(last)[1]
         return -math.inf if low is None else low, math.inf if high is None else high
+
+    def equidepth(self, bins: int, level: float = 0.95) -> EquidepthBins:
+        """Bins of whole cells with nearly equal counts, with intervals on edges and counts.
+
+        Fewer than asked where one cell holds more than a bin's share.
+        """
+        from trueup.release.equidepth import equidepth_bins
+
+        return equidepth_bins(self, self._rising, bins, level)
 
     @property
     def kind(self) -> str:
