@@ -10,6 +10,7 @@ import trueup as tu
 from trueup.about import About, RegionsFile
 from trueup.budget import Budget
 from trueup.config import read_config
+from trueup.period import Calendar
 
 GOOD = """
 [datasets.trips]
@@ -144,6 +145,9 @@ neighbours = "replace"
 title = "Trips"
 description = "all of them"
 columns = {user = "integer"}
+per = "week"
+date = "picked_up"
+zone = "Europe/Berlin"
 [datasets.trips.axes.age]
 title = "Age"
 description = "On the day of the trip."
@@ -184,6 +188,7 @@ nodes = 30
         "graph": "undirected",
         "nodes": None,
         "folder": tmp_path,
+        "calendar": Calendar("week", "picked_up", "Europe/Berlin"),
     }
     assert (friends.edges, friends.graph, friends.nodes) == (("src", "dst"), "directed", 30)
     assert (trips.protects, friends.protects) == ("user", "edge")

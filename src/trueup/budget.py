@@ -84,9 +84,9 @@ class Budget:
         """Whether it counts ε alone, as all ledgers did once: its file is written as theirs."""
         return self.notion == "epsilon" and not self.delta_limit
 
-    def to_json(self) -> dict[str, str]:
-        """What the first entry says of them."""
-        if self.plain:
+    def to_json(self, spelled: bool = False) -> dict[str, str]:
+        """What the first entry says of them; all of it, if it is to be spelled out."""
+        if self.plain and not spelled:
             return {"limit": str(self.limit)}
         said = {"privacy": self.notion, "limit": str(self.limit)}
         said["delta_limit"] = str(self.delta_limit)

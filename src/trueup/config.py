@@ -19,12 +19,13 @@ from trueup.budget import Budget
 from trueup.draft import blank
 from trueup.errors import FileError, InputError, shown
 from trueup.facts import rows_for
+from trueup.period import Calendar
 
 FILE = "trueup.toml"
 _KNOWN = (
     "source", "table", "ledger", "anchor", "limit", "rho", "delta_limit", "shown_at_delta",
     "unit", "rows_per_unit", "neighbours", "columns", "axes", "title", "description",
-    "edges", "graph", "nodes",
+    "edges", "graph", "nodes", "per", "date", "zone",
 )  # fmt: skip
 
 
@@ -50,6 +51,7 @@ class Dataset:
     graph: str = "undirected"
     nodes: int | None = None
     folder: Path = Path()  # of the file that declares it
+    calendar: Calendar | None = None  # where each period has the limit
 
     def __post_init__(self) -> None:
         if (self.edges is None) != (self.nodes is None):
@@ -61,6 +63,11 @@ class Dataset:
     def limit(self) -> Fraction:
         """The most that may be spent on it, in the notion of its budget."""
         return self.budget.limit
+
+    @property
+    def ledger_options(self) -> dict[str, Any]:
+        """The options of its `Ledger`: what may be spent, and in which periods."""
+        return self.budget.options | (self.calendar.to_json() if self.calendar else {})
 
     @property
     def runs(self) -> Path:
@@ -156,6 +163,7 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             graph=text(spec.get("graph"), "graph") or "undirected",
             nodes=None if "nodes" not in spec else whole_number(spec["nodes"], "nodes"),
             folder=file.parent,
+            calendar=Calendar.said({word: spec.get(word) for word in ("per", "date", "zone")}),
         )
     except (InputError, FileError) as wrong:
         raise FileError(f"{where}: {wrong}") from None

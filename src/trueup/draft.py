@@ -17,6 +17,7 @@ _KINDS: dict[str, tuple[str, dict[str, object], str]] = {
     "date": ("dates", {"first": BLANK, "last": BLANK, "unit": "day"}, "or week, month"),
     "time": ("dates", {"first": BLANK, "last": BLANK, "unit": "day"}, "or minute, hour, month"),
 }
+_KINDS["zoned"] = _KINDS["times"] = _KINDS["time"]
 _FILTERS = {
     "integer": "integer",
     "float": "number",
@@ -24,6 +25,8 @@ _FILTERS = {
     "text": "text",
     "date": "time",
     "time": "time",
+    "zoned": "time",
+    "times": "time",
     "boolean": "boolean",
 }
 _OTHERS = "integers, regular, edges, categories, dates, ipv4 or hierarchy: see docs/axis.md"

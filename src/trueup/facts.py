@@ -21,6 +21,7 @@ from trueup.cost import Cost
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError, shown
 from trueup.noise import Law, Noise, check_law, check_rows_per_unit, law_for
+from trueup.period import Covered
 
 LEAST_SQUARES = "least squares"
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -67,6 +68,7 @@ class Facts:
     slice: tuple[Span, ...] | None = None
     number_of_groups: NumberOfGroups | None = None
     rho: Fraction | None = None
+    period: Covered | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, bool):
@@ -129,9 +131,14 @@ class Facts:
 
     @property
     def capped(self) -> str:
-        """That only some rows of each unit are counted, if that is so; else nothing."""
+        """Of which periods the counts are, and that only some rows of each unit are counted.
+
+        Nothing where neither is so.
+        """
         parts = self.combined or self.sources
         said = [part.capped for part in parts] if parts else [counted_rows(self.unit, self.rows)]
+        if self.period is not None:
+            said.insert(0, f"of {self.period}")
         return "; ".join(dict.fromkeys(each for each in said if each))
 
     @property
@@ -248,6 +255,8 @@ class Facts:
                 "estimated": number.estimated,
                 "epsilon": str(number.epsilon),
             }
+        if self.period is not None:
+            said["period"] = self.period.to_json()
         for name in ("id", "inferred"):
             if getattr(self, name) is not None:
                 said[name] = getattr(self, name)
@@ -320,6 +329,8 @@ def _others(said: Any) -> dict[str, Any]:
         found["slice"] = tuple(
             None if span is None else (int(span[0]), int(span[1])) for span in said["slice"]
         )
+    if "period" in said:
+        found["period"] = Covered.from_json(said["period"])
     if "number_of_groups" in said:
         number = said["number_of_groups"]
         estimated = whole_number(number["estimated"], "The number of groups")

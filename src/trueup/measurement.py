@@ -18,6 +18,7 @@ from trueup.facts import Facts
 from trueup.files.codec import decode, encode, write
 from trueup.files.load import reads
 from trueup.noise import Law, Noise, law_for
+from trueup.period import Covered
 
 _INT64_MAX = np.iinfo(np.int64).max
 
@@ -40,7 +41,7 @@ class Measurement(Generic[Asked]):
     of the noise. `private` is False for experiments, whose noise can be drawn again: such a
     measurement says NOT PRIVATE wherever it is shown or saved. `measure` gives it a random `id`,
     which its releases keep, so that the same noise is never counted as two; None for a measurement
-    that was typed in.
+    that was typed in. `period` says of which days, or other periods, the counts are.
 
     >>> from trueup.ask import SortedCounts
     >>> m = Measurement(SortedCounts(4, adaptive=False), [1, 2, 0, 11], epsilon=1)
@@ -58,6 +59,7 @@ class Measurement(Generic[Asked]):
     law: Law = "discrete"
     id: str | None = None
     rho: Fraction | None = None
+    period: Covered | None = None
 
     def __post_init__(self) -> None:
         check_question(self.question)
@@ -103,6 +105,7 @@ class Measurement(Generic[Asked]):
             private=self.private,
             id=self.id,
             rho=self.rho,
+            period=self.period,
         )
 
     @property
@@ -164,6 +167,7 @@ class Measurement(Generic[Asked]):
                 facts.law,
                 facts.id,
                 noise.rho,
+                facts.period,
             )
         except (TypeError, ValueError) as wrong:
             raise FileError(f"The file holds no measurement that makes sense: {wrong}") from None

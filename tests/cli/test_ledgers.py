@@ -104,3 +104,31 @@ def test_one_in_postgresql_is_made_charged_shown_and_verified_without_its_passwo
         assert (tmp_path / "hours.parquet").exists()
     finally:
         server.remove()
+
+
+def test_a_ledger_with_periods_is_made_measured_from_and_shown(run: Run, tmp_path: Path) -> None:
+    rows = "user,hour,at\n1,0,2026-03-01\n1,1,2026-03-01T23:30Z\n2,2,2026-03-02\n2,3,\n"
+    (tmp_path / "t.csv").write_text(rows)
+    made = run("ledger", "limit", "d.ledger", "1", "--per", "day", "--date", "at", "--zone",
+               "Europe/Berlin")  # fmt: skip
+    assert "limit epsilon 1 per day of 'at' in Europe/Berlin" in made.out
+    assert "at most 30 × 1" in made.out
+    ask = ["measure", "t.csv", "--ledger", "d.ledger", "--column", "hour", "--integers", "0", "3"]
+    ask += ["--epsilon", "1/4", "-o", "m.parquet", "-y"]
+    assert "say which is asked about, --period 2026-03-01" in run(*ask).err
+    days = ["--period", "2026-03-01", "--period", "2026-03-02"]
+    said = run(*ask, *days).out
+    assert "charged   to 2026-03-01, 2026-03-02, each the whole cost" in said
+    assert "one row's rows" not in said
+    assert "a person with rows on 30 days: at most 30 × 1" in said
+    assert run(*ask, *days[:2], "--json").json["remaining"] == "1/2"
+    shown = run("ledger", "show", "d.ledger", "--json").json
+    assert {day: now["spent"] for day, now in shown["periods"].items()} == {
+        "2026-03-01": "1/2",
+        "2026-03-02": "1/4",
+    }
+    words = run("ledger", "show", "d.ledger").out
+    assert "2026-03-02" in words
+    assert "at most 30 × 1" in words
+    assert run("ledger", "limit", "d.ledger", "--json").json["per"] == "day"
+    assert run("ledger", "limit", "e.ledger", "1", "--zone", "UTC").code == 1

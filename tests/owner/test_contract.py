@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import zoneinfo
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -223,10 +226,13 @@ def owner_of(here: Any, ledger: tu.Ledger, **options: Any) -> tu.Owner:
     return tu.Owner(here.source, ledger, **here.options, **options)
 
 
-def exactly(owner: tu.Owner, question: Any, where: str | None = None) -> list[int]:
+def exactly(
+    owner: tu.Owner, question: Any, where: str | None = None, period: object = None
+) -> list[int]:
     """The true answers, read before the noise."""
     part = None if where is None else filters.parse(where)
-    return question.answers(owner._prepare(question, part, False)()).tolist()
+    periods = owner._periods(period)
+    return question.answers(owner._prepare(question, part, False, periods)()).tolist()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -242,6 +248,8 @@ def test_every_engine_keeps_the_contract(engine: str, placed: Put, ledger: tu.Le
         a_unit_is_bounded_over_all_axes_of_a_grid,
         the_rows_of_a_unit_have_equal_chances,
         a_hierarchy_may_be_told_by_a_column_for_each_level,
+        rows_are_of_the_day_that_clocks_say,
+        a_unit_is_bounded_in_each_period,
         degrees_are_those_of_the_edge_set,
         bad_requests_are_refused_and_cost_nothing,
     ):
@@ -498,6 +506,101 @@ def the_rows_of_a_unit_have_equal_chances(engine: str, placed: Put, ledger: tu.L
     assert sum(counts) == units
     # So far from its mean once in 10^10.
     assert abs(counts[6] - units * 0.1) < 6.5 * (units * 0.1 * 0.9) ** 0.5, engine
+
+
+BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
+# Midnight of both sorts, the night that clocks go forward, and the one that they go back.
+MIDNIGHTS = [dt.datetime(2020, 3, d, h) for d in (28, 29, 30) for h in (0, 22, 23)]
+MIDNIGHTS += [dt.datetime(2020, 10, d, h) for d in (24, 25, 26) for h in (0, 22, 23)]
+EDGE_TIMES = [t + dt.timedelta(microseconds=us) for t in MIDNIGHTS for us in (-1, 0, 1)]
+
+
+def period_ledger(ledger: tu.Ledger, date: str, unit: str = "row") -> tu.Ledger:
+    """A ledger with a limit for each day in Berlin."""
+    path = Path(ledger.name).with_name(f"days of {date} for {unit}")
+    limit = ledger.limit
+    return tu.Ledger(path, limit=limit, per="day", date=date, zone="Europe/Berlin")
+
+
+def rows_are_of_the_day_that_clocks_say(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    moments = [None, *EDGE_TIMES, dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)]
+    zoned = [m and m.replace(tzinfo=UTC) for m in moments]
+    table = pa.table(
+        {
+            "one": pa.array([0] * len(moments), pa.int64()),
+            "naive": pa.array(moments, pa.timestamp("us")),
+            "zoned": pa.array(zoned, pa.timestamp("us", tz="UTC")),
+            "day": pa.array([m and m.date() for m in moments], pa.date32()),
+        }
+    )
+    here = placed(engine, table)
+    question = tu.CellCounts(tu.Axis.integers("one", 0, 0))
+    near = [z for z in zoned if z and 1900 < z.year < 2999]
+    says = {
+        "naive": [m.date() for m in moments if m],
+        "day": [m.date() for m in moments if m],
+        "zoned": [z.astimezone(BERLIN).date() for z in near],
+    }
+    for column, days in says.items():
+        owner = tu.Owner(here.source, period_ledger(ledger, column), **here.options)
+        asked = [dt.date(2020, 3, 27) + dt.timedelta(days=d) for d in range(5)]
+        asked += [dt.date(2020, 10, 23) + dt.timedelta(days=d) for d in range(5)]
+        for day in asked:
+            wanted = [days.count(day)]
+            assert exactly(owner, question, period=day) == wanted, f"{engine}: {column} {day}"
+        assert exactly(owner, question, period=asked) == [sum(map(days.count, asked))], engine
+        assert owner.measure(question, CERTAIN, period=day).noisy.tolist() == wanted
+        assert owner.ledger.spent_in(day) == CERTAIN
+        assert owner.ledger.spent_in("2020-03-29") == 0
+
+
+def a_unit_is_bounded_in_each_period(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    """Also neighbours at the level of what is protected: a unit's rows of one period."""
+    rng = np.random.default_rng(7)
+    days, hours = rng.integers(1, 4, 240).tolist(), rng.integers(0, 24, 240).tolist()
+    users, cells = rng.integers(0, 6, 240).tolist(), rng.integers(0, 5, 240).tolist()
+    rows = [
+        (u, c, dt.datetime(2020, 5, d, h, tzinfo=UTC))
+        for u, c, d, h in zip(users, cells, days, hours, strict=True)
+    ]
+    rows += [(None, 0, rows[0][2]), (0, 0, None)]
+    asked = ["2020-05-01", "2020-05-03"]
+    question, bound, key = tu.CellCounts(tu.Axis.integers("cell", 0, 3)), 2, "ab" * 32
+
+    def day(row: Any) -> str | None:
+        return row[2] and str(row[2].astimezone(BERLIN).date())
+
+    def counts(rows: Any, period: object, bound: int) -> np.ndarray[Any, Any]:
+        kinds = {"user": pa.int64(), "cell": pa.int64(), "at": pa.timestamp("us", tz="UTC")}
+        made = [
+            pa.array(column, kind)
+            for column, kind in zip(zip(*rows, strict=True), kinds.values(), strict=True)
+        ]
+        here = placed(engine, pa.table(dict(zip(kinds, made, strict=True))))
+        raw = {"user": "integer"} if here.raw else None
+        owner = tu.Owner(
+            here.source, period_ledger(ledger, "at", "user"), **here.options,
+            unit="user", rows_per_unit=bound, columns=raw,
+        )  # fmt: skip
+        source = owner._source  # the same rows are chosen of both neighbours
+        owner._source = replace(source, prepare=lambda r: source.prepare(replace(r, key=key)))
+        return np.array(exactly(owner, question, period=period))
+
+    counted = [r for r in rows if r[0] is not None and r[1] < 4 and day(r) in asked]
+    each = Counter((r[0], day(r)) for r in counted)
+    here = counts(rows, asked, bound)
+    assert here.sum() == sum(min(bound, n) for n in each.values()), engine
+    whole = [sum(r[1] == cell for r in counted) for cell in range(4)]
+    assert counts(rows, asked, 1000).tolist() == whole, engine
+    gone = [r for r in rows if (r[0], day(r)) != (3, "2020-05-01")]
+    assert abs(counts(gone, asked, bound) - here).sum() <= bound, engine
+    other = [*gone, *[(3, 3, dt.datetime(2020, 5, 1, 21, 59, 59, 999999, tzinfo=UTC))] * 9]
+    assert abs(counts(other, asked, bound) - here).sum() <= 2 * bound, engine
+    # Moved past midnight, she is in another period, which no charge to the first one covers.
+    moved = [*gone, *[(3, 3, dt.datetime(2020, 5, 1, 22, tzinfo=UTC))] * 9]
+    first = counts(gone, "2020-05-01", bound)
+    assert counts(moved, "2020-05-01", bound).tolist() == first.tolist(), engine
+    assert day(moved[-1]) == "2020-05-02"
 
 
 def degrees_are_those_of_the_edge_set(engine: str, placed: Put, ledger: tu.Ledger) -> None:

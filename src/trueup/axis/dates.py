@@ -114,6 +114,16 @@ def microseconds(values: npt.ArrayLike, name: str) -> Ints:
     raise InputError(f"Axis '{name}' takes dates and times, got an array of type {array.dtype}.")
 
 
+def has_zone(text: bytes) -> bool:
+    """Whether a written moment says its offset from UTC, so that it is one and the same anywhere.
+
+    >>> has_zone(b"2013-01-31 12:00+01"), has_zone(b"2013-01-31 12:00")
+    (True, False)
+    """
+    found = _WRITTEN.fullmatch(text.decode("ascii", "replace").strip())
+    return found is not None and found[2] is not None
+
+
 def read_microsecond(text: str) -> int | None:
     """A written moment as microseconds since 1970; None if it is none or too far off."""
     found = _microsecond(text)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trueup.cli.options import spelled_out
 from trueup.cli.output import AsJson, emit, say, table
 from trueup.errors import LedgerError
+
+if TYPE_CHECKING:
+    from trueup.owner import Ledger
 
 app = typer.Typer(
     help="The account of spent epsilon: show it, verify it, or make one.",
@@ -40,6 +45,9 @@ def show_command(ledger: Where, anchor: Anchor = None, as_json: AsJson = False) 
 
     book = _open(ledger, anchor)
     assert isinstance(book, Ledger)
+    if book.calendar is not None:
+        _show_periods(book, as_json)
+        return
     charges, now = book.history(), book.balance
     facts = {**now.to_json(), "charges": book.charges.to_pylist()}
 
@@ -60,6 +68,58 @@ def show_command(ledger: Where, anchor: Anchor = None, as_json: AsJson = False) 
     emit(as_json, facts, show)
 
 
+def _show_periods(book: Ledger, as_json: bool) -> None:
+    """Every period that was charged, and what somebody loses who is in many."""
+    calendar, periods, loses = book.calendar, book.periods, book.loses
+    assert calendar is not None
+    facts = {
+        **calendar.to_json(),
+        "notion": book.notion,
+        "limit": str(book.limit),
+        "loses": loses,
+        "periods": {name: now.to_json() for name, now in periods.items()},
+        "charges": book.charges.to_pylist(),
+    }
+
+    def show() -> None:
+        rows = [
+            [name, str(now.spent.amount), str(now.remaining.amount), now.shown(now.spent)]
+            for name, now in periods.items()
+        ]
+        table([calendar.per, f"{book.notion} spent", "left", ""], rows)
+        say(f"limit {book.limit} {calendar}")
+        say(loses)
+
+    emit(as_json, facts, show)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a new ledger is made with."""
+
+    rho: Annotated[
+        str | None,
+        typer.Option("--rho", help="The most rho instead: a ledger that counts rho."),
+    ] = None
+    delta_limit: Annotated[
+        str | None, typer.Option("--delta-limit", help="The most delta that may ever be spent.")
+    ] = None
+    shown_at_delta: Annotated[
+        str | None,
+        typer.Option("--shown-at-delta", help="With --rho: at which delta (ε, δ) is shown."),
+    ] = None
+    per: Annotated[
+        str | None,
+        typer.Option("--per", help="A limit for each hour, day, week, month or year."),
+    ] = None
+    date: Annotated[
+        str | None, typer.Option("--date", help="With --per: the column that dates a row.")
+    ] = None
+    zone: Annotated[
+        str | None, typer.Option("--zone", help="With --per: the time zone; UTC if not said.")
+    ] = None
+
+
 @app.command("verify")
 def verify_command(ledger: Where, anchor: Anchor = None, as_json: AsJson = False) -> None:
     """Check every entry, the anchor and every stored answer."""
@@ -73,35 +133,32 @@ def verify_command(ledger: Where, anchor: Anchor = None, as_json: AsJson = False
 
 
 @app.command("limit")
+@spelled_out
 def limit_command(
     ledger: Where,
     limit: Annotated[
         str | None,
         typer.Argument(help="The most epsilon that may ever be spent, such as 1 or 1/2."),
     ] = None,
-    rho: Annotated[
-        str | None,
-        typer.Option("--rho", help="The most rho instead: a ledger that counts rho."),
-    ] = None,
-    delta_limit: Annotated[
-        str | None, typer.Option("--delta-limit", help="The most delta that may ever be spent.")
-    ] = None,
-    shown_at_delta: Annotated[
-        str | None,
-        typer.Option("--shown-at-delta", help="With --rho: at which delta (ε, δ) is shown."),
-    ] = None,
+    *,
+    made: Made,
     anchor: Anchor = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a ledger with a limit, or show the limit of one. A limit never changes."""
     from trueup.owner import Ledger
 
-    given = {"rho": rho, "delta_limit": delta_limit, "shown_at_delta": shown_at_delta}
+    given: Any = vars(made)
     if limit or any(given.values()):
         book: object = Ledger(ledger, limit, anchor=anchor, **given)
     else:
         book = _open(ledger, anchor)
     assert isinstance(book, Ledger)
+    if book.calendar is not None:
+        facts = {"limit": str(book.limit), "loses": book.loses, **book.calendar.to_json()}
+        words = f"limit {book.notion} {book.limit} {book.calendar}\n{book.loses}"
+        emit(as_json, facts, lambda: say(words))
+        return
     now = book.balance
     notion = "" if now.limit.notion == "epsilon" else "rho "
     words = f"limit {notion}{now.limit.amount}, of which {now.remaining.amount} is left"

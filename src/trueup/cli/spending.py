@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,7 +32,7 @@ from trueup.errors import InputError, shown
 from trueup.facts import counted_rows, rows_for
 
 if TYPE_CHECKING:
-    from trueup.owner import Owner
+    from trueup.owner import Ledger, Owner
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,10 @@ class TableOptions:
         from trueup.owner import Ledger, Owner
 
         columns: Any = self.columns if dataset is None else dict(dataset.columns)
-        said = Budget.said(self.limit, self.limit_rho) if dataset is None else dataset.budget
+        said = Budget.said(self.limit, self.limit_rho)
+        options = said.options if said is not None else {}
+        if dataset is not None:
+            options = dataset.ledger_options
 
         if self.ledger is None:
             raise InputError(
@@ -131,7 +135,7 @@ class TableOptions:
             raise InputError(f"There is no file {source}.")
         return Owner(
             source,
-            Ledger(self.ledger, anchor=self.anchor, **({} if said is None else said.options)),
+            Ledger(self.ledger, anchor=self.anchor, **options),
             unit=self.unit,
             rows_per_unit=self.rows_per_unit,
             columns=columns or None,
@@ -157,6 +161,12 @@ class SpendOptions:
         str | None,
         typer.Option(
             "--key", help="Ask again with the same key to get the same answer, paid once."
+        ),
+    ] = None
+    period: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--period", help="With a ledger that has a limit for each day: the day. Repeat."
         ),
     ] = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False
@@ -210,21 +220,22 @@ def measure_command(
     check_output(output)
     key = secrets.token_hex(16) if spend.key is None else spend.key
     owner = table.open(source if dataset is None else dataset.source, dataset, counted)
-    now = owner.ledger.balance
+    periods = spend.period or []
+    now = _least(owner.ledger, periods)
     charged = cost.counted_in(now.limit.notion)
     expected = expected_errors(question, cost, neighbours, owner.rows_per_unit)
     if not as_json:
         left = now.remaining.amount
         say(f"cost      {_words(cost, charged, now)}; {left} is left in {owner.ledger.name}")
-        _say_protects(owner, neighbours)
-        for what, error in expected:
-            say(f"expect    ±{number(error)} on {what}, 95 times in 100")
+        _say_protects(owner, neighbours, periods)
+        _say_expected(expected)
     if charged.amount <= now.remaining.amount and not spend.yes:
         confirm(as_json)
     with waiting("counting, and drawing noise"):
-        measured = owner.measure(question, cost, key, where=counted.where, neighbours=neighbours)
+        asked: Any = {"where": counted.where, "period": periods or None}
+        measured = owner.measure(question, cost, key, neighbours=neighbours, **asked)
         save_paid(measured, output, key)
-    left = owner.ledger.remaining
+    left = _least(owner.ledger, periods).remaining.amount
     said: dict[str, Any] = {
         "saved": str(output),
         **{each.notion: each.amount for each in (cost, charged)},
@@ -233,6 +244,19 @@ def measure_command(
         "expected": [{"of": what, "within": error} for what, error in expected],
     }
     emit(as_json, said, lambda: say(f"saved     {output}; {left} is left"))
+
+
+def _least(ledger: Ledger, periods: list[str]) -> Balance:
+    """How much is left: of the ledger, or of the period that has the least."""
+    if ledger.calendar is None:
+        return ledger.balance
+    if not periods:
+        raise InputError(
+            f"This ledger has a limit for each {ledger.calendar.per}: say which is asked about, "
+            f"--period {ledger.calendar.example}."
+        )
+    each = [ledger.balance_in(period) for period in periods]
+    return min(each, key=lambda balance: balance.remaining.amount)
 
 
 def _part(
@@ -264,9 +288,20 @@ def _words(cost: Cost, charged: Cost, now: Balance) -> str:
     return f"{said} ({meant})" if meant else said
 
 
-def _say_protects(owner: Owner, neighbours: str) -> None:
+def _say_expected(expected: Sequence[tuple[str, float]]) -> None:
+    for what, error in expected:
+        say(f"expect    ±{number(error)} on {what}, 95 times in 100")
+
+
+def _say_protects(owner: Owner, neighbours: str, periods: list[str]) -> None:
     """Whom the noise protects, and that rows of a unit may be left out."""
-    say(f"protects  one {owner.protects}, {neighbours}")
+    if owner.calendar is None:
+        say(f"protects  one {owner.protects}, {neighbours}")
+    else:
+        say(f"charged   to {', '.join(periods)}, each the whole cost")
+        rows = "" if owner.unit is None else "'s rows"
+        say(f"protects  one {owner.protects}{rows} of one {owner.calendar.per}, {neighbours}")
+        say(f"loses     {owner.ledger.loses}")
     capped = counted_rows(owner.protects, owner.rows_per_unit)
     if capped:
         say(f"counts    {capped}")

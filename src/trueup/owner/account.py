@@ -14,14 +14,17 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from trueup.budget import Balance, Budget, advised
+from trueup.budget import Balance, Budget
 from trueup.cost import Cost, check_delta
-from trueup.errors import BudgetError, InputError, KeyConflictError, LedgerError
+from trueup.errors import InputError, KeyConflictError, LedgerError
+from trueup.owner.book import Book, Books
 from trueup.owner.charge import Charge
+from trueup.period import Calendar
 
-VERSION = 3  # version 1 had no `protects` in its first entry
+VERSION = 4  # of a ledger that has periods; version 1 had no `protects` in its first entry
+_COSTS = 3  # written for a ledger that counts ρ or δ and has no periods
 _PLAIN = 2  # written for a ledger that counts ε alone, so that its file is what it was
-_READ = (1, _PLAIN, VERSION)
+_READ = (1, _PLAIN, _COSTS, VERSION)
 _LONGEST_KEY = 200
 _MOST_BITS = 3000  # of the denominator of a sum: far above any use, below what Python reads back
 
@@ -85,19 +88,26 @@ def link(previous: str, body: str) -> str:
     return hashlib.sha256(f"{previous}\n{body}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def opening(name: str, budget: Budget, time: str, protects: Protects | None = None) -> Entry:
-    """The first entry of a ledger: its name, its budget, whom it protects, its rules' version."""
-    body = canonical(
-        {
-            "entry": 0,
-            "kind": "opening",
-            "ledger": name,
-            **budget.to_json(),
-            "protects": None if protects is None else asdict(protects),
-            "time": time,
-            "version": _PLAIN if budget.plain else VERSION,
-        }
-    )
+def opening(
+    name: str,
+    budget: Budget,
+    time: str,
+    protects: Protects | None = None,
+    calendar: Calendar | None = None,
+) -> Entry:
+    """The first entry of a ledger: its name, budget, periods, whom it protects, its version."""
+    said: dict[str, object] = {
+        "entry": 0,
+        "kind": "opening",
+        "ledger": name,
+        **budget.to_json(spelled=calendar is not None),
+        "protects": None if protects is None else asdict(protects),
+        "time": time,
+        "version": _PLAIN if budget.plain else _COSTS,
+    }
+    if calendar is not None:
+        said |= {"calendar": calendar.to_json(), "version": VERSION}
+    body = canonical(said)
     return Entry(0, body, link("", body))
 
 
@@ -108,7 +118,7 @@ class Account:
     ledger: str = ""
     version: int = VERSION
     budget: Budget = field(default_factory=lambda: Budget("epsilon", Fraction(0), Fraction(0)))
-    total: Cost = field(default_factory=lambda: Cost.nothing("epsilon"))
+    books: Books = field(default_factory=lambda: Books(Book(Cost.nothing("epsilon"))))
     protects: Protects | None = None  # fixed by the opening, or else by the first charge
     mixed: bool = False  # only a ledger of version 1 can be
     number: int = -1
@@ -117,24 +127,52 @@ class Account:
     charges: dict[str, Charge] = field(default_factory=dict)
     steps: dict[str, tuple[int, str]] = field(default_factory=dict)  # the last of each stream
     allowances: dict[str, Fraction] = field(default_factory=dict)
-    spent_by: dict[str, Fraction] = field(default_factory=dict)
 
     @property
     def limit(self) -> Fraction:
-        """The most that may be spent, in the ledger's notion."""
+        """The most that may be spent, in the ledger's notion; with periods, of each."""
         return self.budget.limit
+
+    @property
+    def calendar(self) -> Calendar | None:
+        """The periods, each of which has the limit; None where there is one limit for all time."""
+        return self.books.calendar
+
+    @property
+    def book(self) -> Book:
+        """The book of the whole ledger; refused where each period has its own."""
+        if self.calendar is not None:
+            per = self.calendar.per
+            raise LedgerError(
+                f"This ledger has a limit for each {per}, and none for all time. Ask for one "
+                f"{per}: remaining_in(period), spent_in(period) or balance_in(period)."
+            )
+        return self.books.whole
 
     @property
     def spent(self) -> Fraction:
         """What is spent, in the ledger's notion."""
-        return self.total.amount
+        return self.book.total.amount
 
     @property
     def balance(self) -> Balance:
         """How far it is spent, its δ included."""
-        budget = self.budget
-        limit = Cost(budget.notion, budget.limit, budget.delta_limit or Fraction(0))
-        return Balance(limit, self.total, budget.shown_at)
+        return self.book.balance(self.budget)
+
+    @property
+    def balances(self) -> dict[str, Balance]:
+        """How far each period is spent that was charged, the earliest first."""
+        return {book.of: book.balance(self.budget) for book in self.books.in_order}
+
+    def check_calendar(self, said: Calendar | None) -> None:
+        """Refuses an opening that says of the periods anything else than the first entry."""
+        if said != self.calendar:
+            made = f"made {self.calendar}" if self.calendar else "made with one limit for all time"
+            given = f"opened {said}" if said else "opened without periods"
+            raise LedgerError(
+                f"This ledger was {made}; it was {given}. What a limit is for does not change: "
+                f"open another ledger, at another path."
+            )
 
     def named(self, request: Mapping[str, Any]) -> Protects:
         """Whom a request protects, its cost counted in the ledger's notion."""
@@ -163,7 +201,10 @@ class Account:
                 )
             self.ledger, self.version = fact["ledger"], fact["version"]
             self.budget = Budget.from_json(fact, plain=self.version <= _PLAIN)
-            self.total = Cost.nothing(self.budget.notion)
+            calendar = None
+            if self.version > _COSTS:
+                calendar = Calendar.from_json(fact["calendar"])
+            self.books = Books(Book(Cost.nothing(self.budget.notion)), calendar)
             if self.version > 1 and fact["protects"] is not None:
                 self.protects = Protects(**fact["protects"])
         elif kind == "charge":
@@ -189,21 +230,38 @@ class Account:
 
     def _take_charge(self, fact: Mapping[str, Any], number: int) -> None:
         cost = self._cost(fact)
-        charged = cost.counted_in(self.budget.notion)
-        total = self.total + charged
-        said = Cost(charged.notion, Fraction(fact["spent"]), Fraction(fact.get("spent_delta", 0)))
-        if charged.amount <= 0 or said != total or self._passed(total):
+        charged, by = cost.counted_in(self.budget.notion), fact["by"]
+        try:
+            touched = self.books.touched(fact["request"])
+        except (LedgerError, InputError):
+            raise _edited(number) from None
+        if charged.amount <= 0 or fact["key"] in self.charges:
             raise _edited(number)
-        by = fact["by"]
-        own = self.spent_by.get(by, Fraction(0)) + charged.amount
-        if fact["key"] in self.charges or own > self.allowances.get(by, own):
+        if any(book.passes(charged, by, self.budget, self.allowances) for book in touched):
+            raise _edited(number)
+        if any(fact.get(name) != said for name, said in self._spent(touched, charged).items()):
             raise _edited(number)
         self._protect(self.named(fact["request"]), number)
         request = canonical(fact["request"])
+        self.books.take(fact["request"], charged, by)
+        total = max((book.total for book in touched), key=lambda each: each.amount)
+        periods = tuple(book.of for book in touched if book.of)
         self.charges[fact["key"]] = Charge(
-            number, fact["key"], cost, charged, total, request, by, fact["time"]
+            number, fact["key"], cost, charged, total, request, by, fact["time"], periods=periods
         )
-        self.total, self.spent_by[by] = total, own
+
+    def _spent(self, touched: list[Book], charged: Cost) -> dict[str, object]:
+        """What a charge says of the totals after it: of the ledger, or of each period."""
+        if self.calendar is not None:
+            totals = {book.of: book.after(charged) for book in touched}
+            return {
+                "spent": {name: str(total.amount) for name, total in totals.items()},
+                "spent_delta": {name: str(total.delta) for name, total in totals.items()},
+            }
+        total = touched[0].after(charged)
+        if self.version <= _PLAIN:
+            return {"spent": str(total.amount)}
+        return {"spent": str(total.amount), "spent_delta": str(total.delta)}
 
     def _cost(self, fact: Mapping[str, Any]) -> Cost:
         """What a charge cost as it was asked; refused if the ledger charged another amount."""
@@ -218,10 +276,6 @@ class Account:
         if Fraction(fact[charged.notion]) != charged.amount:
             raise _edited(self.number + 1)
         return cost
-
-    def _passed(self, total: Cost) -> bool:
-        """Whether such a total would pass the limit, or that of δ."""
-        return total.amount > self.limit or total.delta > (self.budget.delta_limit or 0)
 
     def _protect(self, named: Protects, number: int) -> None:
         self.protects = self.protects or named
@@ -248,50 +302,27 @@ class Account:
         fact = json.loads(request)
         charged = cost.counted_in(self.budget.notion)
         self.check_protects(self.named(fact))
-        self._check_left(cost, charged, by)
-        total = self.total + charged
-        if max(_bits(total.amount), _bits(total.delta)) > _MOST_BITS:
-            raise InputError(
-                f"The ledger's total would need thousands of digits with this {cost.notion}. "
-                f"Give {cost.notion} as a short decimal, such as 0.1."
-            )
-        said = {
+        touched = self.books.touched(fact)
+        for book in touched:
+            book.check_left(cost, by, self.budget, self.allowances)
+            total = book.after(charged)
+            if max(_bits(total.amount), _bits(total.delta)) > _MOST_BITS:
+                raise InputError(
+                    f"The ledger's total would need thousands of digits with this {cost.notion}. "
+                    f"Give {cost.notion} as a short decimal, such as 0.1."
+                )
+        said: dict[str, object] = {
             "by": by,
             cost.notion: str(cost.amount),
             "key": key,
             "kind": "charge",
             "request": fact,
-            "spent": str(total.amount),
             "time": time,
+            **self._spent(touched, charged),
         }
         if self.version > _PLAIN:
             said |= {charged.notion: str(charged.amount), "delta": str(charged.delta)}
-            said["spent_delta"] = str(total.delta)
         return self._next(said)
-
-    def _check_left(self, cost: Cost, charged: Cost, by: str | None) -> None:
-        """Refuses what would pass the limit, a person's allowance, or the limit of δ."""
-        left, of, more = self.limit - self.spent, str(self.limit), "Nothing more can be asked."
-        if by is not None and by in self.allowances:
-            own = max(self.allowances[by] - self.spent_by.get(by, Fraction(0)), Fraction(0))
-            if own < left:  # the smaller of the two is what this person can still spend
-                left, of, more = own, f"your own {self.allowances[by]}", "Ask for more."
-        if charged.amount > left:
-            notion = self.budget.notion
-            advice = advised(left, notion, cost.notion) if left else more
-            price = f"{charged.amount}" if notion == "epsilon" else f"rho {charged.amount}"
-            also = f" (epsilon {cost.amount})" if cost.notion != notion else ""
-            raise BudgetError(f"This costs {price}{also}; {left} of {of} is left. {advice}")
-        most = self.budget.delta_limit or Fraction(0)
-        if charged.delta and not most:
-            raise BudgetError(
-                f"This costs delta {charged.delta}, and the ledger was made without any delta. "
-                f"Ask with delta 0, or open another ledger, at another path, with delta_limit=."
-            )
-        if charged.delta > most - self.total.delta:
-            raise BudgetError(
-                f"This costs delta {charged.delta}; {most - self.total.delta} of {most} is left."
-            )
 
     def check_protects(self, named: Protects) -> None:
         """Refuses a charge, or an opening, that protects somebody else than the charges so far."""

@@ -24,13 +24,14 @@ class Charge:
     key: str
     cost: Cost
     charged: Cost
-    total: Cost  # of the ledger, this charge included
+    total: Cost  # of the ledger, or of the fullest of its periods, this charge included
     request: str  # canonical JSON: question, neighbours, unit, source, filter
     by: str | None
     time: str  # of the charge, which is before any row is read
     answer: str | None = None
     answered: int | None = None  # the entry that recorded the answer
     resumed: bool = False  # asked again before there was an answer
+    periods: tuple[str, ...] = ()  # that it was charged to, where each has a limit of its own
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -78,8 +79,13 @@ def history_table(charges: Sequence[Charge], plain: bool = True) -> pyarrow.Tabl
     if not plain:
         columns |= {"rho": pa.string(), "delta": pa.string(), "spent_delta": pa.string()}
 
+    if any(charge.periods for charge in charges):
+        columns["periods"] = pa.string()
+
     def told(charge: Charge, name: str) -> object:
         value = getattr(charge, name)
+        if isinstance(value, tuple):
+            return ", ".join(value)
         return str(value) if isinstance(value, Fraction) else value
 
     return pa.table(

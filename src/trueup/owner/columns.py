@@ -22,10 +22,12 @@ from trueup.axis import Axis
 from trueup.errors import InputError, SourceError, shown
 
 Kind = Literal["integer", "number", "text", "time", "address", "boolean"]
+# "zoned" are moments that have a time zone, "times" those that have one in some files only.
 # "raw" is the text of a CSV or JSON file, or a column of Python objects: read value by value.
 Storage = Literal[
-    "integer", "float", "decimal", "text", "date", "time", "boolean", "raw", "something else"
-]
+    "integer", "float", "decimal", "text", "date", "time", "zoned", "times", "boolean", "raw",
+    "something else",
+]  # fmt: skip
 
 _LISTED = 12  # columns that a message names
 DECLARABLE: tuple[Kind, ...] = ("integer", "number", "text", "time", "boolean")
@@ -33,7 +35,7 @@ _HOLDS: dict[Kind, tuple[Storage, ...]] = {
     "integer": ("integer", "float", "decimal", "raw"),
     "number": ("float", "decimal", "integer", "raw"),
     "text": ("text", "raw"),
-    "time": ("time", "date", "raw"),
+    "time": ("time", "zoned", "times", "date", "raw"),
     "address": ("text", "integer", "raw"),
     "boolean": ("boolean", "raw"),
 }
@@ -54,6 +56,8 @@ _NATURAL: dict[Storage, Kind] = {
     "text": "text",
     "date": "time",
     "time": "time",
+    "zoned": "time",
+    "times": "time",
     "boolean": "boolean",
 }
 
@@ -161,6 +165,7 @@ def _plural(kind: str) -> str:
         "decimal": "numbers",
         "text": "text",
         "time": "times",
+        "zoned": "times",
         "date": "dates",
         "address": "addresses",
         "boolean": "true or false",

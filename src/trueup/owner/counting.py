@@ -19,7 +19,7 @@ import numpy as np
 
 from trueup.axis.numbers import Ints
 from trueup.errors import InputError
-from trueup.owner.columns import Wanted
+from trueup.owner.dated import Dated
 from trueup.owner.graph import Graph
 from trueup.owner.placing import Counts, combined, placer
 from trueup.owner.plain import Bools, Plain, names, plain
@@ -60,7 +60,7 @@ def prepared(pieces: Sequence[Piece], request: Request) -> Count:
         cells = [
             place(columns[one.name]) for place, one in zip(placers, request.values, strict=True)
         ]
-        return combined(request.cells_of(cells), request.sizes, _kept(request, columns))
+        return combined(request.cells_of(cells), request.sizes, _kept(batch, request, columns))
 
     if request.unit is not None:
         return lambda: _cells_of_units(pieces, request, cells_of, size)
@@ -84,10 +84,18 @@ def _plain_columns(batch: Batch, request: Request) -> dict[str, Plain]:
     return {one.name: read(batch.columns.get(one.column), batch.rows, one) for one, read in asked}
 
 
-def _kept(request: Request, columns: Mapping[str, Plain]) -> Bools | None:
+def _kept(batch: Batch, request: Request, columns: Mapping[str, Plain]) -> Bools | None:
+    """The rows that are of the request's periods and that its filter keeps; None for all."""
+    among = None if request.dated is None else _places(batch, request.dated) >= 0
     if request.where is None:
-        return None
-    return kept(request.where, {one.column: (one, columns[one.name]) for one in request.compared})
+        return among
+    compared = {one.column: (one, columns[one.name]) for one in request.compared}
+    true = kept(request.where, compared)
+    return true if among is None else true & among
+
+
+def _places(batch: Batch, dated: Dated) -> Ints:
+    return dated.places(batch.columns.get(dated.wanted.column), batch.rows)
 
 
 def _each(pieces: Sequence[Piece], work: Callable[[Batch], None]) -> None:
@@ -141,8 +149,24 @@ def _named(column: Plain, keep: Bools) -> Any:
     return column.values.filter(pa.array(keep))
 
 
-def _units(batch: Batch, unit: Wanted) -> Plain:
-    return names(batch.columns.get(unit.column), batch.rows, unit)
+def _units(batch: Batch, request: Request) -> Plain:
+    """The units of rows. Where there are several periods, a unit is another one in each."""
+    unit = request.unit
+    assert unit is not None
+    found = names(batch.columns.get(unit.column), batch.rows, unit)
+    if request.several is None:
+        return found
+    return Plain(_numbered(found.values, _places(batch, request.several)), found.known)
+
+
+def _numbered(units: Any, numbers: Ints) -> Any:
+    """Names with a number behind each, in 8 bytes: two are equal only if both parts are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bytes_ = pa.Array.from_buffers(pa.binary(8), len(numbers), [None, pa.py_buffer(numbers)])
+    parts = [each.cast(pa.large_binary()) for each in (units, bytes_)]
+    return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
 
 
 def _cells_of_units(
@@ -151,12 +175,9 @@ def _cells_of_units(
     """How many rows are in each cell, of each unit no more than its bound."""
     import pyarrow as pa
 
-    unit = request.unit
-    assert unit is not None
-
     def names_of(batch: Batch) -> dict[str, Any]:
         cells = cells_of(batch)
-        units = _units(batch, unit)
+        units = _units(batch, request)
         keep = units.known & (cells >= 0) & (cells < size)
         return {"unit": _named(units, keep), "value": pa.array(cells[keep])}
 
@@ -174,11 +195,11 @@ def _groups(pieces: Sequence[Piece], request: Request) -> Ints:
 
     def names_of(batch: Batch) -> dict[str, Any]:
         columns = _plain_columns(batch, request)
-        keep, among = columns[value.name].known, _kept(request, columns)
+        keep, among = columns[value.name].known, _kept(batch, request, columns)
         keep = keep if among is None else keep & among
         if request.unit is None:
             return {"value": _named(columns[value.name], keep)}
-        units = _units(batch, request.unit)
+        units = _units(batch, request)
         keep = keep & units.known
         return {
             "unit": _named(units, keep),
@@ -201,7 +222,8 @@ def _degrees(pieces: Sequence[Piece], request: Request, graph: Graph) -> Ints:
 
     def names_of(batch: Batch) -> dict[str, Any]:
         columns = _plain_columns(batch, request)
-        keep, among = columns["source"].known & columns["target"].known, _kept(request, columns)
+        keep = columns["source"].known & columns["target"].known
+        among = _kept(batch, request, columns)
         keep = keep if among is None else keep & among
         first, second = (_named(columns[one.name], keep) for one in (source, target))
         if graph.kind != "bipartite" and first.type == second.type:

@@ -17,26 +17,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar, Unpack
 
 from trueup.ask import check_neighbours
-from trueup.budget import Balance, Budget
-from trueup.cost import Cost, Notion
+from trueup.budget import Budget
+from trueup.cost import Cost
 from trueup.epsilon import positive
 from trueup.errors import InputError, LedgerError
 from trueup.owner import account
 from trueup.owner.account import Account, Entry, Protects
 from trueup.owner.anchor import Anchor, forked, lost, older
-from trueup.owner.charge import Charge, history_table
+from trueup.owner.charge import Charge
+from trueup.owner.readable import Readable
 from trueup.owner.stores import Entries, open_anchor, open_store
-
-if TYPE_CHECKING:
-    import pyarrow
+from trueup.period import Calendar, PeriodTerms
 
 T = TypeVar("T")
 
 
-class Ledger:
+class Ledger(Readable):
     """The account of spent ε in the file `path`; made with `limit` if it does not exist yet.
 
     With `rho` instead of `limit` it counts ρ, which lasts longer where much is asked: a measurement
@@ -51,6 +50,10 @@ class Ledger:
     somebody restores an old copy of the ledger, the anchor shows it; keep it on another disk, or
     in PostgreSQL on another server. You may open an existing ledger without its limit; another
     limit is refused.
+
+    With `per="day"` (or hour, week, month, year), `date`, the column that dates a row, and `zone`,
+    its time zone, each day has the limit: what is protected is all rows of a unit of one day, and
+    somebody who is there on 30 days may lose 30 times as much (docs/periods.md).
 
     One ledger protects one kind of unit ("row", "edge" or the column that tells units apart) under
     one neighbour relation. Both are fixed by `unit` and `neighbours`, or else by the first charge;
@@ -76,19 +79,25 @@ class Ledger:
         anchor: str | os.PathLike[str] | None = None,
         unit: str | None = None,
         neighbours: str | None = None,
+        **periods: Unpack[PeriodTerms],
     ) -> None:
         if (unit is None) != (neighbours is None):
             raise InputError('Give unit and neighbours together: unit="row" if it is no column.')
         said = Budget.said(limit, rho, delta_limit, shown_at_delta)
+        calendar = Calendar.said(periods)
         protects = None if unit is None else Protects(str(unit), neighbours)
         if neighbours is not None:
             check_neighbours(neighbours)
         self._store = open_store(path)
         self._anchor = open_anchor(anchor, self._store)
         self._start()
-        self._store.run(lambda: self._open(said, protects))
+        self._store.run(lambda: self._open(said, protects, calendar))
 
     def __repr__(self) -> str:
+        calendar = self.calendar
+        if calendar is not None:
+            letter = "ρ" if self.notion == "rho" else "ε"
+            return f"<Ledger {self._store.label}: {letter} {self.limit} {calendar}; {self.loses}>"
         now = self.balance
         shown = "" if now.limit.notion == "epsilon" else f"; {now.shown(now.spent)}"
         notion = "ρ " if shown else ""
@@ -102,36 +111,6 @@ class Ledger:
         """Where it is: its path, or its name on a server. Never holds a password."""
         return self._store.name
 
-    @property
-    def limit(self) -> Fraction:
-        """The most that may ever be spent."""
-        return self._read(lambda now: now.limit)
-
-    @property
-    def spent(self) -> Fraction:
-        """The sum of all charges so far, exactly."""
-        return self._read(lambda now: now.spent)
-
-    @property
-    def remaining(self) -> Fraction:
-        """What is left of the limit, exactly."""
-        return self._read(lambda now: now.limit - now.spent)
-
-    @property
-    def notion(self) -> Notion:
-        """What it counts: "epsilon" or "rho"."""
-        return self._read(lambda now: now.budget.notion)
-
-    @property
-    def balance(self) -> Balance:
-        """Limit and spent, δ included, as costs; its `words` tell them, ρ as (ε, δ) too."""
-        return self._read(lambda now: now.balance)
-
-    @property
-    def protects(self) -> Protects | None:
-        """Whom the ledger protects, and in which sense; None before that is fixed."""
-        return self._read(lambda now: now.protects)
-
     def allow(self, by: str, limit: object) -> None:
         """Sets how much may be spent on behalf of one person, past charges included.
 
@@ -140,14 +119,6 @@ class Ledger:
         by = account.usable_key(by, "by")
         most = Fraction(0) if limit == 0 else positive(limit, "limit")
         self._store.run(lambda: self._allow(by, most))
-
-    def allowed(self, by: str) -> tuple[Fraction | None, Fraction]:
-        """What one person may spend in all (None: no word of it), and what was spent for them."""
-        return self._read(lambda now: (now.allowances.get(by), now.spent_by.get(by, Fraction(0))))
-
-    def find(self, key: str) -> Charge | None:
-        """The charge made under a key, None if there is none."""
-        return self._read(lambda now: now.charges.get(key))
 
     def stored(self, charge: Charge) -> bytes:
         """The stored answer to a charge, checked against its hash."""
@@ -158,16 +129,6 @@ class Ledger:
     def answered_at(self, charge: Charge) -> float:
         """When the answer to a charge was stored, in seconds since 1970."""
         return self._store.run(lambda: self._store.kept_at(charge.entry, charge.answer or ""))
-
-    def history(self) -> tuple[Charge, ...]:
-        """Every charge, oldest first."""
-        return self._read(lambda now: tuple(now.charges.values()))
-
-    @property
-    def charges(self) -> pyarrow.Table:
-        """The history as an Arrow table, one row a charge; costs are exact text."""
-        plain, charges = self._read(lambda now: (now.budget.plain, tuple(now.charges.values())))
-        return history_table(charges, plain)
 
     def verify(self) -> int:
         """The number of entries, after checking every one, the anchor and every stored answer."""
@@ -234,7 +195,9 @@ class Ledger:
     # The steps. Each may be done again from its start: it reads before it writes, so that it
     # finds whatever a commit of unknown outcome has left.
 
-    def _open(self, said: Budget | None, protects: Protects | None) -> None:
+    def _open(
+        self, said: Budget | None, protects: Protects | None, calendar: Calendar | None
+    ) -> None:
         apart = self._anchor.server()
         if apart is not None and apart == self._store.server():
             raise LedgerError(
@@ -249,7 +212,7 @@ class Ledger:
             budget = said.made
             if protects is not None:
                 protects = replace(protects, privacy=budget.notion)
-            opening = account.opening(secrets.token_hex(16), budget, _now(), protects)
+            opening = account.opening(secrets.token_hex(16), budget, _now(), protects, calendar)
             self._store.make(opening, self._anchor)
         with self._connected() as entries:
             with self._transaction(entries) as now:
@@ -260,6 +223,8 @@ class Ledger:
                         f"limit is a promise and does not change: open it with {now.budget} or "
                         f"with none."
                     )
+                if calendar is not None or said is not None:
+                    now.check_calendar(calendar)
                 if protects is not None:
                     now.check_protects(replace(protects, privacy=now.budget.notion))
             # A ledger that died while it was being made has no anchor yet.

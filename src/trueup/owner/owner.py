@@ -6,9 +6,8 @@ import contextlib
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast, overload
-
-import numpy as np
 
 from trueup.ask import (
     CellCounts,
@@ -21,27 +20,25 @@ from trueup.ask import (
 )
 from trueup.axis import Axis
 from trueup.cost import Cost
-from trueup.epsilon import positive
 from trueup.errors import InputError, NoiseError, kind, shown
 from trueup.facts import rows_for
 from trueup.infer import infer
 from trueup.measure import measure_all
 from trueup.measurement import Measurement
-from trueup.noise import Noise
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Wanted
+from trueup.owner.dated import Dated, dating
 from trueup.owner.graph import Graph
 from trueup.owner.ledger import Ledger
 from trueup.owner.paths import Group, counted
+from trueup.owner.rehearsal import check_noise
 from trueup.owner.request import Count, Request
 from trueup.owner.source import open_source, quietly, retried
+from trueup.period import Covered, Period, told
 from trueup.plan.default import Over, question_for
 from trueup.release import NamedRelease, Release, SortedRelease
 
 Asked = TypeVar("Asked", bound=Question)
-
-_ONE = Axis.integers("cell", 0, 0)
-_HEAVIEST = 1 << 28  # weight of a cell in an answer: so many times 2^34 records fit 64 bits
 
 
 class Owner:
@@ -51,7 +48,8 @@ class Owner:
     Polars, Arrow or Spark. What is protected is one row; or, with `unit="user_id"` and
     `rows_per_unit=c`, all rows of a user, of which at most c are counted; or, for an edge table
     with `edges=("src", "dst")`, one edge. `columns` declares the types of columns that filters and
-    units use, where the source does not: {"borough": "text", "age": "integer"}.
+    units use, where the source does not: {"borough": "text", "age": "integer"}. Where the ledger
+    has a limit for each day (or another period), each question names its days: `period=`.
 
     >>> import pyarrow as pa
     >>> from tempfile import mkdtemp
@@ -98,11 +96,14 @@ class Owner:
         self._ends = self._checked_ends()
         if unit is not None:
             self.columns.naming(unit, "unit")  # refused here rather than at the first question
+        self.calendar = ledger.calendar
+        self._date = None if self.calendar is None else dating(self.columns, self.calendar)
 
     def __repr__(self) -> str:
         about = self._source.about
         source = " ".join(about[name] for name in ("kind", "name", "table") if name in about)
-        return f"<Owner of {source}: protects one {self.protects}, {self.ledger!r}>"
+        of = "" if self.calendar is None else f" {self.calendar.one}"
+        return f"<Owner of {source}: protects one {self.protects}{of}, {self.ledger!r}>"
 
     @property
     def source(self) -> dict[str, str]:
@@ -124,6 +125,7 @@ class Owner:
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
         by: str | None = None,
+        period: object = None,
     ) -> Measurement[Asked]:
         """The noisy answers to a question, charged to the ledger before they are drawn.
 
@@ -131,13 +133,16 @@ class Owner:
         charges once. `where` is a filter (see trueup.owner.where). `by` is written into the ledger:
         on whose behalf. Every measurement costs its full ε, whatever its filter; with `rho` instead
         of `epsilon` its noise is Gaussian and it costs ρ, in a ledger that counts ρ.
+
+        Where the ledger has a limit for each day, `period` names a day, "2026-03-01", or a list of
+        them: only their rows are counted, and each of them is charged the whole cost.
         """
         if not isinstance(question, Question):
             raise InputError(
                 f"measure needs a question such as TreeCounts(axis), got {shown(question)}."
             )
         cost = Cost.of(epsilon, rho)
-        measured = self._spend(question, {}, cost, key, where, neighbours, by)
+        measured = self._spend(question, {}, cost, key, where, neighbours, by, period)
         return cast("Measurement[Asked]", measured)
 
     @overload
@@ -151,6 +156,7 @@ class Owner:
         where: str | None = ...,
         neighbours: Neighbours = ...,
         by: str | None = ...,
+        period: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
     ) -> Release: ...
@@ -166,6 +172,7 @@ class Owner:
         where: str | None = ...,
         neighbours: Neighbours = ...,
         by: str | None = ...,
+        period: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
     ) -> SortedRelease: ...
@@ -181,6 +188,7 @@ class Owner:
         where: str | None = ...,
         neighbours: Neighbours = ...,
         by: str | None = ...,
+        period: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
     ) -> NamedRelease: ...
@@ -196,6 +204,7 @@ class Owner:
         where: str | None = ...,
         neighbours: Neighbours = ...,
         by: str | None = ...,
+        period: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
     ) -> Any: ...
@@ -214,8 +223,8 @@ class Owner:
         """The release of the table over an axis, several, or a question: measured and inferred.
 
         As `tu.publish`, through the ledger: an axis is asked by the plan's best question; counts
-        are non-negative and whole unless told otherwise. The rest (`where`, `neighbours`, `by`) is
-        as for `measure`.
+        are non-negative and whole unless told otherwise. The rest (`where`, `neighbours`, `by`,
+        `period`) is as for `measure`.
         """
         whole = nonnegative if integers is None else integers
         shown = nonnegative or whole
@@ -233,13 +242,14 @@ class Owner:
         rho: object = None,
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
+        period: object = None,
     ) -> None:
         """Refuses what `measure` would refuse, the ledger's limit apart. Free: no row is read."""
         cost, neighbours = Cost.of(epsilon, rho), check_neighbours(neighbours)
         cost.counted_in(self.ledger.notion)
         part = None if where is None else filters.parse(where)
-        self._prepare(question, part, False)
-        _check_noise(question, cost, neighbours, self.rows_per_unit)
+        self._prepare(question, part, False, self._periods(period))
+        check_noise(question, cost, neighbours, self.rows_per_unit)
 
     def count_groups(
         self,
@@ -251,6 +261,7 @@ class Owner:
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
         by: str | None = None,
+        period: object = None,
     ) -> Measurement:
         """How many different values a column has, or nodes with an edge a graph: one noisy count.
 
@@ -261,7 +272,7 @@ class Owner:
             raise InputError("count_groups counts a column's values, or with None a graph's nodes.")
         question = CellCounts(Axis.categories(group or "node", ["groups"]))
         cost = Cost.of(epsilon, rho)
-        return self._spend(question, {"groups": group}, cost, key, where, neighbours, by)
+        return self._spend(question, {"groups": group}, cost, key, where, neighbours, by, period)
 
     def _spend(
         self,
@@ -272,6 +283,7 @@ class Owner:
         where: str | None,
         neighbours: Neighbours,
         by: str | None,
+        period: object,
     ) -> Measurement:
         # Everything that can be wrong with the request is found here, before it is charged; all of
         # it follows from the request, the schema and the ledger.
@@ -279,6 +291,7 @@ class Owner:
         cost.counted_in(self.ledger.notion)
         key = secrets.token_hex(16) if key is None else key
         part = None if where is None else filters.parse(where)
+        periods = self._periods(period)
         rows = self.rows_per_unit
         if special and self.graph is not None:
             rows = self.graph.ends  # an edge may bring two nodes
@@ -291,10 +304,12 @@ class Owner:
             "where": None if part is None else filters.written(part),
             "source": self.source,
         }
+        if self.calendar is not None:
+            request["period"] = told(self.calendar, periods)
         stored = self.ledger.recall(request, cost, key=key, by=by)
         if stored is None:
-            count = self._prepare(question, part, bool(special))
-            _check_noise(question, cost, neighbours, rows)
+            count = self._prepare(question, part, bool(special), periods)
+            check_noise(question, cost, neighbours, rows)
 
             def draw() -> bytes:
                 with self._turn:
@@ -312,13 +327,19 @@ class Owner:
                     unit=self.protects,
                     rows_per_unit=rows,
                 )
-                return noisy.to_bytes()
+                return self._covering(noisy, periods).to_bytes()
 
             stored = self.ledger.spend(request, cost, draw=draw, key=key, by=by)
         answer = Measurement.from_bytes(stored)
         if not answer.private:
             raise NoiseError("The stored answer is NOT PRIVATE; it was not released.")
         return answer
+
+    def _covering(self, noisy: Measurement, periods: tuple[Period, ...]) -> Measurement:
+        """The measurement, which says of which periods it is."""
+        if self.calendar is None:
+            return noisy
+        return replace(noisy, period=Covered.of(self.calendar, periods))
 
     # From a question to a count that is ready to run.
 
@@ -332,7 +353,29 @@ class Owner:
             raise InputError("The two ends of an undirected edge must be columns of one type.")
         return source, target
 
-    def _prepare(self, question: Question, part: filters.Part | None, number: bool) -> Count:
+    def _periods(self, period: object) -> tuple[Period, ...]:
+        """The periods that were named, where the ledger has some."""
+        if self.calendar is None:
+            if period is not None:
+                raise InputError(
+                    "This ledger has one limit for all time: leave period= out, or open another "
+                    'ledger, at another path, with per="day" and date=, the column.'
+                )
+            return ()
+        if period is None:
+            raise InputError(
+                f"This ledger has a limit for each {self.calendar.per}: say which is asked about, "
+                f"period={self.calendar.example!r}."
+            )
+        return self.calendar.named(period)
+
+    def _prepare(
+        self,
+        question: Question,
+        part: filters.Part | None,
+        number: bool,
+        periods: tuple[Period, ...] = (),
+    ) -> Count:
         """A count that is ready to run: its columns checked, its source open, no row read."""
         axes: tuple[Axis, ...] = ()
         groups: tuple[Group, ...] = ()
@@ -365,6 +408,7 @@ class Owner:
             self.graph,
             number,
             groups,
+            None if self._date is None else Dated(self._date, periods),
         )
         with self._turn:
             return quietly(
@@ -398,34 +442,3 @@ def _two(edges: object) -> tuple[str, str]:
             f'edges must name two columns, such as ("src", "dst"), got {shown(edges)}.'
         )
     return edges[0], edges[1]
-
-
-def _check_noise(question: Question, cost: Cost, neighbours: Neighbours, rows: int) -> None:
-    """Refuses, before the charge, noise that cannot be drawn and weights that leave no room."""
-    if question.heaviest > _HEAVIEST:
-        raise InputError(
-            f"The question weighs cells by up to {question.heaviest:,}; an owner answers up to "
-            f"{_HEAVIEST:,}, whatever the number of records. Ask smaller strides, or weights of "
-            f"fewer digits."
-        )
-    noise = Noise(question, cost.epsilon, neighbours, rows, rho=cost.rho)
-    noise.check_drawable()
-    _rehearse(noise)
-
-
-def _rehearse(noise: Noise) -> None:
-    """Does, without data and without noise, what could fail after the charge.
-
-    The cipher is tested and keyed, the tables of every scale made, a file of an answer written.
-    """
-    from trueup._kernels.noise.bits import Keystream
-    from trueup._kernels.noise.gauss_tables import gauss_tables
-    from trueup._kernels.noise.laplace_tables import tables
-
-    Keystream()
-    for scale in set(noise.scales):
-        if noise.gaussian:
-            gauss_tables(scale)
-        else:
-            tables(scale)
-    Measurement(CellCounts(_ONE), np.zeros(1, np.int64), positive(1)).to_bytes()

@@ -56,7 +56,7 @@ def storage_of(kind: Any) -> Storage:
     if types.is_decimal(kind):
         return "decimal"
     if types.is_timestamp(kind):
-        return "time"
+        return "time" if kind.tz is None else "zoned"
     if types.is_date(kind):
         return "date"
     if types.is_boolean(kind):
@@ -92,7 +92,9 @@ def unified(storages: list[Storage]) -> Storage:
         return storages[0]
     if found <= {"integer", "float", "decimal"}:
         return "decimal"
-    return "time" if found <= {"date", "time"} else "something else"
+    if found <= {"date", "time"}:
+        return "time"
+    return "times" if found <= {"date", "time", "zoned", "times"} else "something else"
 
 
 def plain(column: Any, rows: int, wanted: Wanted) -> Plain:
@@ -171,6 +173,14 @@ def _read(column: Any, wanted: Wanted, readers: dict[str, Callable[[bytes], Any]
     )
     places = np.where(there, places, len(read))
     return Plain(values[places], known[places])
+
+
+def read_text(column: Any, reader: Callable[[bytes], int], unknown: int) -> Ints:
+    """What a function makes of each text of a raw column; equal ones are read once."""
+    coded = _unwrapped(column).dictionary_encode()
+    read = np.array([*map(reader, coded.dictionary.to_pylist()), unknown], np.int64)
+    places = _numbers(coded.indices).astype(np.int64)
+    return read[np.where(known_bits(coded.indices), places, len(read) - 1)]
 
 
 def _numbers(column: Any) -> npt.NDArray[Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trueup.axis import Axis
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Wanted
+from trueup.owner.dated import Dated
 from trueup.owner.graph import Graph
 from trueup.owner.paths import Group
 from trueup.owner.where import Part
@@ -22,7 +23,8 @@ class Request:
     axes it is the column whose values are the groups, or the two ends of an edge: the counts are
     the sizes of the groups, `size` of them at most, the largest; or, with `number`, how many
     groups there are. `where` is in the plain form of its columns, `compared`. Of each `unit` so
-    many rows count, chosen under `key`, which is random and of this request.
+    many rows count, chosen under `key`, which is random and of this request. With `dated` only rows
+    of its periods count, and of each unit so many of each period.
     """
 
     size: int
@@ -36,12 +38,19 @@ class Request:
     graph: Graph | None = None
     number: bool = False
     groups: tuple[Group, ...] = ()
+    dated: Dated | None = None
+
+    @property
+    def several(self) -> Dated | None:
+        """The periods, where there are several: a unit's rows are bounded in each by itself."""
+        return self.dated if self.dated is not None and len(self.dated.periods) > 1 else None
 
     @property
     def wanted(self) -> list[Wanted]:
         """All columns to be read."""
         unit = () if self.unit is None else (self.unit,)
-        return [*unit, *self.values, *self.compared]
+        dated = () if self.dated is None else (self.dated.wanted,)
+        return [*unit, *self.values, *self.compared, *dated]
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -258,7 +258,7 @@ def open_ledger(dataset: Dataset) -> Ledger:
     """
     return Ledger(
         dataset.ledger,
-        **dataset.budget.options,
+        **dataset.ledger_options,
         anchor=dataset.anchor,
         unit=dataset.protects,
         neighbours=dataset.neighbours,

@@ -26,6 +26,11 @@ def check(config: Config) -> list[str]:
     said = []
     with tempfile.TemporaryDirectory(prefix="trueup-check-") as folder:
         for number, dataset in enumerate(config.datasets.values()):
+            if dataset.calendar is not None:
+                said.append(
+                    f"Dataset '{dataset.name}' has a limit for each {dataset.calendar.per}: the "
+                    f"server takes no questions about it."
+                )
             try:
                 ledger = _existing(dataset)
             except LedgerError as wrong:
@@ -36,7 +41,7 @@ def check(config: Config) -> list[str]:
                     f"Dataset '{dataset.name}' has no ledger yet: the server makes it, with "
                     f"{dataset.budget}, when it starts."
                 )
-                ledger = Ledger(Path(folder) / f"{number}.ledger", **dataset.budget.options)
+                ledger = Ledger(Path(folder) / f"{number}.ledger", **dataset.ledger_options)
             open_table(dataset, ledger)
     _check_tokens(settings)
     return [*said, *coinciding(config.datasets)]

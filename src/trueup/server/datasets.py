@@ -147,12 +147,16 @@ def told_balance(now: Balance) -> dict[str, Any]:
 
 
 def open_tables(config: Config) -> Mapping[str, Table]:
-    """Every declared dataset, opened; what cannot be opened stops the server, not an analyst."""
+    """Every declared dataset, opened; what cannot be opened stops the server, not an analyst.
+
+    Those that have a limit for each period are left out: what is published of them is standing.
+    """
     check_some(config)
     ledgers = Counter(dataset.ledger for dataset in config.datasets.values())
     return {
         name: open_table(dataset, open_ledger(dataset), ledgers[dataset.ledger] > 1)
         for name, dataset in config.datasets.items()
+        if dataset.calendar is None
     }
 
 

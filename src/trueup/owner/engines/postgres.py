@@ -57,7 +57,7 @@ _STORAGE: dict[str, Storage] = {
     "enum": "text",
     "date": "date",
     "timestamp": "time",
-    "timestamptz": "time",
+    "timestamptz": "zoned",
     "bool": "boolean",
 }
 # The table of that name; without a schema, the one that the connection's search path finds. Its

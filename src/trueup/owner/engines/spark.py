@@ -46,7 +46,7 @@ _STORAGE: dict[str, Storage] = {
     "double": "float",
     "string": "text",
     "date": "date",
-    "timestamp": "time",
+    "timestamp": "zoned",
     "timestamp_ntz": "time",
     "boolean": "boolean",
 }

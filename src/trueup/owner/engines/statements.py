@@ -21,6 +21,7 @@ from trueup.axis.edges import EdgeCells
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
+from trueup.owner.dated import runs
 from trueup.owner.placing import combined
 from trueup.owner.request import Request
 from trueup.owner.where import Combined, Part
@@ -88,6 +89,8 @@ def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRow
         if one.kind == "text":
             columns[one.name] = spelling.digest(columns[one.name])
     rows = rows.select(columns)
+    if request.dated is not None:
+        rows = _of_periods(rows, request)
     if request.where is not None:
         rows = rows.where(_condition(request.where, request.by_column, spelling))
     if request.graph is not None:
@@ -292,7 +295,23 @@ def _bytes(label: Any) -> Any:
     return label.encode() if isinstance(label, str) else label
 
 
-# Filters, graphs, and the rows of a unit.
+# Periods, filters, graphs, and the rows of a unit.
+
+
+def _of_periods(rows: EngineRows, request: Request) -> EngineRows:
+    """The rows of some periods; with units and several periods, which of them each is in."""
+    assert request.dated is not None
+    ends = request.dated.ends
+    either = [f"(dated >= {whole(a)} AND dated < {whole(b)})" for a, b in runs(ends)]
+    rows = rows.where(" OR ".join(either))
+    if request.several is None or request.unit is None:
+        return rows
+    # The last start that is not after it: the rows of no period are gone.
+    later = " ".join(
+        f"WHEN dated >= {whole(start)} THEN {whole(place)}"
+        for place, (start, _) in reversed(list(enumerate(ends)))
+    )
+    return rows.adding("period_number", f"CASE {later} END")
 
 
 def _constant(value: Any, kind: Kind, spelling: Spelling) -> str:
@@ -347,11 +366,14 @@ def _bounded(
             wholes.append(name)
         else:
             digests.append(name if name in ("unit", "value") else spelling.digest(name))
-    equal = ", ".join(("unit", *names))
+    owned = "unit" if request.several is None else "unit, period_number"
+    if request.several is not None:
+        wholes.append("period_number")
+    equal = ", ".join((owned, *names))
     rows = rows.where("unit IS NOT NULL")
     rows = rows.adding("number", f"row_number() OVER (PARTITION BY {equal} ORDER BY unit)")
     rows = rows.adding("chance", spelling.mixed(request.key, wholes, digests))
-    rows = rows.adding("place", "row_number() OVER (PARTITION BY unit ORDER BY chance)")
+    rows = rows.adding("place", f"row_number() OVER (PARTITION BY {owned} ORDER BY chance)")
     return rows.where(f"place <= {request.rows_per_unit}")
 
 

@@ -12,8 +12,8 @@ from trueup.owner.readers.reader import Reader, check_names, check_unchanged
 
 _INTEGERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")}
 _INTEGERS |= {"INTEGER", "UINTEGER", "HUGEINT"}  # a UHUGEINT has no form in Arrow
-_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMPTZ_NS"}
-_TIMES |= {"TIMESTAMP WITH TIME ZONE"}
+_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+_ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"}
 
 
 def of_relation(relation: Any) -> Reader:
@@ -70,4 +70,6 @@ def _storage(kind: str) -> Storage:
         return "text"
     if kind in _TIMES:
         return "time"
+    if kind in _ZONED:
+        return "zoned"
     return {"DATE": "date", "BOOLEAN": "boolean"}.get(kind, "something else")  # type: ignore[return-value]
