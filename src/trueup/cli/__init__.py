@@ -12,6 +12,7 @@ from trueup.cli import (
     auditing,
     checks,
     configuring,
+    keys,
     ledgers,
     planning,
     recording,
@@ -53,6 +54,7 @@ app.command("check")(configuring.check_command)
 app.command("serve")(serving.serve_command)
 app.add_typer(ledgers.app, name="ledger")
 app.add_typer(streaming.app, name="stream")
+app.add_typer(keys.app, name="keys")
 app.add_typer(serving.app, name="token")
 
 

@@ -29,10 +29,13 @@ Shown = Annotated[
 
 def _release(path: Path, nonnegative: bool = False) -> Any:
     """The release in a file; a measurement is inferred on the way."""
+    from trueup.keys import KeyMeasurement, KeyRelease
     from trueup.measurement import Measurement
     from trueup.saved import load
 
     found = load(path)
+    if isinstance(found, (KeyMeasurement, KeyRelease)):
+        raise InputError(f"{path.name} holds keys: trueup keys show {path.name} shows them.")
     if not isinstance(found, Measurement):
         if nonnegative and "non-negative" not in str(found.facts.inferred):
             raise InputError(

@@ -10,16 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Protocol
 from unicodedata import category
 
 import numpy as np
 import typer
 
 from trueup.errors import FileError, InputError, shown
-
-if TYPE_CHECKING:
-    from trueup.measurement import Measurement
 
 _TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -53,7 +50,14 @@ def check_output(path: Path) -> None:
         raise InputError(f"Cannot write {path}: it is a folder, or its folder cannot be written.")
 
 
-def save_paid(measured: Measurement, path: Path, key: str) -> None:
+class Savable(Protocol):
+    """What is saved as one file."""
+
+    def save(self, path: str | Path) -> None:
+        """Writes it."""
+
+
+def save_paid(measured: Savable, path: Path, key: str) -> None:
     """Saves what was paid for; if that fails, says how to have it again for nothing."""
     try:
         measured.save(path)

@@ -61,6 +61,29 @@ class Universe:
         """Cells of the globe of so many degrees; its columns are latitude and longitude."""
         return Universe(PlaceKeys(degrees))
 
+    @staticmethod
+    def typed(text: str) -> Universe:
+        """A universe as it is typed: its kind and what it needs, with colons between.
+
+        >>> Universe.typed("text:a-z:8") == Universe.text("a-z", 8)
+        True
+        """
+        kind, _, rest = text.partition(":")
+        if kind == "text":
+            alphabet, _, most = rest.rpartition(":")
+            return Universe.from_json({"kind": kind, "alphabet": alphabet, "most": _typed(most)})
+        names = _KINDS[kind][1] if kind in _KINDS else ()
+        given = rest.split(":", len(names) - 1) if rest and names else [rest] if rest else []
+        if kind not in _KINDS or len(given) > len(names):
+            raise InputError(
+                f"A universe is typed as one of {', '.join(_TYPED)}; got {shown(text)}."
+            )
+        read = [
+            value if name in _WORDS else _typed(value)
+            for name, value in zip(names, given, strict=False)
+        ]
+        return Universe.from_json({"kind": kind, **dict(zip(names, read, strict=False))})
+
     @property
     def size(self) -> int:
         """How many keys there are, exactly."""
@@ -131,6 +154,26 @@ _KINDS: dict[str, tuple[Callable[..., Universe], tuple[str, ...]]] = {
     "ipv6": (Universe.ipv6, ()),
     "places": (Universe.places, ("degrees",)),
 }
+
+
+_WORDS = ("alphabet", "pattern", "degrees")
+_TYPED = (
+    "text:a-z0-9:12",
+    "bytes:8",
+    "pattern:[A-Z]{2}-[0-9]{4}",
+    "integers",
+    "integers:1:1000",
+    "ipv4",
+    "ipv6",
+    "places:1/100",
+)
+
+
+def _typed(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"A universe needs a whole number where {shown(text)} stands.") from None
 
 
 def many(size: int) -> str:

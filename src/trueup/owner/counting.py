@@ -60,7 +60,7 @@ def prepared(pieces: Sequence[Piece], request: Request) -> Count:
         cells = [
             place(columns[one.name]) for place, one in zip(placers, request.values, strict=True)
         ]
-        return combined(request.cells_of(cells), request.sizes, _kept(batch, request, columns))
+        return combined(request.cells_of(cells), request.sizes, kept_rows(batch, request, columns))
 
     if request.unit is not None:
         return lambda: _cells_of_units(pieces, request, cells_of, size)
@@ -84,7 +84,7 @@ def _plain_columns(batch: Batch, request: Request) -> dict[str, Plain]:
     return {one.name: read(batch.columns.get(one.column), batch.rows, one) for one, read in asked}
 
 
-def _kept(batch: Batch, request: Request, columns: Mapping[str, Plain]) -> Bools | None:
+def kept_rows(batch: Batch, request: Request, columns: Mapping[str, Plain]) -> Bools | None:
     """The rows that are of the request's periods and that its filter keeps; None for all."""
     among = None if request.dated is None else _places(batch, request.dated) >= 0
     if request.where is None:
@@ -129,7 +129,7 @@ def _cells(pieces: Sequence[Piece], cells_of: Callable[[Batch], Ints], size: int
     return counts.cells
 
 
-def _tallied(pieces: Sequence[Piece], names_of: Callable[[Batch], dict[str, Any]]) -> Any:
+def tallied(pieces: Sequence[Piece], names_of: Callable[[Batch], dict[str, Any]]) -> Any:
     """A table of all names and how many rows have them; None if no row has any."""
     tally, turn = Tally(), threading.Lock()
 
@@ -142,14 +142,14 @@ def _tallied(pieces: Sequence[Piece], names_of: Callable[[Batch], dict[str, Any]
     return tally.table
 
 
-def _named(column: Plain, keep: Bools) -> Any:
+def named(column: Plain, keep: Bools) -> Any:
     """The names of some rows, none of them unknown, as an Arrow array."""
     import pyarrow as pa
 
     return column.values.filter(pa.array(keep))
 
 
-def _units(batch: Batch, request: Request) -> Plain:
+def units_of(batch: Batch, request: Request) -> Plain:
     """The units of rows. Where there are several periods, a unit is another one in each."""
     unit = request.unit
     assert unit is not None
@@ -177,12 +177,12 @@ def _cells_of_units(
 
     def names_of(batch: Batch) -> dict[str, Any]:
         cells = cells_of(batch)
-        units = _units(batch, request)
+        units = units_of(batch, request)
         keep = units.known & (cells >= 0) & (cells < size)
-        return {"unit": _named(units, keep), "value": pa.array(cells[keep])}
+        return {"unit": named(units, keep), "value": pa.array(cells[keep])}
 
     counts = np.zeros(size, np.int64)
-    table = _tallied(pieces, names_of)
+    table = tallied(pieces, names_of)
     if table is not None:
         few = bounded(table, request.rows_per_unit, request.key)
         np.add.at(counts, whole(few["value"]), whole(few["rows"]))
@@ -195,18 +195,18 @@ def _groups(pieces: Sequence[Piece], request: Request) -> Ints:
 
     def names_of(batch: Batch) -> dict[str, Any]:
         columns = _plain_columns(batch, request)
-        keep, among = columns[value.name].known, _kept(batch, request, columns)
+        keep, among = columns[value.name].known, kept_rows(batch, request, columns)
         keep = keep if among is None else keep & among
         if request.unit is None:
-            return {"value": _named(columns[value.name], keep)}
-        units = _units(batch, request)
+            return {"value": named(columns[value.name], keep)}
+        units = units_of(batch, request)
         keep = keep & units.known
         return {
-            "unit": _named(units, keep),
-            "value": _named(columns[value.name], keep),
+            "unit": named(units, keep),
+            "value": named(columns[value.name], keep),
         }
 
-    table = _tallied(pieces, names_of)
+    table = tallied(pieces, names_of)
     if table is not None and request.unit is not None:
         few = bounded(table, request.rows_per_unit, request.key)
         table = summed(few.select(["value", "rows"]))
@@ -223,9 +223,9 @@ def _degrees(pieces: Sequence[Piece], request: Request, graph: Graph) -> Ints:
     def names_of(batch: Batch) -> dict[str, Any]:
         columns = _plain_columns(batch, request)
         keep = columns["source"].known & columns["target"].known
-        among = _kept(batch, request, columns)
+        among = kept_rows(batch, request, columns)
         keep = keep if among is None else keep & among
-        first, second = (_named(columns[one.name], keep) for one in (source, target))
+        first, second = (named(columns[one.name], keep) for one in (source, target))
         if graph.kind != "bipartite" and first.type == second.type:
             edges = pc.not_equal(first, second)
             first, second = first.filter(edges), second.filter(edges)
@@ -233,7 +233,7 @@ def _degrees(pieces: Sequence[Piece], request: Request, graph: Graph) -> Ints:
             first, second = pa.concat_arrays([first, second]), pa.concat_arrays([second, first])
         return {"value": first, "other": second}
 
-    table = _tallied(pieces, names_of)
+    table = tallied(pieces, names_of)
     if table is not None:
         once = table.set_column(2, "rows", pa.array(np.ones(len(table), np.int64)))
         table = summed(once.select(["value", "rows"]))

@@ -29,6 +29,7 @@ from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Wanted
 from trueup.owner.dated import Dated, dating
 from trueup.owner.graph import Graph
+from trueup.owner.keys import KeyDoor
 from trueup.owner.ledger import Ledger
 from trueup.owner.paths import Group, counted
 from trueup.owner.rehearsal import check_noise
@@ -273,6 +274,11 @@ class Owner:
         question = CellCounts(Axis.categories(group or "node", ["groups"]))
         cost = Cost.of(epsilon, rho)
         return self._spend(question, {"groups": group}, cost, key, where, neighbours, by, period)
+
+    @property
+    def keys(self) -> KeyDoor:
+        """Keys that nobody can list: `keys.check` says their terms, `keys.measure` spends."""
+        return KeyDoor(self, self._source, self._turn)
 
     def _spend(
         self,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from trueup.axis import Axis
 from trueup.axis.numbers import Ints
+from trueup.keys import Universe
 from trueup.owner.columns import Wanted
 from trueup.owner.dated import Dated
 from trueup.owner.graph import Graph
@@ -25,6 +27,9 @@ class Request:
     groups there are. `where` is in the plain form of its columns, `compared`. Of each `unit` so
     many rows count, chosen under `key`, which is random and of this request. With `dated` only rows
     of its periods count, and of each unit so many of each period.
+
+    With a `universe` the counts are those of its keys: of each unit so many rows, or with `once` so
+    many keys, each of them once.
     """
 
     size: int
@@ -39,6 +44,8 @@ class Request:
     number: bool = False
     groups: tuple[Group, ...] = ()
     dated: Dated | None = None
+    universe: Universe | None = None
+    once: bool = False
 
     @property
     def several(self) -> Dated | None:
@@ -70,5 +77,6 @@ class Request:
         return {one.column: one for one in self.compared}
 
 
-# A count that is ready to run: its source is open and as it was, and no row has been read.
-Count = Callable[[], Ints]
+# A count that is ready to run: its source is open and as it was, and no row has been read. It gives
+# an array of counts; for a universe, the keys present with theirs.
+Count = Callable[[], Any]

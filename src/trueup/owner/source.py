@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from trueup.axis.numbers import Ints
 from trueup.errors import InputError, SourceError, TrueupError
-from trueup.owner import counting
+from trueup.owner import counting, keyed
 from trueup.owner.columns import Schema
 from trueup.owner.readers import arrow, duckdb, frames, lines, parquet
 from trueup.owner.readers.reader import Reader
@@ -61,7 +60,8 @@ def _read_here(reader: Reader, about: Mapping[str, str], shared: bool = False) -
 
     def prepare(asked: Request) -> Count:
         columns = list(dict.fromkeys(one.column for one in asked.wanted))
-        return counting.prepared(reader.pieces(columns), asked)
+        prepared = counting.prepared if asked.universe is None else keyed.prepared
+        return prepared(reader.pieces(columns), asked)
 
     return Source(reader.schema, prepare, about, shared)
 
@@ -80,7 +80,7 @@ def quietly(action: Callable[[], T], words: str) -> T:
     raise SourceError(words)
 
 
-def retried(count: Count) -> Ints:
+def retried(count: Callable[[], T]) -> T:
     """What a count gives, tried again where the world failed it: a connection, a disk."""
     for pause in _PAUSES:
         try:

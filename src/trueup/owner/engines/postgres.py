@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueup.axis.numbers import Ints
 from trueup.errors import InputError, SourceError
 from trueup.owner.columns import Storage, Wanted
 from trueup.owner.engines.statements import ADDRESS, answer, counted, whole
@@ -192,7 +191,7 @@ def _columns(connection: Any, oid: int) -> dict[str, str]:
     return dict(connection.execute(_COLUMNS, (oid,)).fetchall())
 
 
-def _answered(address: str, statement: str, request: Request) -> Ints:
+def _answered(address: str, statement: str, request: Request) -> Any:
     """The counts, over a connection of their own: tried again, they are asked for over another."""
     with _connected(address) as connection:
         _pin(connection)
@@ -262,6 +261,10 @@ class Postgres:
     def digest(self, value: str) -> str:
         # Into its own encoding: bytes as they are, which is never an error.
         return f"sha256(convert_to({value}, getdatabaseencoding()))"
+
+    def raw(self, value: str, longest: int) -> str:
+        written = f"convert_to({value}, getdatabaseencoding())"
+        return f"CASE WHEN octet_length({value}) <= {longest} THEN {written} END"
 
     def mixed(self, key: str, wholes: Sequence[str], digests: Sequence[str]) -> str:
         parts = [f"decode('{key}', 'hex')", *(f"int8send({one})" for one in wholes), *digests]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueup.axis.numbers import Ints
 from trueup.owner.columns import Storage, Wanted
 from trueup.owner.engines.statements import ADDRESS, answer, counted, whole
 from trueup.owner.request import Count, Request
@@ -78,7 +77,7 @@ def prepare(frame: Any, request: Request) -> Count:
     return lambda: _answered(session, rows.native, request)
 
 
-def _answered(session: Any, native: Any, request: Request) -> Ints:
+def _answered(session: Any, native: Any, request: Request) -> Any:
     """The counts. A frame that failed remembers it: tried again, they are those of a new one."""
     with _pinned(session):
         table = native.select("*").toArrow()
@@ -168,6 +167,9 @@ class Spark:
 
     def digest(self, value: str) -> str:
         return f"unhex(sha2({value}, 256))"
+
+    def raw(self, value: str, longest: int) -> str:
+        return f"CASE WHEN octet_length({value}) <= {longest} THEN {value} END"
 
     def mixed(self, key: str, wholes: Sequence[str], digests: Sequence[str]) -> str:
         bytes_ = (f"unhex(lpad(hex(CAST({one} AS bigint)), 16, '0'))" for one in wholes)

@@ -22,6 +22,7 @@ from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
 from trueup.owner.dated import runs
+from trueup.owner.keyed import answered
 from trueup.owner.placing import combined
 from trueup.owner.request import Request
 from trueup.owner.where import Combined, Part
@@ -71,6 +72,9 @@ class Spelling(Protocol):
     def digest(self, value: str) -> str:
         """The SHA-256 of a text, as 32 bytes."""
 
+    def raw(self, value: str, longest: int) -> str:
+        """The bytes of a text, null where there are more of them than that."""
+
     def mixed(self, key: str, wholes: Sequence[str], digests: Sequence[str]) -> str:
         """The SHA-256 of a key, some whole numbers of 8 bytes and some digests, end to end."""
 
@@ -83,6 +87,8 @@ class Spelling(Protocol):
 
 def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRows:
     """The groups of a request's rows with their sizes, as `answer` reads them."""
+    if request.universe is not None:
+        return _keyed(rows, request, spelling)
     columns = {one.name: spelling.plain(one) for one in request.wanted}
     named = [*(() if request.axes else request.values), *([request.unit] if request.unit else [])]
     for one in named:
@@ -116,8 +122,35 @@ def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRow
     return sizes.select({"size": "rows"}).sizes(["size"])
 
 
-def answer(request: Request, found: Mapping[str, Sequence[Any]]) -> Ints:
+def _keyed(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRows:
+    """The different values of the columns that say a key, and of the unit, with their rows.
+
+    Values leave the engine as they are: they become keys, and a unit's are chosen, out here. Only a
+    text that is longer than any key stays inside.
+    """
+    columns = {one.name: spelling.plain(one) for one in request.wanted}
+    for one in request.values:
+        if one.kind == "text":
+            longest = getattr(request.universe.space, "longest", 0) if request.universe else 0
+            columns[one.name] = spelling.raw(columns[one.name], longest)
+    names = [one.name for one in request.values]
+    if request.unit is not None:
+        names.append(request.unit.name)
+        if request.unit.kind == "text":
+            columns["unit"] = spelling.digest(columns["unit"])
+    rows = rows.select(columns)
+    conditions = [f"{name} IS NOT NULL" for name in names]
+    if request.where is not None:
+        conditions.append(_condition(request.where, request.by_column, spelling))
+    for condition in conditions:
+        rows = rows.where(condition)
+    return rows.sizes(names)
+
+
+def answer(request: Request, found: Mapping[str, Sequence[Any]]) -> Any:
     """The counts, from the groups and their sizes. What is no cell of its axis is left out."""
+    if request.universe is not None:
+        return answered(request, found)
     rows = np.array(found["rows"], np.int64)
     if request.number:
         return rows

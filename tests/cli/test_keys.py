@@ -1,0 +1,87 @@
+"""The commands about keys, as a person types them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trueup as tu
+
+Run = Callable[..., Any]
+ASK = ("--column", "word", "--universe", "text:a-z:8")
+PAY = ("--epsilon", 1, "--ledger", "w.ledger", "--limit", 2, "--yes", "-o", "k.parquet")
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    table = {"word": ["fig"] * 700 + ["pear"] * 300, "user": [n % 150 for n in range(1000)]}
+    pq.write_table(pa.table(table), tmp_path / "words.parquet")
+    return tmp_path / "words.parquet"
+
+
+def test_a_quote_says_the_threshold_and_spends_nothing(run: Run) -> None:
+    ran = run("keys", "quote", "--universe", "integers", "--epsilon", 1, "--total", 0)
+    assert ran.code == 0
+    assert "noisy count is at least 45" in ran.out
+    people = ("--unit", "user", "--keys-per-unit", 3)
+    said = run("keys", "quote", "--universe", "ipv4", "--epsilon", 1, *people, "--json").json
+    terms = tu.keys.KeyTerms.of(tu.KeyCounts(tu.Universe.ipv4(), keys_per_unit=3), 1, unit="user")
+    assert said["threshold"] == terms.threshold
+    wrong = run("keys", "quote", "--universe", "words", "--epsilon", 1)
+    assert (wrong.code, "text:a-z0-9:12" in wrong.err) == (1, True)
+
+
+def test_keys_are_measured_shown_and_looked_up(run: Run, words: Path, tmp_path: Path) -> None:
+    ran = run("keys", "measure", words, *ASK, *PAY)
+    assert ran.code == 0, ran.err
+    assert "threshold" in ran.out
+    assert "1 is left" in ran.out
+    assert tu.Ledger(tmp_path / "w.ledger").remaining == Fraction(1)
+    measured = tu.load(tmp_path / "k.parquet", tu.KeyMeasurement)
+    assert {"fig", "pear"} <= set(measured.labels)
+    shown = run("keys", "show", "k.parquet", "-o", "r.json")
+    assert "all other keys" in shown.out
+    assert measured.infer().statement() in shown.out
+    said = run("keys", "show", "r.json", "--top", 1, "--json").json
+    assert said["top"][0]["key"] == "fig"
+    counts = measured.infer().counts().sum()
+    assert counts + said["others"] == said["total"]
+    looked = run("keys", "show", "k.parquet", "fig", "zzz", "--json").json["keys"]
+    assert [each["shown"] for each in looked] == [True, False]
+    assert "not shown" in run("keys", "show", "k.parquet", "zzz").out
+
+
+def test_what_is_refused_costs_nothing(run: Run, words: Path, tmp_path: Path) -> None:
+    tu.Ledger(tmp_path / "w.ledger", limit=2)
+    for wrong in (
+        ("--column", "user", "--universe", "text:a-z:8"),
+        ("--column", "word", "--universe", "text:a-z"),
+        ("--universe", "text:a-z:8"),
+        (*ASK, "--keys-per-unit", 2),
+        (*ASK, "--where", "gone = 1"),
+    ):
+        assert run("keys", "measure", words, *wrong, *PAY).code == 1
+    no_epsilon = run("keys", "measure", words, *ASK, *PAY[2:])
+    assert (no_epsilon.code, "--epsilon" in no_epsilon.err) == (1, True)
+    asked = run("keys", "measure", words, *ASK, *PAY[:-3], "-o", "k.parquet")
+    assert (asked.code, "--yes" in asked.err) == (1, True)
+    assert tu.Ledger(tmp_path / "w.ledger").remaining == 2
+
+
+def test_other_commands_send_files_of_keys_where_they_belong(run: Run, tmp_path: Path) -> None:
+    tu.measure_keys({"fig": 500}, tu.KeyCounts(tu.Universe.text("a-z", 4)), 1).save(
+        tmp_path / "k.parquet"
+    )
+    for command in (("show",), ("query", "0:1"), ("infer", "-o", "x.parquet"), ("plot",)):
+        ran = run(command[0], "k.parquet", *command[1:])
+        assert ran.code in (1, 2)
+        assert ran.code == 2 or "trueup keys show" in ran.err
+    tu.publish([1, 2], tu.Axis.integers("a", 0, 3), epsilon=1).save(tmp_path / "r.parquet")
+    other = run("keys", "show", "r.parquet")
+    assert (other.code, "holds no keys" in other.err) == (1, True)

@@ -1,0 +1,161 @@
+"""One contract for keys, every engine: the keys are Python's, and a unit moves no more than it may.
+
+The laws of neighbours are those of `neighbour_machine.py`: with the choice of keys fixed, one unit
+moves the counts by no more than its bound, whatever it holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import trueup as tu
+from trueup.owner import keys as door
+
+ENGINES = [
+    "parquet", "csv", "jsonl", "arrow file", "duckdb relation", "duckdb file", "arrow", "pandas",
+    "pandas arrow", "polars", "polars lazy", "postgresql", "spark",
+]  # fmt: skip
+CERTAIN = 1000  # an ε at which noise of scale 1/900 moves nothing, and 1 is the threshold
+Put = Callable[[str, pa.Table], Any]
+
+TEXTS = [
+    None, "", "a", "ab", "ab", "Ab", "ab ", "é", "aé", "a" * 9, "a" * 5000, "::1", "0:0::1",
+    "1.2.3.4", "::ffff:1.2.3.4", "fe80::1%x", "::g", "AB-12", "AB-1", "ab-12", "日本", "%", "'",
+    "\\",
+]  # fmt: skip
+WHOLES = [None, 0, 0, 7, -7, 2**63 - 1, -(2**63), 2**53 + 1]
+REALS = [None, float("nan"), float("inf"), -0.0, 0.0, 89.99, -90.0, 90.0, 12.5, 1e300]
+KINDS = {
+    "user": pa.string(),
+    "word": pa.string(),
+    "code": pa.int64(),
+    "lat": pa.float64(),
+    "lon": pa.float64(),
+}
+TYPES = {"user": "text", "code": "integer"}
+
+
+def row(number: int, user: str | None) -> tuple[Any, ...]:
+    """A row of odd values."""
+    return (
+        user,
+        TEXTS[number % len(TEXTS)],
+        WHOLES[number % len(WHOLES)],
+        REALS[number % len(REALS)],
+        REALS[(number // 3) % len(REALS)],
+    )
+
+
+def table_of(rows: list[tuple[Any, ...]]) -> pa.Table:
+    made = zip(KINDS.items(), zip(*rows, strict=True), strict=True)
+    return pa.table({name: pa.array(values, kind) for (name, kind), values in made})
+
+
+ROWS = [row(number, None if number % 11 == 5 else f"u{number % 7}") for number in range(120)]
+ASKED = {
+    "bytes": tu.KeyCounts(tu.Universe.bytes(9), by="word"),
+    "text": tu.KeyCounts(tu.Universe.text("a-zé", 9), by="word"),
+    "pattern": tu.KeyCounts(tu.Universe.pattern("[A-Z]{2}-[0-9]{2}"), by="word"),
+    "ipv6": tu.KeyCounts(tu.Universe.ipv6(), by="word"),
+    "ipv4": tu.KeyCounts(tu.Universe.ipv4(), by="word"),
+    "integers": tu.KeyCounts(tu.Universe.integers(), by="code"),
+    "places": tu.KeyCounts(tu.Universe.places("1/2"), by=("lat", "lon")),
+}
+
+
+def expected(asked: tu.KeyCounts, rows: list[tuple[Any, ...]]) -> Counter[str]:
+    """Each row's key by the universe's function of that row alone."""
+    import numpy as np
+
+    universe, found = asked.universe, Counter[str]()
+    for _, word, code, lat, lon in rows:
+        if universe.reads == ("text",):
+            key = None if word is None else universe.read(word.replace("\\", "\\\\"))
+            if universe.to_json()["kind"] == "ipv6" and word == "::ffff:1.2.3.4":
+                key = universe.read("1.2.3.4")
+        elif universe.reads == ("address",):
+            key = None if word is None else universe.read(word)
+        elif universe.reads == ("integer",):
+            key = code
+        else:
+            ends = [np.array([np.nan if end is None else end]) for end in (lat, lon)]
+            place, good = universe.place(*ends, known=np.ones(1, bool))
+            key = int(place[0]) if good[0] else None
+        if key is not None:
+            found[universe.label(key)] += 1
+    return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_finds_the_same_keys(
+    engine: str, placed: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = placed(engine, table_of(ROWS))
+    ledger = tu.Ledger(tmp_path / "rows", limit=10**9)
+    columns = TYPES if here.raw else None
+    owner = tu.Owner(here.source, ledger, **here.options, columns=columns)
+    for name, asked in ASKED.items():
+        measured = owner.keys.measure(asked, CERTAIN)
+        wanted = expected(asked, ROWS)
+        found = dict(zip(measured.labels, measured.noisy.tolist(), strict=True))
+        assert found == dict(wanted), f"{engine}: {name}"
+        assert measured.total == sum(wanted.values()) > 0
+    some = owner.keys.measure(ASKED["integers"], CERTAIN, where="code > 0")
+    assert set(some.labels) == {"7", str(2**63 - 1), str(2**53 + 1)}
+    # The choice of keys is the same on all tables.
+    monkeypatch.setattr(door.secrets, "token_hex", lambda size=16: "5eed" * (size // 2))
+    units_keep_to_their_bound(engine, placed, tmp_path)
+
+
+def units_keep_to_their_bound(engine: str, placed: Put, tmp_path: Path) -> None:
+    """A unit with many rows comes, or is replaced: with the choice fixed, little moves."""
+    ledger = tu.Ledger(tmp_path / "units", limit=10**9)
+    tables = [
+        ROWS,
+        [*ROWS, *(row(number, "new") for number in range(60))],
+        [*ROWS, *(row(4, "new") for _ in range(40))],  # one key, many times
+    ]
+    owners = []
+    for rows in tables:
+        here = placed(engine, table_of(rows))
+        columns = TYPES if here.raw else None
+        options = {**here.options, "columns": columns}
+        owners.append(tu.Owner(here.source, ledger, **options, unit="user", rows_per_unit=3))
+    for once, names in (("once", ("bytes", "integers")), ("many", ("ipv6",))):
+        for name in names:
+            asked = tu.KeyCounts(
+                ASKED[name].universe, ASKED[name].by, keys_per_unit=2, duplicates=once
+            )
+            terms = owners[0].keys.check(asked, tu.Cost.of(1))
+            found = []
+            for owner in owners:
+                tally = owner.keys._prepared(terms, None)()
+                keys = tally.keys.tolist() if asked.universe.whole else tally.keys.to_pylist()
+                found.append(Counter(dict(zip(keys, tally.counts.tolist(), strict=True))))
+            for first, second in ((0, 1), (0, 2), (1, 2)):
+                moved = Counter(found[second])
+                moved.subtract(found[first])
+                sizes = [abs(by) for by in moved.values() if by]
+                most = 2 if first == 0 else 4
+                assert sum(sizes) <= most, f"{engine}: {name} {once}"
+                assert once == "many" or max(sizes, default=0) <= 1
+            assert found[0].total() <= 2 * 7  # of seven users two each; of nobody, none
+            assert found[1].total() == found[0].total() + 2
+
+
+def test_keys_of_a_unit_have_equal_chances(tmp_path: Path) -> None:
+    """A unit's keys are chosen by chance, not by value, and not alike for all units."""
+    rows = pa.table({"u": [f"u{n}" for n in range(400) for _ in range(4)], "k": [0, 1, 2, 3] * 400})
+    ledger = tu.Ledger(tmp_path / "l", limit=1)
+    owner = tu.Owner(rows, ledger, unit="u", rows_per_unit=1)
+    terms = owner.keys.check(tu.KeyCounts(tu.Universe.integers(), by="k"), tu.Cost.of(1))
+    counts = owner.keys._prepared(terms, None)().counts
+    assert counts.sum() == 400
+    assert len(counts) == 4
+    assert abs(counts - 100).max() < 50  # five standard deviations of 8.7

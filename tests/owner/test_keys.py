@@ -1,0 +1,104 @@
+"""Keys through the door: what is refused costs nothing, what is charged is answered, once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import trueup as tu
+from trueup.errors import BudgetError, InputError, LedgerError, SourceError, TrueupError
+from trueup.owner import keys as door
+
+TABLE = pa.table({"word": ["fig"] * 500 + ["pear"] * 400, "user": [n % 90 for n in range(900)]})
+WORDS = tu.Universe.text("a-z", 8)
+ASKED = tu.KeyCounts(WORDS, by="word")
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> tu.Owner:
+    return tu.Owner(TABLE, tu.Ledger(tmp_path / "ledger", limit=2))
+
+
+def test_the_same_key_has_the_same_answer_and_one_charge(owner: tu.Owner) -> None:
+    first = owner.keys.measure(ASKED, 1, key="words")
+    assert owner.keys.measure(ASKED, 1, key="words") == first
+    assert owner.ledger.remaining == 1
+    assert {"fig", "pear"} <= set(first.labels)
+    with pytest.raises(InputError, match="different request"):
+        owner.keys.measure(tu.KeyCounts(WORDS, by="word", false_keys=2), 1, key="words")
+
+
+def test_what_is_refused_costs_nothing(owner: tu.Owner) -> None:
+    refused: list[tuple[tu.KeyCounts, object, dict[str, str], type[TrueupError]]] = [
+        (tu.KeyCounts(WORDS), 1, {}, InputError),
+        (tu.KeyCounts(WORDS, by="words"), 1, {}, SourceError),
+        (tu.KeyCounts(WORDS, by="user"), 1, {}, SourceError),
+        (tu.KeyCounts(WORDS, by="word", keys_per_unit=2), 1, {}, InputError),
+        (ASKED, 10**6, {}, InputError),
+        (ASKED, 1, {"where": "no such filter"}, InputError),
+        (ASKED, 1, {"where": "gone = 1"}, SourceError),
+        (ASKED, 3, {}, BudgetError),
+        (ASKED, None, {}, InputError),
+    ]
+    for asked, epsilon, options, wrong in refused:
+        with pytest.raises(wrong):
+            owner.keys.measure(asked, epsilon, **options)  # type: ignore[arg-type]
+    assert owner.ledger.remaining == 2
+
+
+def test_the_charge_stands_before_the_noise_is_drawn(
+    owner: tu.Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Fraction] = []
+
+    def broken(*_: object) -> None:
+        seen.append(owner.ledger.remaining)
+        raise OSError("the machine stops")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(door, "measure_all_keys", broken)
+        with pytest.raises(OSError, match="stops"):
+            owner.keys.measure(ASKED, 1, key="words")
+    assert seen == [1]
+    assert "fig" in owner.keys.measure(ASKED, 1, key="words").labels
+    assert owner.ledger.remaining == 1
+
+
+def test_whom_a_ledger_protects_holds_for_keys(tmp_path: Path) -> None:
+    ledger = tu.Ledger(tmp_path / "ledger", limit=2)
+    tu.Owner(TABLE, ledger).keys.measure(ASKED, 1)
+    people = tu.Owner(TABLE, ledger, unit="user", rows_per_unit=1)
+    with pytest.raises(LedgerError, match="protects"):
+        people.keys.measure(ASKED, 1)
+
+
+def test_a_unit_counts_once_in_each_of_its_keys(tmp_path: Path) -> None:
+    owner = tu.Owner(TABLE, tu.Ledger(tmp_path / "l", limit=10**5), unit="user", rows_per_unit=9)
+    once = owner.keys.measure(ASKED, 9000)
+    assert once.noisy.tolist() == [90, 90]
+    many = owner.keys.measure(tu.KeyCounts(WORDS, by="word", duplicates="many"), 9000)
+    assert many.total == 810
+    assert once.terms.keys_per_unit == 9
+    assert "counted once in at most 9 keys" in repr(once)
+
+
+def test_a_graph_has_no_keys(tmp_path: Path) -> None:
+    edges = pa.table({"a": [1], "b": [2]})
+    owner = tu.Owner(edges, tu.Ledger(tmp_path / "l", limit=1), edges=("a", "b"))
+    with pytest.raises(InputError, match="graph"):
+        owner.keys.measure(ASKED, 1)
+
+
+def test_terms_are_said_before_anything_is_spent(owner: tu.Owner) -> None:
+    terms = owner.keys.check(ASKED, tu.Cost.of(1))
+    assert str(terms.threshold) in terms.lines()["threshold"]
+    assert owner.ledger.remaining == 2
+
+
+def test_a_ledger_in_rho_is_charged_for_a_pure_epsilon(tmp_path: Path) -> None:
+    owner = tu.Owner(TABLE, tu.Ledger(tmp_path / "rho", rho="1/2"))
+    owner.keys.measure(ASKED, "1/2")
+    assert owner.ledger.remaining == Fraction(3, 8)
