@@ -64,3 +64,36 @@ def test_terms_are_written_and_read_and_no_other_threshold_is_taken() -> None:
 def test_noise_that_cannot_be_drawn_is_refused(epsilon: object) -> None:
     with pytest.raises(InputError):
         KeyTerms.of(KeyCounts(NUMBERS), epsilon)
+
+
+def test_with_a_delta_the_universe_plays_no_part() -> None:
+    for universe in (NUMBERS, tu.Universe.bytes(1000)):
+        for digits, threshold in ((5, 12), (8, 19)):
+            cost = tu.Cost.of(1, delta=Fraction(1, 10**digits))
+            terms = KeyTerms.of(KeyCounts(universe, total=0), cost)
+            assert terms.threshold == threshold
+            assert KeyTerms.from_json(terms.to_json()) == terms
+            assert "chance" in terms.lines()
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_with_rho_the_squares_of_a_unit_add_up_to_rho(neighbours: str) -> None:
+    """Each of a unit's keys moves by one; total and number by as many as it has."""
+    rho, keys = Fraction(1, 7), 3
+    asked = KeyCounts(NUMBERS, keys_per_unit=keys, total="1/10", number="1/5")
+    cost = tu.Cost.of(rho=rho, delta="1e-6")
+    terms = KeyTerms.of(asked, cost, neighbours, "user")  # type: ignore[arg-type]
+    times = 2 if neighbours == "replace" else 1
+    squares = [times * keys, times * keys**2, times * keys**2]
+    variances = [terms.count_scale, terms.total_scale, terms.number_scale]
+    assert sum(s / (2 * v) for s, v in zip(squares, variances, strict=True)) == rho  # type: ignore[operator]
+    assert terms.delta_of_a_key == cost.delta / (times * keys)
+    assert KeyTerms.from_json(terms.to_json()) == terms
+
+
+def test_a_rho_needs_a_delta_and_a_delta_counts_once() -> None:
+    with pytest.raises(InputError, match="delta"):
+        KeyTerms.of(KeyCounts(NUMBERS), tu.Cost.of(rho=1))
+    many = KeyCounts(NUMBERS, keys_per_unit=2, duplicates="many")
+    with pytest.raises(InputError, match="once"):
+        KeyTerms.of(many, tu.Cost.of(1, delta="1e-6"), unit="user")

@@ -102,3 +102,25 @@ def test_a_ledger_in_rho_is_charged_for_a_pure_epsilon(tmp_path: Path) -> None:
     owner = tu.Owner(TABLE, tu.Ledger(tmp_path / "rho", rho="1/2"))
     owner.keys.measure(ASKED, "1/2")
     assert owner.ledger.remaining == Fraction(3, 8)
+
+
+@pytest.mark.parametrize("cost", [tu.Cost.of(1, delta="1e-6"), tu.Cost.of(rho="1/8", delta="1e-6")])
+def test_a_delta_is_spent_exactly_from_a_ledger_that_has_some(
+    cost: tu.Cost, tmp_path: Path
+) -> None:
+    free = tu.KeyCounts(tu.Universe.bytes(1000), by="word")
+    limit = {"limit": 3} if cost.epsilon else {"rho": 1}
+    owner = tu.Owner(TABLE, tu.Ledger(tmp_path / "delta", **limit, delta_limit="2e-6"))
+    found = owner.keys.measure(free, cost)
+    assert found.labels == ("fig", "pear")
+    assert tu.KeyMeasurement.from_bytes(found.to_bytes()) == found
+    assert "somebody has every key" in found.infer().statement()
+    assert found.infer().total().interval()[0] < 900 < found.infer().total().interval()[1]
+    owner.keys.measure(free, cost)
+    assert owner.ledger.balance.remaining.delta == 0
+    with pytest.raises(BudgetError, match="delta"):
+        owner.keys.measure(free, cost)
+    plain = tu.Owner(TABLE, tu.Ledger(tmp_path / "plain", **limit))
+    with pytest.raises(BudgetError, match="delta"):
+        plain.keys.measure(free, cost)
+    assert plain.ledger.balance.spent.amount == 0

@@ -11,6 +11,7 @@ from trueup.audit.examination import Effort, Examination, Finding, examine
 from trueup.audit.fit import gaussian_fit, noise_fit
 from trueup.audit.forced import forced
 from trueup.audit.frozen import Replay, replay
+from trueup.audit.lonely import LonelyAudit, audit_delta, shown_alone
 from trueup.audit.report import page, write_page
 from trueup.audit.search import Pair, neighbours_of_counts, neighbours_of_records
 from trueup.audit.targets import Target, of_command, of_object, target
@@ -21,10 +22,12 @@ __all__ = [
     "Effort",
     "Examination",
     "Finding",
+    "LonelyAudit",
     "Pair",
     "Replay",
     "Target",
     "audit",
+    "audit_delta",
     "audit_in_bulk",
     "examine",
     "forced",
@@ -36,6 +39,7 @@ __all__ = [
     "of_object",
     "page",
     "replay",
+    "shown_alone",
     "target",
     "write_page",
 ]

@@ -104,6 +104,13 @@ class KeyPayment:
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", envvar="TRUEUP_EPSILON", help="What it costs.")
     ] = None
+    rho: Annotated[
+        str | None, typer.Option("--rho", help="What it costs in rho, with --delta.")
+    ] = None
+    delta: Annotated[
+        str,
+        typer.Option("--delta", help="Show keys by this delta, whatever the universe; 0 for none."),
+    ] = "0"
     key: Annotated[
         str | None,
         typer.Option(
@@ -119,9 +126,9 @@ class KeyPayment:
     @property
     def cost(self) -> Cost:
         """What is paid, refused if it was not said."""
-        if self.epsilon is None:
-            raise InputError("Give --epsilon: what it costs.")
-        return Cost.of(self.epsilon)
+        if self.epsilon is None and self.rho is None:
+            raise InputError("Give --epsilon, or --rho with --delta: what it costs.")
+        return Cost.of(self.epsilon, self.rho, self.delta)
 
 
 def _facts(terms: KeyTerms) -> dict[str, Any]:
@@ -139,7 +146,9 @@ def _say_terms(terms: KeyTerms) -> None:
 @spelled_out
 def quote_command(
     keys: KeyOptions,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="What it would cost.")],
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="What it would cost.")] = None,
+    rho: Annotated[str | None, typer.Option("--rho", help="The same in rho.")] = None,
+    delta: Annotated[str, typer.Option("--delta", help="Show keys by this delta.")] = "0",
     unit: Annotated[str, typer.Option("--unit", help="What would be protected.")] = "row",
     neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = (
         "add-remove"
@@ -150,7 +159,8 @@ def quote_command(
     from trueup.keys import KeyTerms
 
     rows = rows_for(unit, keys.keys_per_unit)
-    terms = KeyTerms.of(keys.question, epsilon, check_neighbours(neighbours), unit, rows)
+    cost = Cost.of(epsilon, rho, delta)
+    terms = KeyTerms.of(keys.question, cost, check_neighbours(neighbours), unit, rows)
     emit(as_json, _facts(terms), lambda: _say_terms(terms))
 
 
@@ -197,7 +207,8 @@ def measure_command(
     left = owner.ledger.remaining
     said = {
         "saved": str(output),
-        "epsilon": cost.amount,
+        cost.notion: cost.amount,
+        "delta": cost.delta,
         "remaining": left,
         "keys": len(measured.keys),
         **_facts(terms),

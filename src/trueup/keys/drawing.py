@@ -40,7 +40,30 @@ def shown_keys(
     beyond = draw(false, scale)
     beyond = threshold + np.where(beyond < 0, -1 - beyond, beyond)
     found = [*_taken(keys, shown), *strangers]
-    values = np.concatenate([noisy[shown], beyond])
+    return _ordered(found, np.concatenate([noisy[shown], beyond]))
+
+
+def selected_keys(
+    keys: Any, counts: Ints, scale: Fraction, threshold: int, cut: int | None
+) -> tuple[list[Key], Ints]:
+    """The keys present that are shown and their noisy counts, in the order of the keys.
+
+    For costs with a δ: no key that nobody has is shown. With a `cut` the noise is Laplace noise
+    within ±cut, else Gaussian noise, of which the scale is the variance.
+    """
+    from trueup._kernels.noise import gauss, laplace
+    from trueup._kernels.noise.cut import cut_noise
+
+    if cut is None:
+        noisy = counts + gauss.draw(len(counts), scale)
+    else:
+        noisy = counts + cut_noise(len(counts), scale, cut, laplace.draw)
+    enough = noisy >= threshold
+    return _ordered(_taken(keys, enough), noisy[enough])
+
+
+def _ordered(found: list[Key], values: Ints) -> tuple[list[Key], Ints]:
+    """Keys and their counts in the order of the keys."""
     order = sorted(range(len(found)), key=found.__getitem__)
     return [found[place] for place in order], values[np.array(order, np.int64)]
 

@@ -17,7 +17,7 @@ from trueup.errors import FileError, InputError, TrueupError, kind
 from trueup.facts import Facts, rows_for
 from trueup.files.codec import decode, encode, write
 from trueup.files.load import Saved
-from trueup.keys.drawing import Ints, shown_keys
+from trueup.keys.drawing import Ints, selected_keys, shown_keys
 from trueup.keys.question import KeyCounts
 from trueup.keys.release import KeyRelease
 from trueup.keys.space import Key
@@ -168,19 +168,24 @@ def measure_keys(
 def measure_all_keys(keys: Any, counts: Ints, terms: KeyTerms) -> KeyMeasurement:
     """The measurement of the keys present, each once, and their counts; sums are modulo 2^64."""
     from trueup._kernels.noise.bits import one_measurement
+    from trueup._kernels.noise.gauss import add_gaussian_noise
     from trueup._kernels.noise.laplace import add_noise
+
+    add = add_gaussian_noise if terms.gaussian else add_noise
 
     def noised(value: np.int64 | int, scale: Any) -> int | None:
         if scale is None:
             return None
         one = np.array([value], np.int64)
-        add_noise(one, scale)
+        add(one, scale)
         return int(one[0])
 
     with one_measurement():
-        shown, noisy = shown_keys(
-            terms.question.universe, keys, counts, terms.count_scale, terms.threshold
-        )
+        noise = terms.count_scale, terms.threshold
+        if terms.cost.delta:
+            shown, noisy = selected_keys(keys, counts, *noise, terms.cut)
+        else:
+            shown, noisy = shown_keys(terms.question.universe, keys, counts, *noise)
         total = noised(counts.sum(dtype=np.int64), terms.total_scale)
         number = noised(len(counts), terms.number_scale)
         name = new_id()

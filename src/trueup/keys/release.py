@@ -148,7 +148,7 @@ class KeyRelease:
         return self._estimate(self.noisy_number, self.terms.number_scale)
 
     def _estimate(self, value: int, scale: Fraction) -> Estimate:
-        return Estimate.of(value, ((0, 1.0),), SumErrors(1, scale), self.facts)
+        return Estimate.of(value, ((0, 1.0),), SumErrors(1, scale, self.facts.law), self.facts)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -193,10 +193,13 @@ class KeyRelease:
     def statement(self, level: float = 0.95) -> str:
         """What the list of keys is, and what it is not, in words."""
         law, said = self.terms.law, f"{100 * level:.6g} %"
+        false = f"on average {self.terms.false_keys:.2g} of the keys shown nobody has"
+        if self.terms.cost.delta:
+            false = "somebody has every key that is shown"
         return (
             f"Keys are shown whose noisy count is at least {self.terms.threshold:,}. A key with "
-            f"{law.surely_shown(level):,} or more is shown with probability {said}; on average "
-            f"{self.terms.false_keys:.2g} of the keys shown nobody has. {CONDITIONAL}"
+            f"{law.surely_shown(level):,} or more is shown with probability {said}; {false}. "
+            f"{CONDITIONAL}"
         )
 
     def axis(self, name: str | None = None) -> Axis:
@@ -262,7 +265,8 @@ def _nearest(noisy: Ints, total: int, terms: KeyTerms) -> tuple[Ints, int]:
     remainder from the largest counts.
     """
     assert terms.total_scale is not None
-    each, whole = noise_variance(terms.count_scale), noise_variance(terms.total_scale)
+    law = "gaussian" if terms.gaussian else "discrete"
+    each, whole = terms.law.std_error**2, noise_variance(terms.total_scale, law)
     over = int(noisy.sum()) - total
     off = round(over * len(noisy) * each / (len(noisy) * each + whole))
     counts = noisy - off // len(noisy)

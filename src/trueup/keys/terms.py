@@ -3,6 +3,9 @@
 With a universe of U keys and noise X of scale b, every key gets noise and is shown where its noisy
 count is at least τ, the least whole number with U · P(X ≥ τ) ≤ false_keys. That is ε-differentially
 private, for it is a function of the noisy counts of all keys.
+
+With a δ the universe plays no part: only keys that somebody has get noise, and a key that one unit
+alone has is shown with a chance of at most δ over all its keys. That is (ε, δ), or (ρ, δ).
 """
 
 from __future__ import annotations
@@ -17,10 +20,10 @@ from typing import Any
 from trueup.ask.cells import CellCounts
 from trueup.ask.question import Neighbours, check_neighbours
 from trueup.axis import Axis
-from trueup.cost import Cost
+from trueup.cost import Cost, short
 from trueup.errors import InputError
 from trueup.facts import Facts, check_unit
-from trueup.keys.law import ShownLaw
+from trueup.keys.law import GaussTails, LaplaceTails, ShownLaw
 from trueup.keys.question import KeyCounts, check_keys_per_unit
 from trueup.keys.universe import many
 from trueup.noise import Noise
@@ -67,18 +70,56 @@ class KeyTerms:
         else:
             given = question.keys_per_unit
             keys = check_keys_per_unit(rows_per_unit if given is None else given)
+        if cost.rho is not None and not cost.delta:
+            raise InputError(
+                "With rho, keys are shown by a delta: give one, such as Cost.of(rho=…, "
+                'delta="1e-6"). Without a delta, give epsilon.'
+            )
+        if cost.delta and unit != "row" and question.duplicates == "many":
+            raise InputError(
+                'With a delta, a unit counts once in each of its keys: duplicates="once".'
+            )
         terms = KeyTerms(question, cost, check_neighbours(neighbours), unit, keys)
         terms.check_drawable()
         return terms
 
     def _scale(self, share: Fraction) -> Fraction:
-        """The noise scale of numbers that a unit moves by its keys in all, at a share of ε."""
-        return Noise(_TWO, self.cost.amount * share, self.neighbours, self.keys_per_unit).scales[0]
+        """The scale of noise on what a unit moves by its keys in all, at a share of the cost."""
+        amount = self.cost.amount * share
+        if self.cost.rho is not None:
+            return Noise(_TWO, None, self.neighbours, self.keys_per_unit, rho=amount).scales[0]
+        return Noise(_TWO, amount, self.neighbours, self.keys_per_unit).scales[0]
 
     @cached_property
     def count_scale(self) -> Fraction:
-        """The noise scale of the count of a key."""
-        return self._scale(self.question.counts)
+        """The noise scale of the count of a key; of Gaussian noise, the variance.
+
+        With ρ a unit moves each of its keys' counts by one, so that squares add up to its keys.
+        """
+        if self.cost.rho is None:
+            return self._scale(self.question.counts)
+        each = self.cost.rho * self.question.counts / self.keys_per_unit
+        return Noise(_TWO, None, self.neighbours, 1, rho=each).scales[0]
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the noise is Gaussian, as it is for a ρ."""
+        return self.cost.rho is not None
+
+    @property
+    def delta_of_a_key(self) -> Fraction:
+        """The chance with which a key that one unit alone has may be shown."""
+        keys = self.keys_per_unit * (2 if self.neighbours == "replace" else 1)
+        return self.cost.delta / keys
+
+    @cached_property
+    def cut(self) -> int | None:
+        """Within which the noise of counts lies; None where it has no bound."""
+        from trueup._kernels.noise.cut import cut_for
+
+        if not self.cost.delta or self.gaussian:
+            return None
+        return cut_for(self.delta_of_a_key, self.count_scale)
 
     @property
     def total_scale(self) -> Fraction | None:
@@ -93,8 +134,13 @@ class KeyTerms:
     @cached_property
     def threshold(self) -> int:
         """The least noisy count that is shown."""
+        from trueup._kernels.noise.cut import gaussian_threshold
         from trueup._kernels.noise.passing import threshold_for
 
+        if self.cut is not None:
+            return self.cut + 1
+        if self.gaussian:
+            return gaussian_threshold(self.delta_of_a_key, self.count_scale)
         return threshold_for(
             self.question.universe.size, self.question.false_keys, self.count_scale
         )
@@ -102,21 +148,27 @@ class KeyTerms:
     @cached_property
     def law(self) -> ShownLaw:
         """The law of a noisy count, given that it is shown."""
-        return ShownLaw(float(self.count_scale), self.threshold)
+        if self.gaussian:
+            return ShownLaw(GaussTails(float(self.count_scale)), self.threshold)
+        return ShownLaw(LaplaceTails(float(self.count_scale), self.cut), self.threshold)
 
     @property
     def false_keys(self) -> float:
         """How many keys that nobody has are shown on average, at most."""
-        size = self.question.universe.size
-        return math.exp(math.log(size) + self.law.log_chance(0))
+        if self.cost.delta:
+            return 0.0
+        scale = float(self.count_scale)
+        lost = self.threshold / scale + math.log1p(math.exp(-1 / scale))
+        return math.exp(math.log(self.question.universe.size) - lost)
 
     def check_drawable(self) -> None:
         """Refuses, before anything is spent, noise that cannot be drawn."""
+        from trueup._kernels.noise.gauss_tables import checked_variance
         from trueup._kernels.noise.laplace_tables import checked_scale
 
         for scale in (self.count_scale, self.total_scale, self.number_scale):
             if scale is not None:
-                checked_scale(scale)
+                checked_variance(scale) if self.gaussian else checked_scale(scale)
         if self.threshold >= 1 << 62:
             raise InputError("The threshold would pass 2^62: choose a larger epsilon.")
 
@@ -139,8 +191,14 @@ class KeyTerms:
             "universe": str(universe),
             "threshold": f"a key is shown if its noisy count is at least {self.threshold:,}",
             "finds": f"a key with {almost:,} or more is shown with probability 95 %",
-            "false keys": f"{self.false_keys:.2g} keys that nobody has are shown on average",
         }
+        if self.cost.delta:
+            said["chance"] = (
+                f"a key that one {self.unit} alone has is shown with a chance of at most "
+                f"{short(self.delta_of_a_key)}"
+            )
+            return said
+        said["false keys"] = f"{self.false_keys:.2g} keys that nobody has are shown on average"
         if universe.size.bit_length() > _LONG:
             said["advice"] = (
                 f"{many(universe.size)} keys need a high threshold: shorter keys, or a tree of "
@@ -153,6 +211,8 @@ class KeyTerms:
         """The public facts that all numbers carry."""
         return Facts(
             epsilon=self.cost.epsilon,
+            rho=self.cost.rho,
+            law="gaussian" if self.gaussian else "discrete",
             neighbours=self.neighbours,
             unit=self.unit,
             rows_per_unit=self.keys_per_unit,
@@ -160,9 +220,11 @@ class KeyTerms:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, the noise and the threshold among them."""
+        delta = {"delta": str(self.cost.delta)} if self.cost.delta else {}
         return {
             "question": self.question.to_json(),
-            "epsilon": str(self.cost.amount),
+            self.cost.notion: str(self.cost.amount),
+            **delta,
             "neighbours": self.neighbours,
             "unit": self.unit,
             "keys_per_unit": self.keys_per_unit,
@@ -175,7 +237,7 @@ class KeyTerms:
         """Those that were written; refused if noise or threshold do not follow from the rest."""
         terms = KeyTerms.of(
             KeyCounts.from_json(said["question"]),
-            said["epsilon"],
+            Cost.of(said.get("epsilon"), said.get("rho"), said.get("delta", 0)),
             said["neighbours"],
             said["unit"],
             said["keys_per_unit"],

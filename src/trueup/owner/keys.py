@@ -71,7 +71,8 @@ class KeyDoor:
     ) -> KeyMeasurement:
         """The keys that are shown and their noisy counts, charged before they are drawn.
 
-        `key`, `where`, `neighbours` and `by` are as for `Owner.measure`.
+        `epsilon` is an ε, or a Cost: `Cost.of(1, delta="1e-6")` shows keys by a δ, without a
+        universe. `key`, `where`, `neighbours` and `by` are as for `Owner.measure`.
         """
         cost = Cost.of(epsilon)
         terms = self.terms(question, cost, neighbours)
@@ -154,12 +155,13 @@ class KeyDoor:
 def _rehearse(terms: KeyTerms) -> None:
     """Does, without data and without noise, what could fail after the charge."""
     from trueup._kernels.noise.bits import Keystream
+    from trueup._kernels.noise.gauss_tables import gauss_tables
     from trueup._kernels.noise.laplace_tables import tables
 
     Keystream()
     for scale in (terms.count_scale, terms.total_scale, terms.number_scale):
         if scale is not None:
-            tables(scale)
+            gauss_tables(scale) if terms.gaussian else tables(scale)
     total, number = (
         0 if share else None for share in (terms.question.total, terms.question.number)
     )
