@@ -194,7 +194,9 @@ def nouns(tmp_path_factory):
         tu.infer(tu.measure([1] * 5_000, named, 1)),
         tu.plan(age, 1), tu.plan(age, 1)[0], tu.plan([20, 30], 1),
         tu.Workload.given([(i, i + 1) for i in range(99)]), tu.optimize("ranges", 16, steps=3),
-        tu.Cost.of(0.1), stream, ledger, words, keys, keys.terms.question, keys.infer(),
+        tu.Cost.of(0.1), stream, ledger, tu.Person(count="*"),
+        tu.Person(sum="x", low=0, high=9, step="0.01", where="other > 5 and not x = 7"),
+        words, keys, keys.terms.question, keys.infer(),
         tu.Owner(__import__("pyarrow").table({"age": [1]}), ledger),
         tu.connect("http://127.0.0.1:9", token="secret"),
     ]  # fmt: skip

@@ -14,6 +14,7 @@ Questions               CellCounts, TreeCounts, AdaptiveTreeCounts, HatCounts, W
 What comes back         Release, SortedRelease, NamedRelease; numbers are Estimates, a / b a Ratio
 Before spending         plan, epsilon_for, rho_for, error_for, compare, Workload, optimize
 With an account         Owner (a table) and Ledger (its limit); connect (a server)
+People, not rows        owner.people(visits=Person(count="*")): each person is one record
 What it costs           Cost.of(epsilon=…) or Cost.of(rho=…); .shown_at(delta) as (ε, δ)
 Files                   release.save("x.parquet"), load("x.parquet")
 Several releases        reconcile
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from trueup.client import connect
     from trueup.keys import KeyCounts, KeyMeasurement, KeyRelease, Universe, measure_keys
     from trueup.owner import Ledger, Owner
+    from trueup.owner.person import Person
     from trueup.publishing import publish
     from trueup.release.ratio import Ratio
     from trueup.saved import load
@@ -95,6 +97,7 @@ __all__ = [
     "NoiseError",
     "Optimized",
     "Owner",
+    "Person",
     "Plan",
     "Ratio",
     "Release",
@@ -141,6 +144,7 @@ _LATER = {
     "KeyRelease": "keys",
     "Ledger": "owner",
     "Owner": "owner",
+    "Person": "owner.person",
     "Ratio": "release.ratio",
     "Stream": "stream",
     "Universe": "keys",

@@ -26,6 +26,8 @@ from trueup.period import Covered
 LEAST_SQUARES = "least squares"
 _ID = re.compile(r"[0-9a-f]{32}")
 Span = tuple[int, int] | None
+Features = tuple[tuple[str, str], ...]
+"""What each person was counted by: the name of an axis, and how it was made from their rows."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Facts:
     number_of_groups: NumberOfGroups | None = None
     rho: Fraction | None = None
     period: Covered | None = None
+    features: Features = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, bool):
@@ -133,10 +136,12 @@ class Facts:
     def capped(self) -> str:
         """Of which periods the counts are, and that only some rows of each unit are counted.
 
-        Nothing where neither is so.
+        Nothing where neither is so. Of people each is counted, by all rows of theirs.
         """
         parts = self.combined or self.sources
-        said = [part.capped for part in parts] if parts else [counted_rows(self.unit, self.rows)]
+        said = [part.capped for part in parts]
+        if not parts and not self.features:
+            said = [counted_rows(self.unit, self.rows)]
         if self.period is not None:
             said.insert(0, f"of {self.period}")
         return "; ".join(dict.fromkeys(each for each in said if each))
@@ -257,6 +262,8 @@ class Facts:
             }
         if self.period is not None:
             said["period"] = self.period.to_json()
+        if self.features:
+            said["features"] = dict(self.features)
         for name in ("id", "inferred"):
             if getattr(self, name) is not None:
                 said[name] = getattr(self, name)
@@ -323,6 +330,8 @@ def _others(said: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"id": said.get("id"), "inferred": said.get("inferred")}
     if found["inferred"] is not None and not isinstance(found["inferred"], str):
         raise FileError("The file does not say how its answers were inferred.")
+    if "features" in said:
+        found["features"] = tuple((str(name), str(made)) for name, made in said["features"].items())
     if "constraints" in said:
         found["constraints"] = tuple(str(words) for words in said["constraints"])
     if "slice" in said:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question
 from trueup.cost import Cost
 from trueup.errors import FileError, InputError
-from trueup.facts import Facts
+from trueup.facts import Facts, Features
 from trueup.files.codec import decode, encode, write
 from trueup.files.load import reads
 from trueup.noise import Law, Noise, law_for
@@ -60,6 +60,7 @@ class Measurement(Generic[Asked]):
     id: str | None = None
     rho: Fraction | None = None
     period: Covered | None = None
+    features: Features = ()
 
     def __post_init__(self) -> None:
         check_question(self.question)
@@ -106,6 +107,7 @@ class Measurement(Generic[Asked]):
             id=self.id,
             rho=self.rho,
             period=self.period,
+            features=self.features,
         )
 
     @property
@@ -168,6 +170,7 @@ class Measurement(Generic[Asked]):
                 facts.id,
                 noise.rho,
                 facts.period,
+                facts.features,
             )
         except (TypeError, ValueError) as wrong:
             raise FileError(f"The file holds no measurement that makes sense: {wrong}") from None

@@ -21,12 +21,16 @@ Row = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Ask:
-    """One question: `groups` is False, or the column whose groups are counted (None: nodes)."""
+    """One question: `groups` is False, or the column whose groups are counted (None: nodes).
+
+    With `people` it is put to the table of people, who have these features.
+    """
 
     question: Any
     where: str | None
     groups: Any = False
     key: str | None = None
+    people: Any = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ def _told(ask: Ask) -> str:
     if ask.groups is not False:
         return f"count_groups({ask.groups!r}, where={ask.where!r})"
     name, spec = type(ask.question).__name__, ask.question.to_json()
-    return f"{name} {spec}, where={ask.where!r}"
+    features = f", people {ask.people}" if ask.people else ""
+    return f"{name} {spec}, where={ask.where!r}{features}"
 
 
 # What each engine can hold.
@@ -293,6 +298,37 @@ def _ask(draw: _Draw, graph: str | None, together: bool) -> Ask:
     return Ask(_question(draw, together), where)
 
 
+def _of_people(draw: _Draw) -> list[Ask]:
+    """Questions about features of people, drawn apart: other families stay as they were."""
+    random = draw.random = Random(f"people/{draw.engine}/{draw.seed}")
+    few, axis = tu.Axis.integers("p", 0, 4), draw.axes["v"]
+    same = tu.Axis.from_json({**axis.to_json(), "name": "p"})
+    kind = nv.kind_of(draw.columns["v"])
+    times = [name for name in "wf" if nv.kind_of(draw.columns[name]) == "time"]
+    ways: list[tuple[dict[str, Any], tu.Axis]] = [
+        ({"count": random.choice("*v")}, few),
+        ({"any": "*"}, few),
+        ({"distinct": "v"}, few),
+    ]
+    if kind in ("integer", "number", "time"):
+        ways += [({random.choice(["min", "max"]): "v"}, same)] * 2
+    if kind in ("integer", "number"):
+        grid = {"low": -4, "high": random.choice([4, 8]), "step": random.choice([1, "0.5", 2])}
+        ways += [({"sum": "v", **grid}, tu.Axis.regular("p", -12, 20, 16))]
+    if times and axis.traits.kind != "ipv4":
+        ways += [({random.choice(["first", "last"]): "v", "by": random.choice(times)}, same)] * 2
+    asks = []
+    for _ in range(2):
+        (made, over), second = random.choice(ways), tu.Person(count="*", where=draw.where())
+        people = {"p": tu.Person(where=draw.where(), **made), "q": second}
+        where = random.choice([None, "q > 1"])
+        question = random.choice([CellCounts, tu.TreeCounts])(over)
+        if random.random() < 0.3:
+            question = GridCounts(CellCounts(over), tu.Axis.integers("q", 0, 3))
+        asks.append(Ask(question, where, people=people))
+    return asks
+
+
 def family(engine: str, seed: int, members: int) -> Family:
     """The family of this seed: so many tables, and the questions put to each."""
     draw = _Draw(engine, seed)
@@ -324,6 +360,8 @@ def family(engine: str, seed: int, members: int) -> Family:
     if decimal or random.random() < 0.3 or engine in ("csv", "jsonl", "pandas"):
         options["columns"] = _declared(draw.columns)
     asks = [_ask(draw, graph, together) for _ in range(3)]
+    if unit:
+        asks += _of_people(draw)
     writing = random.getrandbits(31)
     named = random.choice(NAMES)
     if together:

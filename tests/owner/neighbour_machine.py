@@ -160,6 +160,8 @@ def asked(owner: tu.Owner | str, ask: Ask, family: Family, ledger: tu.Ledger) ->
             options = {"where": ask.where, "neighbours": family.relation, "key": ask.key}
             if ask.groups is not False:
                 owner.count_groups(ask.groups, 1, **options)
+            elif ask.people:
+                owner.people(**ask.people).measure(ask.question, 1, **options)
             else:
                 owner.measure(ask.question, 1, **options)
         except Exception as raised:

@@ -98,7 +98,7 @@ def _places(batch: Batch, dated: Dated) -> Ints:
     return dated.places(batch.columns.get(dated.wanted.column), batch.rows)
 
 
-def _each(pieces: Sequence[Piece], work: Callable[[Batch], None]) -> None:
+def each_batch(pieces: Sequence[Piece], work: Callable[[Batch], None]) -> None:
     """Does the work for every batch, in as many threads as there are processors."""
 
     def through(piece: Piece) -> None:
@@ -125,7 +125,7 @@ def _cells(pieces: Sequence[Piece], cells_of: Callable[[Batch], Ints], size: int
         with turn:
             counts.add(cells)
 
-    _each(pieces, count)
+    each_batch(pieces, count)
     return counts.cells
 
 
@@ -138,7 +138,7 @@ def tallied(pieces: Sequence[Piece], names_of: Callable[[Batch], dict[str, Any]]
         with turn:
             tally.add(names)
 
-    _each(pieces, count)
+    each_batch(pieces, count)
     return tally.table
 
 

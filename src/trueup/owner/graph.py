@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trueup.ask.question import Space
 from trueup.errors import InputError, shown
 
 KINDS = ("undirected", "directed", "bipartite")
@@ -41,3 +42,25 @@ class Graph:
     def ends(self) -> int:
         """How many degrees an edge adds to."""
         return 2 if self.kind == "undirected" else 1
+
+
+def two_columns(edges: object) -> tuple[str, str]:
+    """The columns of an edge's two ends, as they were given."""
+    if not isinstance(edges, (tuple, list)) or len(edges) != 2:
+        raise InputError(
+            f'edges must name two columns, such as ("src", "dst"), got {shown(edges)}.'
+        )
+    return edges[0], edges[1]
+
+
+def check_ends(graph: Graph | None, space: Space) -> None:
+    """Refuses a question about groups that a row of the table, or an edge, counts otherwise for."""
+    ends = 1 if graph is None else graph.ends
+    if space.ends != ends:
+        kind = "table" if graph is None else f"{graph.kind} graph"
+        raise InputError(
+            f"A row of this {kind} counts for {ends} group{'s'[: ends - 1]}: "
+            f"ask SortedCounts(…, ends={ends})."
+        )
+    if graph is not None and space.by is not None:
+        raise InputError("A graph's groups are its nodes: leave by= out of SortedCounts.")

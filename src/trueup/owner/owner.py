@@ -28,10 +28,11 @@ from trueup.measurement import Measurement
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Wanted
 from trueup.owner.dated import Dated, dating
-from trueup.owner.graph import Graph
+from trueup.owner.graph import Graph, check_ends, two_columns
 from trueup.owner.keys import KeyDoor
 from trueup.owner.ledger import Ledger
 from trueup.owner.paths import Group, counted
+from trueup.owner.person import Person, no_people
 from trueup.owner.rehearsal import check_noise
 from trueup.owner.request import Count, Request
 from trueup.owner.source import open_source, quietly, retried
@@ -82,7 +83,7 @@ class Owner:
                 f"In a ledger the word {unit!r} means one {unit} of the table, so a column of that "
                 f"name cannot be the unit: rename the column."
             )
-        self.graph = None if edges is None else Graph(*_two(edges), graph)
+        self.graph = None if edges is None else Graph(*two_columns(edges), graph)
         if self.graph is not None and unit is not None:
             raise InputError(
                 "A graph protects an edge. Protecting a node, with all its edges, is another "
@@ -252,6 +253,23 @@ class Owner:
         self._prepare(question, part, False, self._periods(period))
         check_noise(question, cost, neighbours, self.rows_per_unit)
 
+    def people(self, **features: Person) -> Owner:
+        """An owner of the table of people: one row a unit, a column for each feature.
+
+        Each person is one record, whatever the number of their rows: no row is left out, and the
+        noise is that of a single record. Axes go by the names of the features. It spends from the
+        same ledger, which must protect this unit.
+        """
+        from trueup.owner.people import people_source
+
+        if self.unit is None or self.calendar is not None:
+            raise no_people(self.unit)
+        unit = self.columns.naming(self.unit, "unit")
+        made = people_source(self._source, self.columns, unit, features)
+        found = Owner(made, self.ledger, unit=self.unit, rows_per_unit=1)
+        found._turn = self._turn
+        return found
+
     def count_groups(
         self,
         group: str | None,
@@ -342,7 +360,8 @@ class Owner:
         return answer
 
     def _covering(self, noisy: Measurement, periods: tuple[Period, ...]) -> Measurement:
-        """The measurement, which says of which periods it is."""
+        """The measurement, which says of which periods and of which features of people it is."""
+        noisy = replace(noisy, features=self._source.features_in(noisy.question.space))
         if self.calendar is None:
             return noisy
         return replace(noisy, period=Covered.of(self.calendar, periods))
@@ -389,7 +408,7 @@ class Owner:
         if number or space.kind == "ranks":
             values = self._groups(space.axes[0].name if number else space.by)
             if not number:
-                self._check_ends(question)
+                check_ends(self.graph, space)
         elif self.graph is not None:
             raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
         else:
@@ -429,22 +448,3 @@ class Owner:
         if by is None:
             raise InputError('Name the column that has the groups: SortedCounts(n, by="…").')
         return (self.columns.naming(by, "value"),)
-
-    def _check_ends(self, question: Question) -> None:
-        ends = 1 if self.graph is None else self.graph.ends
-        if question.space.ends != ends:
-            kind = "table" if self.graph is None else f"{self.graph.kind} graph"
-            raise InputError(
-                f"A row of this {kind} counts for {ends} group{'s'[: ends - 1]}: "
-                f"ask SortedCounts(…, ends={ends})."
-            )
-        if self.graph is not None and question.space.by is not None:
-            raise InputError("A graph's groups are its nodes: leave by= out of SortedCounts.")
-
-
-def _two(edges: object) -> tuple[str, str]:
-    if not isinstance(edges, (tuple, list)) or len(edges) != 2:
-        raise InputError(
-            f'edges must name two columns, such as ("src", "dst"), got {shown(edges)}.'
-        )
-    return edges[0], edges[1]

@@ -6,14 +6,17 @@ import glob
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from trueup.ask.question import Space
 from trueup.errors import InputError, SourceError, TrueupError
+from trueup.facts import Features
 from trueup.owner import counting, keyed
-from trueup.owner.columns import Schema
+from trueup.owner.columns import Schema, Wanted
+from trueup.owner.counting import Batch, Piece
 from trueup.owner.readers import arrow, duckdb, frames, lines, parquet
 from trueup.owner.readers.reader import Reader
 from trueup.owner.request import Count, Request
@@ -45,14 +48,22 @@ class Source:
     """A table that can be counted: its public schema, its public description, and its counting.
 
     `prepare` gives the count of a request, ready to run: what can be wrong with the source is found
-    there, and no row is read. `shared` says that measurements must take turns, because they use
-    one connection.
+    there, and no row is read. `pieces` gives the rows themselves, wanted columns by their new
+    names, for what is put together in this process; it reads no row until a piece is gone through.
+    `shared` says that measurements must take turns, because they use one connection.
     """
 
     schema: Schema
     prepare: Callable[[Request], Count]
     about: Mapping[str, str]
+    pieces: Callable[[Sequence[Wanted]], list[Piece]]
     shared: bool = True
+    features: Features = ()
+
+    def features_in(self, space: Space) -> Features:
+        """The features of people that a question is about, where rows are people."""
+        names = {axis.name for axis in space.axes} | {space.by}
+        return tuple(one for one in self.features if one[0] in names) or self.features
 
 
 def _read_here(reader: Reader, about: Mapping[str, str], shared: bool = False) -> Source:
@@ -63,7 +74,22 @@ def _read_here(reader: Reader, about: Mapping[str, str], shared: bool = False) -
         prepared = counting.prepared if asked.universe is None else keyed.prepared
         return prepared(reader.pieces(columns), asked)
 
-    return Source(reader.schema, prepare, about, shared)
+    def pieces(wanted: Sequence[Wanted]) -> list[Piece]:
+        columns = list(dict.fromkeys(one.column for one in wanted))
+        return [_renamed(piece, wanted) for piece in reader.pieces(columns)]
+
+    return Source(reader.schema, prepare, about, pieces, shared)
+
+
+def _renamed(piece: Piece, wanted: Sequence[Wanted]) -> Piece:
+    """A piece whose columns go by their new names."""
+
+    def batches() -> Iterator[Batch]:
+        for batch in piece():
+            there = [one for one in wanted if one.column in batch.columns]
+            yield Batch(batch.rows, {one.name: batch.columns[one.column] for one in there})
+
+    return batches
 
 
 def quietly(action: Callable[[], T], words: str) -> T:
@@ -92,6 +118,8 @@ def retried(count: Callable[[], T]) -> T:
 
 def open_source(source: object, table: str | None = None) -> Source:
     """The source that was given, with its public schema read."""
+    if isinstance(source, Source):
+        return source
     if isinstance(source, (str, os.PathLike)):
         place = os.fspath(source)
         if place.startswith(("postgresql://", "postgres://")):
@@ -159,7 +187,11 @@ def _spark(frame: Any) -> Source:
         raise InputError("Give a Spark DataFrame.")
     about = {"kind": "spark"}
     return Source(
-        spark.schema(frame), lambda asked: spark.prepare(frame, asked), about, shared=False
+        spark.schema(frame),
+        lambda asked: spark.prepare(frame, asked),
+        about,
+        lambda wanted: spark.pieces(frame, wanted),
+        shared=False,
     )
 
 
@@ -174,7 +206,7 @@ def _postgres(address: str, table: str | None) -> Source:
         f"The table {table!r} cannot be opened on the PostgreSQL server at {host}.",
     )
     about = {"kind": "postgresql", "name": table.rpartition(".")[2]}
-    return Source(opened.schema, opened.prepare, about, shared=False)
+    return Source(opened.schema, opened.prepare, about, opened.pieces, shared=False)
 
 
 # Files.

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from trueup.errors import InputError, SourceError
 from trueup.owner.columns import Storage, Wanted
+from trueup.owner.counting import BATCH, Batch, Piece
+from trueup.owner.engines.plainly import plain_batch, plain_rows
 from trueup.owner.engines.statements import ADDRESS, answer, counted, whole
 from trueup.owner.request import Count, Request
 
@@ -97,16 +99,38 @@ class PostgresTable:
         """The columns and how they are stored."""
         return {name: _STORAGE.get(kind, "something else") for name, kind in self.types.items()}
 
-    def prepare(self, request: Request) -> Count:
-        """The count of a request: planned by the server now, and run when it is called."""
-        rows = counted(Query(f"SELECT * FROM {self.name}"), request, Postgres(self.types))
-        assert isinstance(rows, Query)
+    def _plan(self, statement: str) -> None:
+        """Has the server plan a statement, over a table that is still as it was."""
         with _connected(self.address) as connection:
             _pin(connection)
             if _columns(connection, self.oid) != self.types:
                 raise SourceError("The columns of the table are no longer as they were.")
-            _plan(connection, rows.statement)
+            _plan(connection, statement)
+
+    def prepare(self, request: Request) -> Count:
+        """The count of a request: planned by the server now, and run when it is called."""
+        rows = counted(Query(f"SELECT * FROM {self.name}"), request, Postgres(self.types))
+        assert isinstance(rows, Query)
+        self._plan(rows.statement)
         return lambda: _answered(self.address, rows.statement, request)
+
+    def pieces(self, wanted: Sequence[Wanted]) -> list[Piece]:
+        """All rows as one piece, some at a time: planned by the server now, read when asked for."""
+        rows = plain_rows(Query(f"SELECT * FROM {self.name}"), wanted, Postgres(self.types))
+        assert isinstance(rows, Query)
+        self._plan(rows.statement)
+        return [lambda: _batches(self.address, rows.statement, wanted)]
+
+
+def _batches(address: str, statement: str, wanted: Sequence[Wanted]) -> Iterator[Batch]:
+    with _connected(address) as connection:
+        _pin(connection)
+        with connection.cursor(name="rows", binary=True) as cursor:
+            cursor.execute(statement.encode())
+            while found := cursor.fetchmany(BATCH):
+                columns = zip(*found, strict=True)
+                by_name = dict(zip((one.name for one in wanted), columns, strict=True))
+                yield plain_batch(by_name, len(found), wanted)
 
 
 def open_table(address: str, table: str) -> PostgresTable:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueup.owner.columns import Storage, Wanted
+from trueup.owner.counting import BATCH, Batch, Piece
+from trueup.owner.engines.plainly import plain_batch, plain_rows
 from trueup.owner.engines.statements import ADDRESS, answer, counted, whole
 from trueup.owner.request import Count, Request
 
@@ -75,6 +77,24 @@ def prepare(frame: Any, request: Request) -> Count:
         assert isinstance(rows, Frame)
         session.range(1).collect()  # the cluster is there
     return lambda: _answered(session, rows.native, request)
+
+
+def pieces(frame: Any, wanted: Sequence[Wanted]) -> list[Piece]:
+    """All rows as one piece: built and analysed now, and collected when it is gone through."""
+    session = frame.sparkSession
+    with _pinned(session):
+        rows = plain_rows(Frame(frame), wanted, Spark(_types(frame)))
+        assert isinstance(rows, Frame)
+        session.range(1).collect()
+
+    def batches() -> Iterator[Batch]:
+        with _pinned(session):
+            table = rows.native.select("*").toArrow()
+        for some in table.to_batches(max_chunksize=BATCH):
+            by_name = dict(zip(some.schema.names, some.columns, strict=True))
+            yield plain_batch(by_name, some.num_rows, wanted)
+
+    return [batches]
 
 
 def _answered(session: Any, native: Any, request: Request) -> Any:

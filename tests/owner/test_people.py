@@ -1,0 +1,274 @@
+"""People: features are those of rows gone through one by one, in every engine and any order."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import trueup as tu
+from trueup.errors import InputError, LedgerError
+from trueup.owner import people as module
+
+ENGINES = [
+    "parquet", "csv", "jsonl", "arrow file", "duckdb relation", "duckdb file", "arrow", "pandas",
+    "pandas arrow", "polars", "polars lazy", "postgresql", "spark",
+]  # fmt: skip
+BIG = 2**63 - 1
+ODD: dict[str, list[Any]] = {
+    "real": [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1.7e308, 0.5, 2.5, 3.0, 0.29],
+    "whole": [None, 0, 1, 2, 3, -1, BIG, -BIG - 1, 2**53 + 1, 2**53],
+    "shop": [None, "", "A", "a", "Ä", "日本", "b", " A", "A"],
+    "day": [None, *(dt.datetime(2020, 1, day) for day in (1, 1, 2, 3))],
+}
+TYPES = {"user": pa.string(), "real": pa.float64(), "whole": pa.int64(), "shop": pa.string()}
+DECLARED = {"user": "text", "real": "number", "whole": "integer", "shop": "text", "day": "time"}
+FEATURES = {
+    "visits": tu.Person(count="*"),
+    "known": tu.Person(count="real"),
+    "some": tu.Person(count="*", where="real > 0.4"),
+    "dear": tu.Person(any="*", where="whole >= 2"),
+    "shops": tu.Person(distinct="shop"),
+    "reals": tu.Person(distinct="real"),
+    "least": tu.Person(min="real", where="whole >= 0"),
+    "most": tu.Person(max="real"),
+    "top": tu.Person(max="whole"),
+    "sum": tu.Person(sum="real", low=-1, high=3, step="0.01"),
+    "wholes": tu.Person(sum="whole", low=-1, high=5),
+    "seen": tu.Person(min="day", where="shop != 'b'"),
+    "first": tu.Person(first="shop", by="day"),
+    "last": tu.Person(last="shop", by="day", where="not real > 1"),
+    "newest": tu.Person(last="whole", by="day"),
+}
+
+
+def a_table(rng: np.random.Generator, rows: int) -> pa.Table:
+    """Rows of a few people, of odd values; some people have no name."""
+    users = [None, "u", "U", "ü", "u ", "v", "w"]
+    drawn = {"user": [users[n] for n in rng.integers(0, len(users), rows)]}
+    drawn |= {
+        name: [some[n] for n in rng.integers(0, len(some), rows)] for name, some in ODD.items()
+    }
+    return pa.table({n: pa.array(v, TYPES.get(n, pa.timestamp("us"))) for n, v in drawn.items()})
+
+
+def number(value: Any) -> bool:
+    return value is not None and not math.isnan(value)
+
+
+FILTERS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "some": lambda row: number(row["real"]) and row["real"] > 0.4,
+    "dear": lambda row: row["whole"] is not None and row["whole"] >= 2,
+    "least": lambda row: row["whole"] is not None and row["whole"] >= 0,
+    "seen": lambda row: row["shop"] is not None and row["shop"] != "b",
+    "last": lambda row: number(row["real"]) and not row["real"] > 1,
+}
+
+
+def on_grid(value: float, low: Fraction, high: Fraction, step: Fraction) -> Fraction:
+    inside = min(max(value, float(low)), float(high))
+    return Fraction(round(inside / float(step))) * step
+
+
+def expected(table: pa.Table) -> dict[str, dict[str, Any]]:
+    """The features of everyone, from rows gone through one by one."""
+    of: dict[str, list[dict[str, Any]]] = {}
+    for row in table.to_pylist():
+        if row["user"] is not None:
+            of.setdefault(row["user"], []).append(row)
+    return {user: {name: one(name, rows) for name in FEATURES} for user, rows in of.items()}
+
+
+def one(name: str, rows: list[dict[str, Any]]) -> Any:
+    feature = FEATURES[name]
+    rows = [row for row in rows if FILTERS.get(name, lambda row: True)(row)]
+    if not feature.every_row:
+        rows = [row for row in rows if row[feature.column] is not None]
+        rows = [row for row in rows if feature.column != "real" or not math.isnan(row["real"])]
+    if feature.by:
+        rows = [row for row in rows if row[feature.by] is not None]
+    values = [] if feature.every_row else [row[feature.column] for row in rows]
+    way = feature.way
+    if way == "count":
+        return len(rows)
+    if way == "any":
+        return int(bool(rows))
+    if way == "distinct":
+        return len(set(values))
+    if way == "sum":
+        assert feature.low is not None
+        assert feature.high is not None
+        return sum(on_grid(v, feature.low, feature.high, feature.step) for v in values)
+    if not rows:
+        return None
+    if way in ("min", "max"):
+        return min(values) if way == "min" else max(values)
+
+    def when(row: dict[str, Any]) -> tuple[Any, Any]:
+        value = row[feature.column]
+        return row[feature.by or ""], value.encode() if isinstance(value, str) else value
+
+    return (min if way == "first" else max)(rows, key=when)[feature.column]
+
+
+def found(owner: tu.Owner) -> dict[str, dict[str, Any]]:
+    """The table of people that an owner counts, as plain values."""
+    tables = []
+    real = module.people_table
+
+    def recording(*given: Any) -> Any:
+        tables.append(real(*given))
+        return tables[-1]
+
+    people = owner.people(**FEATURES)
+    question = tu.CellCounts(tu.Axis.integers("visits", 0, 99))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "people_table", recording)
+        people._prepare(question, None, False)()
+    made = {}
+    for row in tables[-1].to_pylist():
+        text = {n: v.decode() if isinstance(v, bytes) else v for n, v in row.items()}
+        user = text.pop("user")
+        made[user] = {n: Fraction(v) if n == "sum" else v for n, v in text.items()}
+    return made
+
+
+def ledger(folder: Path) -> tu.Ledger:
+    return tu.Ledger(folder / "x.ledger", limit=10**9)
+
+
+def test_features_are_those_of_rows_gone_through_one_by_one(tmp_path: Path) -> None:
+    rng = np.random.default_rng(25)
+    account = ledger(tmp_path)
+    for rows in [0, 1, 2, *rng.integers(3, 60, 40).tolist()]:  # 2,000 by bench/people.py
+        table = a_table(rng, rows)
+        owner = tu.Owner(table, account, unit="user", rows_per_unit=1)
+        assert found(owner) == expected(table)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_features_are_the_same_in_every_engine(
+    engine: str, placed: Callable[[str, pa.Table], Any], tmp_path: Path
+) -> None:
+    table = a_table(np.random.default_rng(4), 150)
+    put = placed(engine, table)
+    columns = DECLARED if put.raw else None
+    owner = tu.Owner(
+        put.source, ledger(tmp_path), unit="user", rows_per_unit=2, columns=columns, **put.options
+    )
+    assert found(owner) == expected(table)
+
+
+def test_no_feature_depends_on_the_order_of_rows_or_on_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(6)
+    table = a_table(rng, 300)
+    shuffled = table.take(pa.array(rng.permutation(300)))
+    account = ledger(tmp_path)
+    whole = found(tu.Owner(table, account, unit="user", rows_per_unit=1))
+    monkeypatch.setattr(module, "_AT_ONCE", 8)  # put together many times on the way
+    small = pa.Table.from_batches(shuffled.to_batches(max_chunksize=7))
+    assert found(tu.Owner(small, account, unit="user", rows_per_unit=1)) == whole
+
+
+def test_a_person_is_one_record_however_many_their_rows(tmp_path: Path) -> None:
+    # Replay of whole units: add or take away a person, and counts move by one; replace, by two.
+    rng = np.random.default_rng(7)
+    account = ledger(tmp_path)
+    axes = [
+        tu.Axis.integers("visits", 0, 40), tu.Axis.integers("shops", 0, 9),
+        tu.Axis.edges("most", [-1, 0, 1, 2, math.inf]), tu.Axis.regular("sum", -9, 9, 12),
+        tu.Axis.categories("first", ["A", "a", "Ä", "b"]),
+    ]  # fmt: skip
+
+    def counts(table: pa.Table, question: Any) -> np.ndarray:
+        owner = tu.Owner(table, account, unit="user", rows_per_unit=3).people(**FEATURES)
+        return owner._prepare(question, None, False)()
+
+    moved = set()
+    for _ in range(3):
+        table = a_table(rng, 60)
+        users = table["user"].to_numpy(zero_copy_only=False)
+        for axis, other in itertools.pairwise([*axes, axes[0]]):
+            question = tu.GridCounts(tu.CellCounts(axis), tu.CellCounts(other))
+            all_of_them = counts(table, question)
+            for user in ("u", "ü", None):
+                without = table.filter(pa.array([each != user for each in users]))
+                move = np.abs(all_of_them - counts(without, question)).sum()
+                moved.add(int(move))
+                assert move <= (user is not None)
+    assert moved == {0, 1}
+
+
+def test_measured_people_are_not_said_to_be_cut_short(tmp_path: Path) -> None:
+    rows = {"user": [1, 1, 1, 2], "fare": [5.0, 9.0, 9.0, 1.0]}
+    account = ledger(tmp_path)
+    owner = tu.Owner(pa.table(rows), account, unit="user", rows_per_unit=1)
+    people = owner.people(visits=tu.Person(count="*"), top=tu.Person(max="fare"))
+    visits = tu.Axis.integers("visits", 0, 5)
+    measured = people.measure(tu.TreeCounts(visits), epsilon=1000, key="one")
+    assert tu.infer(measured).counts().round().tolist() == [0, 1, 0, 1, 0, 0]
+    assert measured.facts.features == (("visits", "Person(count='*')"),)
+    assert measured.facts.capped == ""
+    assert measured.facts.unit == "user"
+    measured.save(tmp_path / "m.parquet")
+    assert tu.load(tmp_path / "m.parquet") == measured
+    # The same key with another feature of the same name is another request.
+    other = owner.people(visits=tu.Person(count="fare", where="fare > 5"))
+    with pytest.raises(tu.TrueupError, match="used for a different request"):
+        other.measure(tu.TreeCounts(visits), epsilon=1000, key="one")
+    both = people.publish([visits, tu.Axis.regular("top", 0, 10, 2)], epsilon=1000)
+    assert both.counts()[3].tolist() == [0, 1]
+    among = people.measure(tu.CellCounts(visits), epsilon=1000, where="top > 2")
+    assert tu.infer(among).counts().round().tolist() == [0, 0, 0, 1, 0, 0]
+    grown = tu.infer(people.measure(tu.TreeCounts(visits), 1000), nonnegative=True, integers=True)
+    assert grown.quantile(0.9) == 3
+
+
+def test_a_ledger_that_protects_rows_refuses_people(tmp_path: Path) -> None:
+    table = pa.table({"user": [1, 2], "fare": [1.0, 2.0]})
+    account = ledger(tmp_path)
+    fare = tu.Axis.regular("fare", 0, 4, 4)
+    tu.Owner(table, account).measure(tu.CellCounts(fare), 1)
+    people = tu.Owner(table, account, unit="user", rows_per_unit=1).people(
+        visits=tu.Person(count="*")
+    )
+    with pytest.raises(LedgerError):
+        people.measure(tu.CellCounts(tu.Axis.integers("visits", 0, 3)), 1)
+
+
+def test_what_cannot_be_a_feature_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    table = pa.table({"user": [1], "shop": ["a"], "fare": [1.0], "when": [3]})
+    account = ledger(tmp_path)
+    owner = tu.Owner(table, account, unit="user", rows_per_unit=1)
+    with pytest.raises(InputError, match="need the column that names them"):
+        tu.Owner(table, account).people(visits=tu.Person(count="*"))
+    for features, words in (
+        ({}, "at least one feature"),
+        ({"visits": "count"}, "must be a Person"),
+        ({"user": tu.Person(count="*")}, "is the unit"),
+        ({"x": tu.Person(max="shop")}, "needs numbers or times"),
+        ({"x": tu.Person(sum="shop", low=0, high=1)}, "needs numbers"),
+        ({"x": tu.Person(first="fare", by="when")}, "times are needed"),
+        ({"x": tu.Person(max="nothing")}, "no column 'nothing'"),
+        ({"x": tu.Person(count="*", where="shop > 'a'")}, "shop"),
+    ):
+        with pytest.raises(tu.TrueupError, match=words):
+            owner.people(**features)
+    people = owner.people(visits=tu.Person(count="*"))
+    with pytest.raises(InputError, match="from features of people"):
+        people.people(x=tu.Person(max="visits")).measure(
+            tu.CellCounts(tu.Axis.integers("x", 0, 3)), 1
+        )
+    with pytest.raises(tu.TrueupError, match="no column 'fare'"):
+        people.measure(tu.CellCounts(tu.Axis.regular("fare", 0, 4, 4)), 1)
+    assert account.spent == 0
