@@ -23,8 +23,10 @@ from pathlib import Path
 import numpy as np
 
 import trueup as tu
+from trueup._kernels.windows.past import LONGEST_COLUMN
 from trueup.stream import Schedule, Stream, mean_error
 from trueup.stream.errors import StreamErrors
+from trueup.stream.past import PastSchedule, PastSecret, PastStreamErrors, all_past_totals
 from trueup.stream.secret import Secret
 from trueup.stream.totals import Totals
 
@@ -75,6 +77,46 @@ def errors() -> bool:
         good &= ours <= 0.8 * published and endless <= 1.75 * published and after <= ours
         row = (binary, plain, published, ours, endless, after)
         print(f"| {steps:,} | " + " | ".join(f"{each:,.1f}" for each in row) + " |")
+    return good
+
+
+def errors_at_rho() -> bool:
+    """The same for streams at ρ = 1/2; whether all are as good as they should be."""
+    good = True
+    print("\nmean squared error of the totals at ρ = 1/2")
+    print("| steps | Toeplitz root | stream | of any length | ratio |")
+    print("|---:|---:|---:|---:|---:|")
+    endless = PastStreamErrors(PastSchedule.best(None, 1), Fraction(LONGEST_COLUMN**2))
+    for steps in LENGTHS:
+        m = np.arange(1, steps)
+        squares = np.cumsum(np.concatenate([[1.0], np.cumprod((2 * m - 1) / (2 * m))]) ** 2)
+        root, every = float(squares.mean() * squares[-1]), np.arange(1, steps + 1)
+        law = PastStreamErrors(PastSchedule.best(steps, 1), Fraction(LONGEST_COLUMN**2))
+        ours, unknown = float(law.variances(every).mean()), float(endless.variances(every).mean())
+        good &= ours < root and unknown <= 1.75 * root and (steps != 4096 or ours <= 12.7)
+        print(f"| {steps:,} | {root:.2f} | {ours:.2f} | {unknown:.2f} | {unknown / root:.2f} |")
+    return good
+
+
+def coverage_at_rho(draws: int) -> bool:
+    """How often intervals hold at a ρ."""
+    schedule = PastSchedule(100, 1000)
+    variance = schedule.variance(Fraction(1, 2), "add-remove", 1)
+    law = PastStreamErrors(schedule, variance)
+    from trueup._kernels.noise.gauss import draw
+
+    secret, every = PastSecret.start(schedule, variance, draws), []
+    for _ in range(150):
+        secret = secret.after(np.ones(draws, np.int64), draw)
+        every.append(secret.answers())
+    totals, good = all_past_totals(schedule, np.array(every)), True
+    print(f"\nintervals that hold at a ρ, of {draws:,} (95 %)")
+    for start, stop in ((0, 7), (0, 100), (0, 150), (30, 60), (80, 140)):
+        asked = [((0, stop), 1.0)] + ([((0, start), -1.0)] if start else [])
+        error = totals[stop - 1] - stop - ((totals[start - 1] - start) if start else 0)
+        held = float((np.abs(error) <= law.noise_law(tuple(asked)).half_width(0.95) + 1e-9).mean())
+        good &= held >= 0.95 - 4 * np.sqrt(0.05 * 0.95 / draws)
+        print(f"steps {start:>3} to {stop:>3}: {100 * held:.2f} %")
     return good
 
 
@@ -147,7 +189,9 @@ def main() -> int:
     arguments.add_argument("--kills", type=int, default=0)
     given = arguments.parse_args()
     good = errors()
+    good &= errors_at_rho()
     good &= coverage(given.draws)
+    good &= coverage_at_rho(given.draws)
     good &= state()
     good &= not given.kills or kills(given.kills)
     print("PASS" if good else "FAIL")

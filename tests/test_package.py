@@ -183,7 +183,7 @@ def nouns(tmp_path_factory):
         tu.Axis.hierarchy("place", {str(i): [f"{i}.{j}" for j in range(9)] for i in range(99)}),
         tu.CellCounts(town), tu.TreeCounts(1 << 20, branching=2), tu.HatCounts(1 << 16),
         tu.TreeCounts(1 << 20, adaptive=True),
-        tu.WaveletCounts(1 << 16), tu.WindowCounts(1 << 10),
+        tu.WaveletCounts(1 << 16), tu.WindowCounts(1 << 10), tu.PastCounts(1 << 10),
         tu.GridCounts(age, town), tu.GridCounts(*wide), named,
         tu.BoxCounts.quadtree(*(tu.Axis.integers(n, 0, 255) for n in "xy"), branching=2),
         tu.SortedCounts(10**9, by="customer"), sizes.question, tree, sizes,

@@ -9,8 +9,8 @@ What is counted over    Axis.integers .regular .edges .categories .dates .ipv4 .
 In one call             publish, histogram, frequency_list, degree_sequence
 In three steps          a question, then measure (costs epsilon), then infer (free)
 Questions               CellCounts, TreeCounts, AdaptiveTreeCounts, HatCounts, WaveletCounts,
-                        WeightedCounts, WindowCounts, NamedCounts, SortedCounts, GridCounts,
-                        BoxCounts
+                        WeightedCounts, WindowCounts, PastCounts, NamedCounts, SortedCounts,
+                        GridCounts, BoxCounts
 What comes back         Release, SortedRelease, NamedRelease; numbers are Estimates, a / b a Ratio
 Before spending         plan, epsilon_for, rho_for, error_for, compare, Workload, optimize
 With an account         Owner (a table) and Ledger (its limit); connect (a server)
@@ -35,6 +35,7 @@ from trueup.ask import (
     GridCounts,
     HatCounts,
     NamedCounts,
+    PastCounts,
     SortedCounts,
     TreeCounts,
     WaveletCounts,
@@ -97,6 +98,7 @@ __all__ = [
     "NoiseError",
     "Optimized",
     "Owner",
+    "PastCounts",
     "Person",
     "Plan",
     "Ratio",

@@ -16,6 +16,7 @@ QUESTIONS = [
     tu.HatCounts(AXIS, [2]),
     tu.WaveletCounts(AXIS),
     tu.WindowCounts(AXIS, "prefixes"),
+    tu.PastCounts(AXIS, 2, 64),
     tu.WeightedCounts(2, [[1, 0], [1, 1]]),
     tu.NamedCounts(AXIS, {"low": [0, 1]}),
     tu.SortedCounts(4),

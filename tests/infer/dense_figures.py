@@ -23,6 +23,8 @@ QUESTIONS = {
     "hats": tu.HatCounts(100),
     "windows": tu.WindowCounts(77),
     "windows for prefixes": tu.WindowCounts(64, "prefixes"),
+    "windows over the past": tu.PastCounts(77),
+    "and in two blocks": tu.PastCounts(50, first=5),
     "two strides of hats": tu.HatCounts(90, (4, 12), ends=False),
     "hats with ends": tu.HatCounts(70, (4, 20), ("0.2", "0.5", "0.3"), ends=True),
     "hierarchy": tu.TreeCounts(PLACES, shares=("0.2", "0.3", "0.5")),

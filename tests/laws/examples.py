@@ -17,6 +17,7 @@ from trueup import (
     GridCounts,
     HatCounts,
     NamedCounts,
+    PastCounts,
     SortedCounts,
     TreeCounts,
     WaveletCounts,
@@ -41,6 +42,7 @@ def written_out() -> Iterator[Question]:
         yield WaveletCounts(size)
         yield WindowCounts(size)
         yield WindowCounts(size, "prefixes")
+        yield PastCounts(size, first=3)
     yield TreeCounts(11, radices=(3, 2, 2), shares=("1/2", 0, "1/3", "1/6"))
     yield TreeCounts(PLACE)
     yield settled(TreeCounts(24, radices=(4, 3, 2), shares=("1/2", "1/4", "1/4")))

@@ -209,7 +209,7 @@ def test_an_answer_that_could_not_be_written_is_written_before_the_next(
                 patched.setattr(stream._keeping, "append", full)
                 with pytest.raises(OSError, match="no space left"):
                     stream.step(1)
-            taken, last = stream.steps, stream._secret.answers()
+            taken, last = stream.steps, stream._state.answers()
             ask()
             assert (stream.answers[taken - 1] == last).all()
         assert stream.steps == 4

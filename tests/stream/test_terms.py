@@ -13,11 +13,12 @@ import pytest
 import trueup as tu
 from trueup.errors import BudgetError, FileError, InputError, LedgerError
 from trueup.stream.keeping import answers_of
+from trueup.stream.past import PastSchedule
 from trueup.stream.schedule import Schedule
 from trueup.stream.terms import StreamTerms
 
 TERMS = StreamTerms(
-    Schedule.best(30), Fraction(1, 2), "replace", "user", 3, 2,
+    Schedule.best(30), tu.Cost.of("1/2"), "replace", "user", 3, 2,
     tu.Axis.integers("age", 0, 9), "f" * 32,
 )  # fmt: skip
 
@@ -33,7 +34,8 @@ def ledger(tmp_path: Path) -> tu.Ledger:
 
 
 def test_terms_are_written_and_read() -> None:
-    for terms in (TERMS, replace(TERMS, axis=None)):
+    windows = replace(TERMS, schedule=PastSchedule(30, 1000), cost=tu.Cost.of(rho="1/9"))
+    for terms in (TERMS, replace(TERMS, axis=None), windows):
         assert StreamTerms.from_json(terms.to_json()) == terms
     assert (TERMS.rows, TERMS.cells) == (6, 10)
 
@@ -130,7 +132,7 @@ def test_a_charge_whose_stream_was_never_made_is_used(
 
     given = {"epsilon": "1/2", "ledger": ledger, "key": "visits"}
     with monkeypatch.context() as patched:
-        patched.setattr("trueup.stream.stream.Secret.start", die)
+        patched.setattr("trueup.stream.mechanism.Secret.start", die)
         with pytest.raises(KeyboardInterrupt):
             tu.Stream.open(path, **given)  # type: ignore[arg-type]
     with tu.Stream.open(path, **given) as stream:  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from trueup.ask.grid import GridCounts
 from trueup.ask.hats import HatCounts
 from trueup.ask.kinds import known_kinds, question_from_json, register
 from trueup.ask.named import NamedCounts
+from trueup.ask.past import PastCounts
 from trueup.ask.question import (
     AdaptiveQuestion,
     Neighbours,
@@ -38,6 +39,7 @@ QUESTIONS: tuple[type[Question], ...] = (
     WaveletCounts,
     WeightedCounts,
     WindowCounts,
+    PastCounts,
     NamedCounts,
     GridCounts,
     BoxCounts,
@@ -51,6 +53,7 @@ QuestionOfCells = (
     | WaveletCounts
     | WeightedCounts
     | WindowCounts
+    | PastCounts
     | GridCounts
     | BoxCounts
 )
@@ -69,6 +72,7 @@ __all__ = [
     "HatCounts",
     "NamedCounts",
     "Neighbours",
+    "PastCounts",
     "Question",
     "QuestionOfCells",
     "SortedCounts",

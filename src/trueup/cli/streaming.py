@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trueup.cli.options import spelled_out
 from trueup.cli.output import AsJson, emit, say, table
+from trueup.cost import Cost
 from trueup.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +30,10 @@ Account = Annotated[
 _ROWS = 20
 
 
+def _cost(cost: Cost) -> dict[str, object]:
+    return {cost.notion: cost.amount}
+
+
 def _ledger(place: str | None) -> Ledger | None:
     from trueup.owner import Ledger
 
@@ -39,45 +46,48 @@ def _resumed(path: Path, ledger: str | None) -> Stream:
     return Stream.resume(path, _ledger(ledger))
 
 
-@app.command("open")
-def open_command(
-    path: Place,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="What it costs, once.")],
+@dataclass(frozen=True)
+class Opening:
+    """What a stream is opened with."""
+
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="What it costs, once.", show_default=False)
+    ] = None
+    rho: Annotated[
+        str | None,
+        typer.Option("--rho", help="The same in rho, for Gaussian noise.", show_default=False),
+    ] = None
     steps: Annotated[
         int | None, typer.Option("--steps", help="How many steps there will be, if known.")
-    ] = None,
-    unit: Annotated[str, typer.Option("--unit", help="What is protected.")] = "row",
+    ] = None
+    unit: Annotated[str, typer.Option("--unit", help="What is protected.")] = "row"
     rows_per_unit: Annotated[
         int | None, typer.Option("--rows-per-unit", help="The most rows of a unit in a step.")
-    ] = None,
+    ] = None
     steps_per_unit: Annotated[
         int, typer.Option("--steps-per-unit", help="In how many steps a unit may be.")
-    ] = 1,
-    ledger: Account = None,
-    as_json: AsJson = False,
+    ] = 1
+
+
+@app.command("open")
+@spelled_out
+def open_command(
+    path: Place, opening: Opening, ledger: Account = None, as_json: AsJson = False
 ) -> None:
     """Open a new stream. It is paid for once, now, for its whole life."""
-    from trueup.stream import Stream, mean_error
+    from trueup.stream import Stream
 
-    stream = Stream.open(
-        path,
-        epsilon=epsilon,
-        steps=steps,
-        unit=unit,
-        rows_per_unit=rows_per_unit,
-        steps_per_unit=steps_per_unit,
-        ledger=_ledger(ledger),
-    )
+    stream = Stream.open(path, ledger=_ledger(ledger), **vars(opening))
     stream.leave()
-    terms, known = stream.terms, steps or 365
-    error = terms.rows * mean_error(terms.schedule, terms.epsilon, known) ** 0.5
-    facts = {"path": str(path), "epsilon": terms.epsilon, "typical_error": error}
+    terms, known = stream.terms, opening.steps or 365
+    error = stream.mean_error(known) ** 0.5
+    facts = {"path": str(path), **_cost(terms.cost), "typical_error": error}
     emit(
         as_json,
         facts,
         lambda: say(
-            f"Opened {path} for epsilon {terms.epsilon}. Totals over {known} steps will be "
-            f"off by about {error:.3g}. The file is secret: never publish it."
+            f"Opened {path} for {terms.cost.notion} {terms.cost.amount}. Totals over {known} steps "
+            f"will be off by about {error:.3g}. The file is secret: never publish it."
         ),
     )
 
@@ -141,7 +151,8 @@ def close_command(
     with _resumed(path, ledger) as stream:
         stream.close()
         measured = stream.measurement()
-        told: dict[str, Any] = {"steps": stream.steps, "epsilon": measured.epsilon}
+        paid = Cost.of(measured.epsilon, measured.rho)
+        told: dict[str, Any] = {"steps": stream.steps, **_cost(paid)}
         if output is not None:
             measured.save(output)
             told["saved"] = str(output)

@@ -26,6 +26,7 @@ from trueup.infer.model import (
     table_model,
 )
 from trueup.infer.named import NamedModel
+from trueup.infer.past import PastModel
 from trueup.infer.sorted import SortedModel
 from trueup.infer.tree import TreeModel
 from trueup.infer.wavelet import WaveletModel
@@ -44,6 +45,7 @@ MODELS: tuple[type[Model], ...] = (
     WaveletModel,
     WeightedModel,
     WindowModel,
+    PastModel,
     NamedModel,
     GridModel,
     BoxModel,

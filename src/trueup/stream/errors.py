@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from trueup.law import Combination, NoiseLaw
 from trueup.stream.schedule import Floats, Schedule, Spread
@@ -30,6 +31,14 @@ class StreamErrors:
     def spread(self) -> Spread:
         """How the noise spreads into totals."""
         return Spread.of(self.schedule, self.scales)
+
+    def variances(self, steps: npt.ArrayLike) -> Floats:
+        """The variance of the total of one cell after each number of steps."""
+        return self.spread.variances(steps)
+
+    def mean_error(self, steps: int) -> float:
+        """The mean squared error of the totals after 1, 2, …, `steps` steps."""
+        return math.fsum(self.variances(np.arange(1, steps + 1))) / steps
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of totals."""

@@ -7,6 +7,7 @@ nodes of the highest level follow each other without end, so a stream never has 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +25,7 @@ from trueup.noise import Noise, noise_variance
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Draw = Callable[[int, Fraction], Ints]
 
 MOST_STEPS = 1 << 40
 _SAMPLED = 2000  # totals whose error is looked at to choose a schedule

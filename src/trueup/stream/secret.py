@@ -11,15 +11,12 @@ level does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from trueup.stream.schedule import Ints, Schedule
-
-Draw = Callable[[int, Fraction], Ints]
+from trueup.stream.schedule import Draw, Ints, Schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +65,11 @@ class Secret:
         for level, noise in enumerate(self.later):
             found[level + 1 :] -= noise.sum(axis=0)
         return found
+
+    def arrays(self) -> dict[str, Ints]:
+        """What is kept of it."""
+        later = {f"later{level}": noise for level, noise in enumerate(self.later)}
+        return {**later, "counts": self.counts, "noise": self.noise}
 
     def last_answers(self) -> Ints:
         """What is published when the stream is closed: nothing comes later to be taken off."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -13,30 +12,20 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import CellCounts, GridCounts, TreeCounts
-from trueup.ask.question import Question, cell_counts
+from trueup.ask.question import cell_counts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
+from trueup.cost import Cost
 from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.infer import infer
 from trueup.measure import new_id
 from trueup.measurement import Measurement
 from trueup.release import Estimate, Release
-from trueup.stream.errors import StreamErrors
-from trueup.stream.keeping import (
-    Arrays,
-    Keeping,
-    check_new,
-    pack,
-    read_secret,
-    settled,
-    unpack,
-)
+from trueup.stream.keeping import Keeping, check_new, pack, read_secret, settled, unpack
+from trueup.stream.mechanism import Mechanism, Running, State, mechanism_of
 from trueup.stream.schedule import Floats, Ints
-from trueup.stream.secret import Secret
 from trueup.stream.terms import Accountant, Protected, StreamTerms
-from trueup.stream.totals import Totals, all_totals
 
 
 class Stream:
@@ -57,18 +46,18 @@ class Stream:
 
     def __init__(
         self,
-        terms: StreamTerms,
-        secret: Secret,
-        totals: Totals,
+        mechanism: Mechanism,
+        state: State,
         keeping: Keeping,
         account: tuple[Accountant, str] | None,
-        closed: bool = False,
     ) -> None:
-        self.terms, self.closed, self._account = terms, closed, account
-        self._secret, self._running, self._keeping = secret, totals, keeping
-        self._errors = StreamErrors(terms.schedule, terms.scales)
+        terms = mechanism.terms
+        self.terms, self.closed, self._account = terms, False, account
+        self._mechanism, self._state, self._keeping = mechanism, state, keeping
+        self._running: Running | None = None
         self._facts = Facts(
-            epsilon=terms.epsilon,
+            epsilon=terms.cost.epsilon,
+            rho=terms.cost.rho,
             neighbours=terms.neighbours,
             unit=terms.unit,
             rows_per_unit=terms.rows_per_unit,
@@ -81,7 +70,8 @@ class Stream:
     def open(
         path: str | os.PathLike[str],
         *,
-        epsilon: object,
+        epsilon: object = None,
+        rho: object = None,
         steps: int | None = None,
         axis: Axis | None = None,
         ledger: Accountant | None = None,
@@ -93,7 +83,8 @@ class Stream:
         `steps` is how many there will be, as far as you know: the totals are best if it is right,
         and any other number of steps will do. Without it the stream is made for any length.
         `neighbours`, `unit` and `rows_per_unit` are those of `measure`; `steps_per_unit` says in
-        how many steps a unit may be.
+        how many steps a unit may be. The cost is ε, or ρ with `rho`: the noise is Gaussian then,
+        the error of long streams smaller, and the state holds a count for every step of a block.
 
         A `ledger` is charged now, under the `key`, and keeps the hash of the state at every step:
         an older copy of the state, or a second one, cannot go on.
@@ -103,13 +94,13 @@ class Stream:
         place = Path(path)
         with one_measurement():
             name = new_id()
-        terms = StreamTerms.of(epsilon, steps, axis, name, **protected)
+        terms = StreamTerms.of(Cost.of(epsilon, rho), steps, axis, name, **protected)
         check_new(place)
         account = None
         if ledger is not None:
             account = ledger, f"stream {terms.id}" if key is None else key
             name = ledger.spend(
-                terms.request(), terms.epsilon, draw=partial(str.encode, terms.id), key=account[1]
+                terms.request(), terms.cost, draw=partial(str.encode, terms.id), key=account[1]
             ).decode()
             if ledger.last_step(account[1]) is not None:
                 raise InputError(
@@ -118,9 +109,11 @@ class Stream:
             terms = replace(terms, id=name)
         elif key is not None:
             raise InputError("A key is for the ledger: give ledger= as well, or no key.")
-        secret = Secret.start(terms.schedule, terms.scales, terms.cells)
-        stream = Stream._of(terms, secret, None, place, account)
-        stream._keep(secret, stream._running, False)
+        mechanism = mechanism_of(terms)
+        state = mechanism.start()
+        keeping = Keeping(place, terms.schedule.levels * terms.cells)
+        stream = Stream(mechanism, state, keeping, account)
+        stream._keep(stream._state, stream._now({}), False)
         return stream
 
     @staticmethod
@@ -142,34 +135,24 @@ class Stream:
             if last is None:
                 raise InputError(f"This ledger does not know the stream {place}.")
             about, arrays = unpack(settled(place, last[1]), str(place))
-        terms, steps = StreamTerms.from_json(about["terms"]), int(about["steps"])
-        later = tuple(arrays[f"later{k}"] for k in range(terms.schedule.levels - 1))
-        secret = Secret(
-            terms.schedule, terms.scales, steps, arrays["counts"], arrays["noise"], later
-        )
-        stream = Stream._of(terms, secret, arrays["sums"], place, account)
+        mechanism = mechanism_of(StreamTerms.from_json(about["terms"]))
+        terms, state = mechanism.terms, mechanism.kept(int(about["steps"]), arrays)
+        keeping = Keeping(place, terms.schedule.levels * terms.cells)
+        stream = Stream(mechanism, state, keeping, account)
         stream.closed = bool(about["closed"])
         try:
-            stream._keeping.mend(secret.answers(), steps)
+            keeping.mend(state.answers(), state.steps)
+            stream._now(arrays)
         except BaseException:
             stream.leave()
             raise
         return stream
 
-    @staticmethod
-    def _of(
-        terms: StreamTerms,
-        secret: Secret,
-        sums: Floats | None,
-        place: Path,
-        account: tuple[Accountant, str] | None,
-    ) -> Stream:
-        errors = StreamErrors(terms.schedule, terms.scales)
-        totals = Totals.start(errors.spread, terms.cells)
-        if sums is not None:
-            totals = Totals(errors.spread, secret.steps, sums)
-        keeping = Keeping(place, terms.schedule.levels * terms.cells)
-        return Stream(terms, secret, totals, keeping, account)
+    def _now(self, arrays: dict[str, Any]) -> Running:
+        """The running totals, from what is kept and what was published."""
+        if self._running is None:
+            self._running = self._mechanism.running(arrays, self.answers)
+        return self._running
 
     def __enter__(self) -> Stream:
         return self
@@ -189,12 +172,13 @@ class Stream:
     def __repr__(self) -> str:
         state = "closed" if self.closed else "open"
         over = "" if self.terms.axis is None else f" over {self.terms.axis.name!r}"
-        return f"Stream({state}{over}, {self.steps:,} steps, epsilon={self.terms.epsilon})"
+        cost = f"{self.terms.cost.notion}={self.terms.cost.amount}"
+        return f"Stream({state}{over}, {self.steps:,} steps, {cost})"
 
     @property
     def steps(self) -> int:
         """How many steps it has taken."""
-        return self._secret.steps
+        return self._state.steps
 
     def step(self, counts: npt.ArrayLike) -> Estimate:
         """Takes the next step and publishes it: one count, or one for each cell of the axis.
@@ -204,7 +188,6 @@ class Stream:
         gives the total so far, over all cells.
         """
         from trueup._kernels.noise.bits import one_measurement
-        from trueup._kernels.noise.laplace import draw
 
         if self.closed:
             raise InputError("The stream is closed: it takes no more steps. Open a new one.")
@@ -213,10 +196,10 @@ class Stream:
         counted = cell_counts(counts, self.terms.cells)
         self._catch_up()
         with one_measurement():
-            secret = self._secret.after(counted, draw)
-        answers = secret.answers()
-        running, total = self._running.after(answers)
-        self._keep(secret, running, False)
+            state = self._state.after(counted, self._mechanism.draw)
+        answers = state.answers()
+        running, total = self._now({}).after(answers)
+        self._keep(state, running, False)
         if self._totals is not None:
             self._totals.append(total)
         self._behind = True
@@ -227,19 +210,17 @@ class Stream:
     def _catch_up(self) -> None:
         """Writes the answers of the last step, if that failed."""
         if self._behind:
-            self._keeping.mend(self._secret.answers(), self.steps)
+            self._keeping.mend(self._state.answers(), self.steps)
             self._behind = False
 
-    def _keep(self, secret: Secret, running: Totals, closed: bool) -> None:
+    def _keep(self, state: State, running: Running, closed: bool) -> None:
         key = None if self._account is None else self._account[1]
-        about = {"terms": self.terms.to_json(), "steps": secret.steps, "closed": closed, "key": key}
-        arrays: Arrays = {f"later{level}": noise for level, noise in enumerate(secret.later)}
-        arrays |= {"counts": secret.counts, "noise": secret.noise, "sums": running.sums}
+        about = {"terms": self.terms.to_json(), "steps": state.steps, "closed": closed, "key": key}
         agreed = None
         if self._account is not None:
-            agreed = partial(self._account[0].take_step, self._account[1], secret.steps + closed)
-        self._keeping.keep(pack(about, arrays), agreed)
-        self._secret, self._running, self.closed = secret, running, closed
+            agreed = partial(self._account[0].take_step, self._account[1], state.steps + closed)
+        self._keeping.keep(pack(about, {**state.arrays(), **running.arrays()}), agreed)
+        self._state, self._running, self.closed = state, running, closed
 
     @property
     def answers(self) -> Ints:
@@ -252,7 +233,7 @@ class Stream:
         """The total after every step as it was published then, over all cells: a table."""
         every = np.array([total.sum() for total in self._all()])
         steps = np.arange(1, self.steps + 1)
-        variances = self._errors.spread.variances(steps) * self.terms.cells
+        variances = self._mechanism.errors.variances(steps) * self.terms.cells
         found = {"step": steps, "total": every, "std_error": np.sqrt(variances)}
         if level is not None:
             wide = [self.total(int(step)).interval(level) for step in steps]
@@ -261,7 +242,7 @@ class Stream:
 
     def _all(self) -> list[Floats]:
         if self._totals is None:
-            self._totals = list(all_totals(self._errors.spread, self.answers))
+            self._totals = list(self._mechanism.all_totals(self.answers))
         return self._totals
 
     def total(self, steps: int | None = None, cells: tuple[int, int] | None = None) -> Estimate:
@@ -294,75 +275,48 @@ class Stream:
         if not 0 <= start < stop <= self.terms.cells:
             raise InputError(f"Cells go from 0 to {self.terms.cells}, got {start} to {stop}.")
         answers = tuple(((cell, at), by) for cell in range(start, stop) for at, by in asked)
-        return Estimate.of(float(value[start:stop].sum()), answers, self._errors, self._facts)
+        errors = self._mechanism.errors
+        return Estimate.of(float(value[start:stop].sum()), answers, errors, self._facts)
 
     def close(self) -> None:
         """Ends the stream for good: nothing follows, so nothing has to be kept back any more."""
         if not self.steps:
             raise InputError("The stream has taken no step yet: there is nothing to close.")
         if not self.closed:
-            self._keep(self._secret, self._running, True)
+            self._keep(self._state, self._now({}), True)
 
-    def measurement(self) -> Measurement:
-        """The noisy counts of all nodes of a closed stream, as one measurement of a tree.
+    def measurement(self, cell: int | None = None) -> Measurement:
+        """All that a closed stream published, as one measurement: of a tree, or of windows at a ρ.
 
-        Levels that the stream was too short for are left out, and so is their share of ε.
+        Levels that the stream was too short for are left out, and so is their share of ε. `cell`
+        takes the history of one cell of the axis only.
         """
         if not self.closed:
             raise InputError(
                 "The stream is open. Close it first: what is open holds noise that later steps "
                 "will use again."
             )
-        schedule, steps = self.terms.schedule, self.steps
-        answers, last = self.answers, self._secret.last_answers()
-        used = next(
-            (k + 1 for k, width in enumerate(schedule.widths) if width >= steps), schedule.levels
-        )
-        noisy = []
-        for level in range(used):
-            width = schedule.widths[level]
-            nodes = answers[width - 1 :: width, level]
-            if steps % width:  # the last one is cut short
-                nodes = np.vstack([nodes, last[level : level + 1]])
-            noisy.append(nodes)
-        reached = sum(schedule.shares[:used])
-        shares = [share / reached for share in schedule.shares[:used]]
-        radices = [schedule.radices[k] for k in range(used - 1)]
-        if len(noisy[-1]) > 1:  # the nodes of the highest level have no root
-            radices.append(len(noisy[-1]))
-            shares.append(Fraction(0))
-        elif used > 1:
-            radices[-1] = len(noisy[-2])
-        question: Question = TreeCounts(
-            Axis.integers("step", 1, steps), radices=radices[::-1], shares=shares[::-1]
-        )
-        if self.terms.axis is not None:
-            question = GridCounts(question, CellCounts(self.terms.axis))  # type: ignore[arg-type]
-        # What these answers cost, from the noise that is in them: as `Noise` has it, backwards.
-        price = question.price(self.terms.neighbours) * self.terms.rows
-        paid = price / (self.terms.scales[used - 1] * question.blocks[0][1])
-        found = Measurement(
-            question,
-            np.concatenate([level.reshape(-1) for level in reversed(noisy)]),
-            paid,
-            self.terms.neighbours,
-            self.terms.unit,
-            self.terms.rows,
-            id=self.terms.id,
-        )
-        if found.noise.scales != self.terms.scales[:used][::-1]:
-            raise AssertionError("The noise of the measurement is not that of the stream.")
-        return found
+        if cell is not None and not 0 <= whole_number(cell, "cell") < self.terms.cells:
+            raise InputError(f"Cells go from 0 to {self.terms.cells - 1}, got {cell}.")
+        return self._mechanism.measurement(self._state, self.answers, cell)
 
-    def release(self, **how: Any) -> Release:
+    def release(self, cell: int | None = None, **how: Any) -> Release:
         """One history that adds up, from the same noise: `infer` of the measurement."""
-        return infer(self.measurement(), **how)
+        return infer(self.measurement(cell), **how)
+
+    def mean_error(self, steps: int) -> float:
+        """The mean squared error of the totals after 1, 2, …, `steps` steps, of one cell."""
+        return self._mechanism.errors.mean_error(whole_number(steps, "steps"))
 
     def revisions(self) -> dict[str, Any]:
         """The totals as they were first published, beside those of the closed stream: a table."""
         first = self.totals()
-        counts = np.asarray(self.release().counts(), np.float64).reshape(self.steps, -1)
-        revised = np.cumsum(counts.sum(axis=1))
+        cells = range(self.terms.cells) if self.terms.cost.rho is not None else (None,)
+        counts = sum(
+            np.asarray(self.release(cell).counts(), np.float64).reshape(self.steps, -1).sum(axis=1)
+            for cell in cells
+        )
+        revised = np.cumsum(counts)
         return {
             "step": first["step"],
             "first": first["total"],

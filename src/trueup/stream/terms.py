@@ -10,10 +10,11 @@ from typing import Any, Protocol, TypedDict, Unpack
 from trueup.ask.question import Neighbours, check_neighbours
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
-from trueup.epsilon import positive
+from trueup.cost import Cost
 from trueup.errors import InputError
 from trueup.facts import check_unit, rows_for
 from trueup.noise import check_rows_per_unit
+from trueup.stream.past import PastSchedule
 from trueup.stream.schedule import Schedule
 
 _MOST_NUMBERS = 1 << 24  # levels × cells: what is read and written at every step
@@ -52,8 +53,8 @@ class Accountant(Protocol):
 class StreamTerms:
     """What is public about a stream from its opening on."""
 
-    schedule: Schedule
-    epsilon: Fraction
+    schedule: Schedule | PastSchedule
+    cost: Cost
     neighbours: Neighbours
     unit: str
     rows_per_unit: int
@@ -63,16 +64,18 @@ class StreamTerms:
 
     @staticmethod
     def of(
-        epsilon: object,
+        cost: Cost,
         steps: int | None,
         axis: Axis | None,
         name: str,
         **protected: Unpack[Protected],
     ) -> StreamTerms:
         """The terms of a stream of so many steps, or of any number, each of them checked."""
+        from trueup._kernels.noise.gauss_tables import checked_variance
         from trueup._kernels.noise.laplace_tables import checked_scale
 
-        schedule = Schedule.endless() if steps is None else Schedule.best(steps)
+        if cost.delta:
+            raise InputError("A stream spends no delta: give epsilon or rho alone.")
         many = whole_number(protected.pop("steps_per_unit", 1), "steps_per_unit")
         if many < 1:
             raise InputError(f"steps_per_unit must be at least 1, got {many}.")
@@ -83,9 +86,14 @@ class StreamTerms:
         rows = rows_for(unit, protected.pop("rows_per_unit", None))
         if protected:
             raise InputError(f"A stream has no option {next(iter(protected))!r}.")
-        terms = StreamTerms(schedule, positive(epsilon), relation, unit, rows, many, axis, name)
+        schedule: Schedule | PastSchedule
+        if cost.rho is not None:
+            schedule = PastSchedule.best(steps, 1 if axis is None else axis.size)
+        else:
+            schedule = Schedule.endless() if steps is None else Schedule.best(steps)
+        terms = StreamTerms(schedule, cost, relation, unit, rows, many, axis, name)
         for scale in terms.scales:
-            checked_scale(scale)
+            (checked_scale if cost.rho is None else checked_variance)(scale)
         if schedule.levels * terms.cells > _MOST_NUMBERS:
             raise InputError(
                 f"A step of this stream has {schedule.levels} × {terms.cells:,} numbers; at most "
@@ -105,8 +113,12 @@ class StreamTerms:
 
     @property
     def scales(self) -> tuple[Fraction, ...]:
-        """The exact noise scale of the nodes of each level."""
-        return self.schedule.noise(self.epsilon, self.neighbours, self.rows)
+        """The exact noise scale of the nodes of each level; of Gaussian noise, the variance."""
+        if isinstance(self.schedule, PastSchedule):
+            assert self.cost.rho is not None
+            return (self.schedule.variance(self.cost.rho, self.neighbours, self.rows),)
+        assert self.cost.epsilon is not None
+        return self.schedule.noise(self.cost.epsilon, self.neighbours, self.rows)
 
     @property
     def protected(self) -> str:
@@ -122,9 +134,8 @@ class StreamTerms:
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         return {
-            "radices": list(self.schedule.radices),
-            "shares": [str(share) for share in self.schedule.shares],
-            "epsilon": str(self.epsilon),
+            **_written(self.schedule),
+            "rho" if self.cost.rho is not None else "epsilon": str(self.cost.amount),
             "neighbours": self.neighbours,
             "unit": self.unit,
             "rows_per_unit": self.rows_per_unit,
@@ -138,8 +149,8 @@ class StreamTerms:
         """Those that were written."""
         axis = written["axis"]
         return StreamTerms(
-            Schedule(tuple(written["radices"]), tuple(map(Fraction, written["shares"]))),
-            Fraction(written["epsilon"]),
+            _read(written),
+            Cost.of(written.get("epsilon"), written.get("rho")),
             check_neighbours(written["neighbours"]),
             written["unit"],
             written["rows_per_unit"],
@@ -147,3 +158,16 @@ class StreamTerms:
             None if axis is None else Axis.from_json(axis),
             written["id"],
         )
+
+
+def _written(schedule: Schedule | PastSchedule) -> dict[str, Any]:
+    if isinstance(schedule, PastSchedule):
+        return {"first": schedule.first, "most": schedule.most}
+    shares = [str(share) for share in schedule.shares]
+    return {"radices": list(schedule.radices), "shares": shares}
+
+
+def _read(written: dict[str, Any]) -> Schedule | PastSchedule:
+    if "rho" in written:
+        return PastSchedule(written["first"], written["most"])
+    return Schedule(tuple(written["radices"]), tuple(map(Fraction, written["shares"])))

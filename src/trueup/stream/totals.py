@@ -45,6 +45,10 @@ class Totals:
                 future = future + walk.future[level, 0] * surprise
         return Totals(self.spread, steps, sums), sums[-1] + past
 
+    def arrays(self) -> dict[str, Floats]:
+        """What is kept of it."""
+        return {"sums": self.sums}
+
 
 def all_totals(spread: Spread, answers: Ints) -> Floats:
     """The total after every step, from all answers: steps × levels × cells of them."""

@@ -1,0 +1,150 @@
+"""Windows over the past, read back; and the error of every range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trueup.ask.past import PastCounts
+from trueup.ask.question import even_radices
+from trueup.axis import Axis
+from trueup.errors import InputError
+from trueup.infer.figures import DenseFigures
+from trueup.infer.model import AxisModel, Candidate, Line
+from trueup.intervaltree import IntervalTree
+from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values, law_of
+from trueup.noise import Noise, noise_variance
+from trueup.workload import Figures, Workload
+
+Floats = npt.NDArray[np.float64]
+
+_MOST = 4_096  # cells of which the covariance of all prefixes is written out
+_NUMBERS = 1 << 22  # looked at together
+
+
+@dataclass(frozen=True)
+class PastErrors(RangeErrors):
+    """The error of ranges read back from windows over the past; `scale` is that of the noise."""
+
+    question: PastCounts
+    scale: Fraction
+    law: str = "discrete"
+
+    @staticmethod
+    def of(noise: Noise) -> PastErrors:
+        """Those of windows that were measured with this noise."""
+        assert isinstance(noise.question, PastCounts)
+        return PastErrors(noise.question, noise.scales[0], noise.law)
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self.question.size
+
+    @property
+    def work(self) -> int:  # type: ignore[override]
+        """A law takes time in the number of cells."""
+        return self.size
+
+    @property
+    def variance_work(self) -> int:  # type: ignore[override]
+        """And so does a variance."""
+        return self.size
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many answers of each noise scale."""
+        return (self.size,)
+
+    def fit_lines(self, noisy: Floats) -> Floats:
+        """The cells that the windows stand for, along every line."""
+        parts = self.question.parts()
+        return np.concatenate([block.cells(noisy[..., cells]) for cells, block in parts], axis=-1)
+
+    def coefficients(self, values: Floats) -> Floats:
+        """What each noisy answer counts for in the sums of cells times these values, by line."""
+        parts = self.question.parts()
+        found = [block.coefficients(values[..., cells]) for cells, block in parts]
+        return np.concatenate(found, axis=-1)
+
+    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each range [start, stop) of cells; O(n log n) a range."""
+        left = np.atleast_1d(np.asarray(starts, np.int64))
+        right = np.maximum(np.atleast_1d(np.asarray(stops, np.int64)), left)
+        cells, found = np.arange(self.size), np.zeros(len(left))
+        together = max(1, _NUMBERS // self.size)
+        for first in range(0, len(left), together):
+            some = slice(first, first + together)
+            inside = (cells >= left[some, None]) & (cells < right[some, None])
+            found[some] = np.square(self.coefficients(inside.astype(np.float64))).sum(axis=-1)
+        return found * noise_variance(self.scale, self.law)
+
+    def prefixes(self) -> Floats:
+        """The covariance of the counts below all edges."""
+        below = np.arange(self.size) < np.arange(self.size + 1)[:, None]
+        found = self.coefficients(below.astype(np.float64))
+        return np.asarray(found @ found.T) * noise_variance(self.scale, self.law)
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of ranges."""
+        found = self.coefficients(cell_values(combination, self.size))
+        return float(np.square(found).sum()) * noise_variance(self.scale, self.law)
+
+    def noise_law(self, combination: Combination) -> NoiseLaw:
+        """The law of the error of a combination of ranges."""
+        found = self.coefficients(cell_values(combination, self.size))
+        return law_of([found], [self.scale], self.law)
+
+
+class PastModel(AxisModel):
+    """As many answers as cells: the windows are inverted, block by block."""
+
+    asks = PastCounts
+
+    @cached_property
+    def errors(self) -> PastErrors:
+        """The error of every combination of ranges."""
+        return PastErrors.of(self.noise)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """No node has a noisy count of its own."""
+        return ("top-down",)
+
+    @property
+    def tree(self) -> IntervalTree:
+        """A narrow one, as for hats: neighbouring stretches share the noise of windows."""
+        size = self.noise.question.size
+        return IntervalTree.regular(size, even_radices(size, 4))
+
+    @property
+    def line(self) -> Line:
+        """The same windows, line by line."""
+        return self.errors
+
+    def fit(self, noisy: npt.NDArray[Any]) -> Floats:
+        """The cells that the windows stand for."""
+        return self.errors.fit_lines(np.asarray(noisy, np.float64))
+
+    def figures(self) -> Figures:
+        """The expected squared errors of sets of ranges, exact; for some thousand cells."""
+        size = self.noise.question.size
+        if size > _MOST:
+            raise InputError(
+                f"The errors of all ranges of windows over the past are worked out for up to "
+                f"{_MOST:,} cells, not for {size:,}. Ask for those of single ranges."
+            )
+        return DenseFigures(self.errors.prefixes())
+
+    @classmethod
+    def candidates(
+        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
+    ) -> list[Candidate]:
+        """None: who knows all cells beforehand does better with windows to both sides."""
+        return []
