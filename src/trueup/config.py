@@ -114,7 +114,7 @@ def read_config(path: str | Path | None = None) -> Config:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise FileError(f"{file} is not TOML: {wrong}") from None
     try:
-        refuse_unknown(found, ("datasets", "server"), f"{file}: ")
+        refuse_unknown(found, ("datasets", "server", "publish"), f"{file}: ")
     except InputError as wrong:
         raise FileError(str(wrong)) from None
     datasets = found.pop("datasets", {})

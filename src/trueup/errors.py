@@ -68,6 +68,10 @@ class LedgerError(TrueupError):
     """A ledger that cannot be opened, trusted or written."""
 
 
+class PublishedError(LedgerError):
+    """A series that was charged for a period already; nothing was spent."""
+
+
 class KeyConflictError(InputError):
     """A key that was used for a different request."""
 

@@ -111,7 +111,8 @@ def publish(
     """The release of some data, in one call: counts it, adds noise and makes the counts agree.
 
     `over` is an axis, a list of axes, or a question. For an axis the plan's best question is asked.
-    `data` is a table of pandas, Polars, Arrow or DuckDB whose columns have the names of the axes.
+    `data` is a table of pandas, Polars, Arrow or DuckDB, or the path of a file, whose columns have
+    the names of the axes.
     With one axis it may also be a column or an array of values. With a question, a plain array
     holds counts, as for `measure`. The counts of the release are whole and never negative, unless
     you say `nonnegative=False`.
@@ -162,6 +163,8 @@ def _counts(data: Any, question: Question, asked: bool, unit: str, rows_per_unit
 
 
 def _is_table(data: object) -> bool:
+    if isinstance(data, (str, os.PathLike)):  # a file
+        return True
     kind = type(data).__module__.partition(".")[0].lstrip("_")
     return kind in _FRAMES and not _is_column(data)
 

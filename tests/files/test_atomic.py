@@ -27,3 +27,24 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> 
         write_whole(folder, b"new")
     assert os.listdir(tmp_path) == ["file"]
     assert (folder / "kept").exists()
+
+
+def test_many_files_are_written_whole_or_keep_what_they_were(tmp_path: Path) -> None:
+    from trueup.files.atomic import write_many
+
+    files = {tmp_path / f"{n}": bytes([n]) * n for n in range(5)}
+    write_many(files, 0o640)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+    assert (tmp_path / "1").stat().st_mode & 0o777 == 0o640 & ~_umask()
+    with pytest.raises(OSError, match="No such file"):
+        write_many({tmp_path / "1": b"new", tmp_path / "none" / "x": b""})
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+    write_many({})
+
+
+def _umask() -> int:
+    import os
+
+    found = os.umask(0)
+    os.umask(found)
+    return found

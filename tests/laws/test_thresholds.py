@@ -202,7 +202,7 @@ def test_values_are_placed_alike_by_compiled_code(
         monkeypatch.setattr(bins, "COMPILED", many)
         monkeypatch.setattr(placing, "COMPILED", many)
         cells = axis.place(values)
-        counts = placing.Counts(7)
+        counts = placing.CellTally(7)
         counts.add(np.concatenate([cells, [-1, 7, 8, -(1 << 62)]]))
         found.append((cells.tolist(), counts.cells.tolist()))
     assert found[0] == found[1]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from trueup.budget import Budget
 from trueup.cost import Cost
-from trueup.errors import BudgetError, LedgerError
-from trueup.owner.account import Account, canonical, opening
+from trueup.errors import BudgetError, LedgerError, PublishedError
+from trueup.owner.account import Account, Entry, canonical, link, opening
 from trueup.owner.book import Books
 from trueup.period import Calendar, told
 
@@ -109,6 +109,9 @@ def test_a_period_whose_ends_have_moved_is_refused(start: int, stop: int) -> Non
     moved = DAYS.to_json() | {"periods": [[name, first + start, last + stop]]}
     with pytest.raises(LedgerError, match="is not what it was"):
         spend(made, "b", canonical({"period": moved}), Cost.of("1/4"))
+    far = DAYS.to_json() | {"periods": [[name, first - 10**15, last - 10**15]]}
+    with pytest.raises(LedgerError, match="is not what it was"):
+        spend(made, "b", canonical({"period": far}), Cost.of("1/4"))
     between = DAYS.to_json() | {"periods": [["new", last - 1, last + 1]]}
     with pytest.raises(LedgerError, match="overlaps"):
         spend(made, "c", canonical({"period": between}), Cost.of("1/4"))
@@ -128,8 +131,6 @@ def test_a_period_whose_ends_have_moved_is_refused(start: int, stop: int) -> Non
     ],
 )
 def test_an_edited_charge_to_periods_does_not_follow(edit: object) -> None:
-    from trueup.owner.account import Entry, link
-
     made = account()
     spend(made, "a", request(0), Cost.of("1/4"))
     fact = json.loads(made.charge("b", request(0, 1), Cost.of("1/4"), None, NOW).body)
@@ -137,3 +138,18 @@ def test_an_edited_charge_to_periods_does_not_follow(edit: object) -> None:
     body = canonical(fact)
     with pytest.raises(LedgerError, match="has been edited"):
         made.follow(Entry(made.number + 1, body, link(made.hash, body)))
+
+
+def test_a_series_is_charged_once_a_period() -> None:
+    made = account()
+    line = json.loads(request(0)) | {"publishes": [{"name": "fares"}]}
+    spend(made, "a", canonical(line), Cost.of("1/4"))
+    other = json.loads(request(0)) | {"publishes": [{"name": "x"}]}
+    fact = json.loads(made.charge("b", canonical(other), Cost.of("1/4"), None, NOW).body)
+    with pytest.raises(PublishedError, match="'fares' was published for 2026-01-01 already"):
+        made.charge("b", canonical(line), Cost.of("1/4"), None, NOW)
+    fact["request"]["publishes"] = [{"name": "fares"}]
+    body = canonical(fact)
+    with pytest.raises(LedgerError, match="has been edited"):
+        made.follow(Entry(made.number + 1, body, link(made.hash, body)))
+    spend(made, "c", canonical(line | json.loads(request(1))), Cost.of("1/4"))

@@ -231,7 +231,7 @@ def exactly(
 ) -> list[int]:
     """The true answers, read before the noise."""
     part = None if where is None else filters.parse(where)
-    periods = owner._periods(period)
+    periods = owner.periods(period)
     return question.answers(owner._prepare(question, part, False, periods)()).tolist()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import trueup as tu
 from trueup.axis.numbers import COMPILED
 from trueup.owner.columns import Wanted
-from trueup.owner.placing import SPARE, Counts, combined, placer
+from trueup.owner.placing import SPARE, CellTally, combined, placer
 from trueup.owner.plain import Plain
 
 
@@ -19,7 +19,7 @@ from trueup.owner.plain import Plain
 @pytest.mark.parametrize("size", [1, 7, 1000, 1 << 17])
 def test_rows_are_counted_and_what_is_no_cell_is_dropped(rows, size):
     made = np.random.default_rng(rows + size)
-    counts = Counts(size)
+    counts = CellTally(size)
     cells = made.integers(-3, size + SPARE + 3, rows)
     cells[: rows // 2] = made.integers(0, size, rows // 2)
     cells[0], cells[-1] = size, size - 1

@@ -18,7 +18,7 @@ import trueup as tu
 from trueup._kernels.cells import place
 from trueup.axis.numbers import COMPILED
 from trueup.owner.columns import Kind, Storage, Wanted
-from trueup.owner.placing import SPARE, Counts, placer
+from trueup.owner.placing import SPARE, CellTally, placer
 from trueup.owner.plain import plain, storage_of, unified
 
 BIG = 2**63
@@ -244,7 +244,7 @@ def test_a_column_is_placed_as_the_axis_locates_its_values(
 def test_what_is_no_cell_is_in_no_count(length: int) -> None:
     strange = [-1, -(2**63), 2**63 - 1, 5, 6, 4, 0, 4]
     cells = np.resize(np.array(strange, np.int64), length)
-    counts = Counts(5)
+    counts = CellTally(5)
     counts.add(cells)
     assert counts.cells.tolist() == [int((cells == cell).sum()) for cell in range(5)]
     assert SPARE == place.SPARE

@@ -15,6 +15,7 @@ from trueup.cli import (
     keys,
     ledgers,
     planning,
+    publishing,
     recording,
     serving,
     spending,
@@ -41,6 +42,7 @@ app.command("show")(answers.show_command)
 app.command("plot")(answers.plot_command)
 app.command("plan")(planning.plan_command)
 app.command("measure")(spending.measure_command)
+app.command("publish")(publishing.publish_command)
 app.command("export")(answers.export_command)
 app.command("rows")(answers.rows_command)
 app.command("combine")(answers.combine_command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -14,6 +15,27 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_many(files: Mapping[Path, bytes], mode: int = 0o600) -> None:
+    """Write many files, each of them whole or not at all, with one sync for all.
+
+    A name is given only to bytes that are on disk. A power cut may take back names that were just
+    given, never leave one with half a file.
+    """
+    drafts = {path: path.with_name(f".{path.name}.{secrets.token_hex(8)}") for path in files}
+    try:
+        for path, data in files.items():
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            with open(os.open(drafts[path], flags, mode), "wb") as file:
+                file.write(data)
+        if files:
+            os.sync()
+        for path, draft in drafts.items():
+            os.replace(draft, path)
+    finally:
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o600) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from trueup.budget import Balance, Budget
 from trueup.cost import Cost, check_delta
-from trueup.errors import InputError, KeyConflictError, LedgerError
+from trueup.errors import InputError, KeyConflictError, LedgerError, PublishedError
 from trueup.owner.book import Book, Books
 from trueup.owner.charge import Charge
 from trueup.period import Calendar
@@ -127,6 +127,7 @@ class Account:
     charges: dict[str, Charge] = field(default_factory=dict)
     steps: dict[str, tuple[int, str]] = field(default_factory=dict)  # the last of each stream
     allowances: dict[str, Fraction] = field(default_factory=dict)
+    published: dict[tuple[str, str], str] = field(default_factory=dict)  # name, period: key
 
     @property
     def limit(self) -> Fraction:
@@ -241,6 +242,9 @@ class Account:
             raise _edited(number)
         if any(fact.get(name) != said for name, said in self._spent(touched, charged).items()):
             raise _edited(number)
+        if any(each in self.published for each in _publishes(fact["request"], touched)):
+            raise _edited(number)
+        self.published |= dict.fromkeys(_publishes(fact["request"], touched), fact["key"])
         self._protect(self.named(fact["request"]), number)
         request = canonical(fact["request"])
         self.books.take(fact["request"], charged, by)
@@ -303,6 +307,9 @@ class Account:
         charged = cost.counted_in(self.budget.notion)
         self.check_protects(self.named(fact))
         touched = self.books.touched(fact)
+        for name, period in _publishes(fact, touched):
+            if (name, period) in self.published:
+                raise PublishedError(f"'{name}' was published for {period} already.")
         for book in touched:
             book.check_left(cost, by, self.budget, self.allowances)
             total = book.after(charged)
@@ -364,6 +371,12 @@ class Account:
         number = self.number + 1
         body = canonical({**fact, "entry": number})
         return Entry(number, body, link(self.hash, body))
+
+
+def _publishes(request: Mapping[str, Any], touched: list[Book]) -> list[tuple[str, str]]:
+    """What a request publishes, by name and period: each may be charged once."""
+    names = [str(each["name"]) for each in request.get("publishes", ())]
+    return [(name, book.of) for name in names for book in touched]
 
 
 def readable_request(request: Mapping[str, object]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast, overload
 
@@ -26,21 +26,24 @@ from trueup.infer import infer
 from trueup.measure import measure_all
 from trueup.measurement import Measurement
 from trueup.owner import where as filters
-from trueup.owner.columns import Columns, Kind, Wanted
-from trueup.owner.dated import Dated, dating
-from trueup.owner.graph import Graph, check_ends, two_columns
+from trueup.owner.columns import Columns, Kind
+from trueup.owner.dated import dating
+from trueup.owner.declared import Declared
+from trueup.owner.graph import Graph, two_columns
 from trueup.owner.keys import KeyDoor
 from trueup.owner.ledger import Ledger
-from trueup.owner.paths import Group, counted
 from trueup.owner.person import Person, no_people
 from trueup.owner.rehearsal import check_noise
-from trueup.owner.request import Count, Request
+from trueup.owner.request import Count, Counts, Request
 from trueup.owner.source import open_source, quietly, retried
 from trueup.period import Covered, Period, told
 from trueup.plan.default import Over, question_for
 from trueup.release import NamedRelease, Release, SortedRelease
 
 Asked = TypeVar("Asked", bound=Question)
+T = TypeVar("T")
+
+_CLOSED = "The source cannot be opened, or is no longer as it was."
 
 
 class Owner:
@@ -95,11 +98,9 @@ class Owner:
         self._source = open_source(source, table)
         self.columns = Columns(self._source.schema, columns)
         self._turn = threading.Lock() if self._source.shared else contextlib.nullcontext()
-        self._ends = self._checked_ends()
-        if unit is not None:
-            self.columns.naming(unit, "unit")  # refused here rather than at the first question
         self.calendar = ledger.calendar
-        self._date = None if self.calendar is None else dating(self.columns, self.calendar)
+        date = None if self.calendar is None else dating(self.columns, self.calendar)
+        self.table = Declared(self.columns, unit, self.rows_per_unit, self.graph, date)
 
     def __repr__(self) -> str:
         about = self._source.about
@@ -250,7 +251,7 @@ class Owner:
         cost, neighbours = Cost.of(epsilon, rho), check_neighbours(neighbours)
         cost.counted_in(self.ledger.notion)
         part = None if where is None else filters.parse(where)
-        self._prepare(question, part, False, self._periods(period))
+        self._prepare(question, part, False, self.periods(period))
         check_noise(question, cost, neighbours, self.rows_per_unit)
 
     def people(self, **features: Person) -> Owner:
@@ -315,7 +316,7 @@ class Owner:
         cost.counted_in(self.ledger.notion)
         key = secrets.token_hex(16) if key is None else key
         part = None if where is None else filters.parse(where)
-        periods = self._periods(period)
+        periods = self.periods(period)
         rows = self.rows_per_unit
         if special and self.graph is not None:
             rows = self.graph.ends  # an edge may bring two nodes
@@ -336,14 +337,8 @@ class Owner:
             check_noise(question, cost, neighbours, rows)
 
             def draw() -> bytes:
-                with self._turn:
-                    counts = quietly(
-                        lambda: retried(count),
-                        f"The source could not be read. The charge stands: ask again under the key "
-                        f"{key!r}, at no further cost.",
-                    )
                 noisy = measure_all(
-                    counts,
+                    self.read(count, key),
                     question,
                     cost.epsilon,
                     neighbours,
@@ -351,7 +346,7 @@ class Owner:
                     unit=self.protects,
                     rows_per_unit=rows,
                 )
-                return self._covering(noisy, periods).to_bytes()
+                return self.covering(noisy, periods).to_bytes()
 
             stored = self.ledger.spend(request, cost, draw=draw, key=key, by=by)
         answer = Measurement.from_bytes(stored)
@@ -359,7 +354,7 @@ class Owner:
             raise NoiseError("The stored answer is NOT PRIVATE; it was not released.")
         return answer
 
-    def _covering(self, noisy: Measurement, periods: tuple[Period, ...]) -> Measurement:
+    def covering(self, noisy: Measurement, periods: tuple[Period, ...]) -> Measurement:
         """The measurement, which says of which periods and of which features of people it is."""
         noisy = replace(noisy, features=self._source.features_in(noisy.question.space))
         if self.calendar is None:
@@ -368,17 +363,7 @@ class Owner:
 
     # From a question to a count that is ready to run.
 
-    def _checked_ends(self) -> tuple[Wanted, ...]:
-        """The columns of an edge's two ends, where there are edges."""
-        if self.graph is None:
-            return ()
-        source = self.columns.naming(self.graph.source, "source")
-        target = self.columns.naming(self.graph.target, "target")
-        if self.graph.kind == "undirected" and source.kind != target.kind:
-            raise InputError("The two ends of an undirected edge must be columns of one type.")
-        return source, target
-
-    def _periods(self, period: object) -> tuple[Period, ...]:
+    def periods(self, period: object) -> tuple[Period, ...]:
         """The periods that were named, where the ledger has some."""
         if self.calendar is None:
             if period is not None:
@@ -402,49 +387,20 @@ class Owner:
         periods: tuple[Period, ...] = (),
     ) -> Count:
         """A count that is ready to run: its columns checked, its source open, no row read."""
-        axes: tuple[Axis, ...] = ()
-        groups: tuple[Group, ...] = ()
-        space = question.space
-        if number or space.kind == "ranks":
-            values = self._groups(space.axes[0].name if number else space.by)
-            if not number:
-                check_ends(self.graph, space)
-        elif self.graph is not None:
-            raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
-        else:
-            read = counted(self.columns, space.axes)
-            axes, values, groups = read.axes, read.values, read.groups
-        compared: tuple[Wanted, ...] = ()
-        if part is not None:
-            compared = tuple(
-                self.columns.compared(column, f"filter{place}")
-                for place, column in enumerate(filters.columns(part))
-            )
-            part = filters.checked(part, {one.column: one.kind for one in compared})
-        request = Request(
-            question.size,
-            values,
-            axes,
-            part,
-            compared,
-            None if self.unit is None else self.columns.naming(self.unit, "unit"),
-            self.rows_per_unit,
-            secrets.token_hex(32),
-            self.graph,
-            number,
-            groups,
-            None if self._date is None else Dated(self._date, periods),
-        )
+        request = self.table.request_for(question, part, number, periods)
+        with self._turn:
+            return quietly(lambda: self._source.prepare(request), _CLOSED)
+
+    def prepare_all(self, requests: Sequence[Request]) -> Counts:
+        """Several counts that are ready to run, in one pass over the table where that can be."""
+        with self._turn:
+            return quietly(lambda: self._source.prepare_all(requests), _CLOSED)
+
+    def read(self, count: Callable[[], T], key: str) -> T:
+        """What a count finds that was paid for under a key."""
         with self._turn:
             return quietly(
-                lambda: self._source.prepare(request),
-                "The source cannot be opened, or is no longer as it was.",
+                lambda: retried(count),
+                f"The source could not be read. The charge stands: ask again under the key "
+                f"{key!r}, at no further cost.",
             )
-
-    def _groups(self, by: str | None) -> tuple[Wanted, ...]:
-        """The column whose values are the groups, or the two ends of an edge."""
-        if self.graph is not None:
-            return self._ends
-        if by is None:
-            raise InputError('Name the column that has the groups: SortedCounts(n, by="…").')
-        return (self.columns.naming(by, "value"),)

@@ -64,7 +64,7 @@ def combined(cells: Sequence[Ints], sizes: Sequence[int], keep: Bools | None) ->
     return whole if keep is None else np.where(keep, whole, -1)
 
 
-class Counts:
+class CellTally:
     """How many rows are in each cell, so far."""
 
     def __init__(self, size: int) -> None:

@@ -101,7 +101,7 @@ def plain(column: Any, rows: int, wanted: Wanted) -> Plain:
     """A raw Arrow column in the form of its kind; a column that is not there is unknown."""
     if column is None:
         return _nothing(rows, wanted)
-    column = _unwrapped(column)
+    column = unwrapped(column)
     if wanted.storage == "raw":
         return _read(column, wanted, written.READERS)
     return _FORMS[wanted.kind](column, wanted)
@@ -121,7 +121,7 @@ def _bits(buffer: Any, offset: int, length: int) -> Bools:
     return np.unpackbits(some, bitorder="little")[offset - 8 * first :][:length].view(np.bool_)
 
 
-def _unwrapped(column: Any) -> Any:
+def unwrapped(column: Any) -> Any:
     """The column without dictionaries and extensions; text as bytes with 64-bit offsets."""
     import pyarrow as pa
 
@@ -130,9 +130,9 @@ def _unwrapped(column: Any) -> Any:
         if _is_uuid(kind):
             raw = column.storage.to_pylist()
             return pa.array([None if v is None else _uuid(v) for v in raw], pa.large_binary())
-        return _unwrapped(column.storage)
+        return unwrapped(column.storage)
     if pa.types.is_dictionary(kind):
-        return _unwrapped(column.dictionary).take(column.indices)
+        return unwrapped(column.dictionary).take(column.indices)
     if _is_text(kind) and not pa.types.is_large_binary(kind):
         return column.cast(pa.large_binary())
     return column
@@ -177,7 +177,7 @@ def _read(column: Any, wanted: Wanted, readers: dict[str, Callable[[bytes], Any]
 
 def read_text(column: Any, reader: Callable[[bytes], int], unknown: int) -> Ints:
     """What a function makes of each text of a raw column; equal ones are read once."""
-    coded = _unwrapped(column).dictionary_encode()
+    coded = unwrapped(column).dictionary_encode()
     read = np.array([*map(reader, coded.dictionary.to_pylist()), unknown], np.int64)
     places = _numbers(coded.indices).astype(np.int64)
     return read[np.where(known_bits(coded.indices), places, len(read) - 1)]
@@ -235,7 +235,7 @@ def names(column: Any, rows: int, wanted: Wanted) -> Plain:
             return found
         low, high, known = _zeros(rows), _zeros(rows), found.known
     else:
-        column = _unwrapped(column)
+        column = unwrapped(column)
         if wanted.storage == "raw":
             low, high, known = _read_wide(column)
         else:

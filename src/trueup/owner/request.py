@@ -80,3 +80,5 @@ class Request:
 # A count that is ready to run: its source is open and as it was, and no row has been read. It gives
 # an array of counts; for a universe, the keys present with theirs.
 Count = Callable[[], Any]
+# The same of several requests at once.
+Counts = Callable[[], list[Ints]]

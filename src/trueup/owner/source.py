@@ -19,7 +19,7 @@ from trueup.owner.columns import Schema, Wanted
 from trueup.owner.counting import Batch, Piece
 from trueup.owner.readers import arrow, duckdb, frames, lines, parquet
 from trueup.owner.readers.reader import Reader
-from trueup.owner.request import Count, Request
+from trueup.owner.request import Count, Counts, Request
 
 T = TypeVar("T")
 
@@ -59,26 +59,41 @@ class Source:
     pieces: Callable[[Sequence[Wanted]], list[Piece]]
     shared: bool = True
     features: Features = ()
+    together: Callable[[Sequence[Request]], Counts] | None = None  # one pass for several requests
 
     def features_in(self, space: Space) -> Features:
         """The features of people that a question is about, where rows are people."""
         names = {axis.name for axis in space.axes} | {space.by}
         return tuple(one for one in self.features if one[0] in names) or self.features
 
+    def prepare_all(self, requests: Sequence[Request]) -> Counts:
+        """The counts of several requests: in one pass where that can be, or one by one."""
+        if self.together is not None:
+            return self.together(requests)
+        each = [self.prepare(request) for request in requests]
+        return lambda: [count() for count in each]
+
 
 def _read_here(reader: Reader, about: Mapping[str, str], shared: bool = False) -> Source:
     """A source whose columns are read into this process and counted in it."""
 
     def prepare(asked: Request) -> Count:
-        columns = list(dict.fromkeys(one.column for one in asked.wanted))
         prepared = counting.prepared if asked.universe is None else keyed.prepared
-        return prepared(reader.pieces(columns), asked)
+        return prepared(reader.pieces(_columns([asked])), asked)
+
+    def together(asked: Sequence[Request]) -> Counts:
+        return counting.prepared_together(reader.pieces(_columns(asked)), asked)
 
     def pieces(wanted: Sequence[Wanted]) -> list[Piece]:
         columns = list(dict.fromkeys(one.column for one in wanted))
         return [_renamed(piece, wanted) for piece in reader.pieces(columns)]
 
-    return Source(reader.schema, prepare, about, pieces, shared)
+    return Source(reader.schema, prepare, about, pieces, shared, together=together)
+
+
+def _columns(asked: Sequence[Request]) -> list[str]:
+    """The columns that some requests read, each once."""
+    return list(dict.fromkeys(one.column for each in asked for one in each.wanted))
 
 
 def _renamed(piece: Piece, wanted: Sequence[Wanted]) -> Piece:

@@ -1,0 +1,96 @@
+"""Declared: the public facts of a table that turn a question into a request to count."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from trueup.ask import Question
+from trueup.axis import Axis
+from trueup.errors import InputError
+from trueup.owner import where as filters
+from trueup.owner.columns import Columns, Wanted
+from trueup.owner.dated import Dated
+from trueup.owner.graph import Graph, check_ends
+from trueup.owner.paths import Group, counted
+from trueup.owner.request import Request
+from trueup.period import Period
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A table's columns, whose rows are bounded by how many, what its edges are, what dates a row.
+
+    All of it is declared or in the schema. It reads nothing.
+    """
+
+    columns: Columns
+    unit: str | None
+    rows_per_unit: int
+    graph: Graph | None
+    date: Wanted | None
+
+    def __post_init__(self) -> None:
+        self._ends()
+        if self.unit is not None:
+            self.columns.naming(self.unit, "unit")  # refused here rather than at the first question
+
+    def _ends(self) -> tuple[Wanted, ...]:
+        """The columns of an edge's two ends, where there are edges."""
+        if self.graph is None:
+            return ()
+        source = self.columns.naming(self.graph.source, "source")
+        target = self.columns.naming(self.graph.target, "target")
+        if self.graph.kind == "undirected" and source.kind != target.kind:
+            raise InputError("The two ends of an undirected edge must be columns of one type.")
+        return source, target
+
+    def request_for(
+        self,
+        question: Question,
+        part: filters.Part | None,
+        number: bool,
+        periods: tuple[Period, ...] = (),
+    ) -> Request:
+        """What a question counts, its columns checked."""
+        axes: tuple[Axis, ...] = ()
+        groups: tuple[Group, ...] = ()
+        space = question.space
+        if number or space.kind == "ranks":
+            values = self._groups(space.axes[0].name if number else space.by)
+            if not number:
+                check_ends(self.graph, space)
+        elif self.graph is not None:
+            raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
+        else:
+            read = counted(self.columns, space.axes)
+            axes, values, groups = read.axes, read.values, read.groups
+        compared: tuple[Wanted, ...] = ()
+        if part is not None:
+            compared = tuple(
+                self.columns.compared(column, f"filter{place}")
+                for place, column in enumerate(filters.columns(part))
+            )
+            part = filters.checked(part, {one.column: one.kind for one in compared})
+        return Request(
+            question.size,
+            values,
+            axes,
+            part,
+            compared,
+            None if self.unit is None else self.columns.naming(self.unit, "unit"),
+            self.rows_per_unit,
+            secrets.token_hex(32),
+            self.graph,
+            number,
+            groups,
+            None if self.date is None else Dated(self.date, periods),
+        )
+
+    def _groups(self, by: str | None) -> tuple[Wanted, ...]:
+        """The column whose values are the groups, or the two ends of an edge."""
+        if self.graph is not None:
+            return self._ends()
+        if by is None:
+            raise InputError('Name the column that has the groups: SortedCounts(n, by="…").')
+        return (self.columns.naming(by, "value"),)

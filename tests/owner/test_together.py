@@ -1,0 +1,115 @@
+"""Several questions, one charge and one pass: the counts are those of each by itself."""
+
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trueup as tu
+from trueup.cost import Cost
+from trueup.errors import InputError, LedgerError
+from trueup.owner.together import Standing, complete, measure_together, stored_answers
+
+FARE = tu.Axis.integers("fare", 0, 9)
+TOWN = tu.Axis.categories("town", ["a", "b"])
+
+
+def table(rows: int = 3000) -> pa.Table:
+    chance = np.random.default_rng(3)
+    days = np.datetime64("2026-03-01") + chance.integers(0, 3, rows)
+    towns = pa.array(chance.choice(["a", "b", "c"], rows)).dictionary_encode()
+    return pa.table(
+        {
+            "fare": chance.integers(0, 12, rows),
+            "user": [f"u{n}" for n in chance.integers(0, 50, rows)],
+            "town": towns,
+            "at": pa.array(days.astype("datetime64[us]")),
+        }
+    )
+
+
+QUESTIONS = [
+    (tu.CellCounts(FARE), None),
+    (tu.CellCounts(FARE), "town = 'a'"),
+    (tu.TreeCounts(FARE, branching=2), None),
+    (tu.GridCounts(tu.CellCounts(FARE), tu.CellCounts(TOWN)), "fare > 2"),
+    (tu.SortedCounts(60, by="user", adaptive=False), None),
+]
+
+
+def standing(cost: Cost) -> list[Standing]:
+    return [Standing(f"s{n}", question, cost, part) for n, (question, part) in enumerate(QUESTIONS)]
+
+
+def owner(folder: Path, source: object, limit: object, **options: Any) -> tu.Owner:
+    name = f"l{len(list(folder.iterdir()))}"
+    return tu.Owner(source, tu.Ledger(folder / name, limit=limit, per="day", date="at"), **options)
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "user", "rows_per_unit": 10**5}])
+def test_one_pass_counts_what_each_question_counts(tmp_path: Path, unit: dict[str, Any]) -> None:
+    """Also over files that store a column in two types, which no pass can put together."""
+    whole = table()
+    narrow = whole.set_column(0, "fare", whole["fare"].cast(pa.int16()))
+    for number, part in enumerate((whole[:1000], narrow[1000:2000], whole[2000:])):
+        pq.write_table(part, tmp_path / f"t{number}.parquet", row_group_size=100)
+    certain = Cost.of(1000 * unit.get("rows_per_unit", 1))
+    for source in (whole, str(tmp_path / "t*.parquet")):
+        door = owner(tmp_path, source, 10**12, **unit)
+        found = measure_together(door, standing(certain), "2026-03-02", "k")
+        for n, (question, part) in enumerate(QUESTIONS):
+            alone = door.measure(question, certain, where=part, period="2026-03-02")
+            assert found[f"s{n}"].noisy.tolist() == alone.noisy.tolist()
+            assert found[f"s{n}"].facts.period == alone.facts.period
+        assert sum(found["s0"].noisy) > 0
+
+
+def test_all_are_charged_at_once_and_the_same_key_gives_the_same_bytes(tmp_path: Path) -> None:
+    door = owner(tmp_path, table(), 1)
+    first = measure_together(door, standing(Cost.of("1/10")), "2026-03-01", "k")
+    again = measure_together(door, standing(Cost.of("1/10")), "2026-03-01", "k")
+    assert first == again
+    assert door.ledger.spent_in("2026-03-01") == Fraction(1, 2)
+    (charge,) = door.ledger.history()
+    assert complete(door, charge) == first
+    assert stored_answers(door.ledger.stored(charge)) == first
+    assert {name: m.epsilon for name, m in first.items()} == dict.fromkeys(first, Fraction(1, 10))
+
+
+def test_costs_in_epsilon_are_added_up_as_the_ledger_counts_them(tmp_path: Path) -> None:
+    ledger = tu.Ledger(tmp_path / "r", rho=1, per="day", date="at")
+    door = tu.Owner(table(), ledger)
+    mixed = [*standing(Cost.of("1/10"))[:1], Standing("r", QUESTIONS[1][0], Cost.of(rho="1/8"))]
+    found = measure_together(door, mixed, "2026-03-01", "k")
+    assert ledger.spent_in("2026-03-01") == Fraction(1, 200) + Fraction(1, 8)
+    assert (found["s0"].rho, found["r"].epsilon) == (None, None)
+
+
+def test_what_can_fail_fails_before_the_charge(tmp_path: Path) -> None:
+    door = owner(tmp_path, table(), 1)
+    bad = Standing("x", tu.CellCounts(tu.Axis.integers("none", 0, 3)), Cost.of("1/10"))
+    tiny = Standing("y", QUESTIONS[0][0], Cost.of("1e-14"))
+    for wrong in (bad, tiny):
+        with pytest.raises((InputError, tu.SourceError)):
+            measure_together(door, [*standing(Cost.of("1/10")), wrong], "2026-03-01", "k")
+    for wrong_list in ([], [*standing(Cost.of("1/10")), *standing(Cost.of("1/10"))]):
+        with pytest.raises(InputError, match="each its own"):
+            measure_together(door, wrong_list, "2026-03-01", "k")
+    assert door.ledger.history() == ()
+
+
+def test_a_charge_is_completed_only_for_those_it_protects(tmp_path: Path) -> None:
+    door = owner(tmp_path, table(), 1, unit="user", rows_per_unit=2)
+    measure_together(door, standing(Cost.of("1/10")), dt.date(2026, 3, 1), "k")
+    other = tu.Owner(table(), door.ledger, unit="user", rows_per_unit=3)
+    with pytest.raises(LedgerError, match="charged for 2 rows of each user"):
+        complete(other, door.ledger.history()[0])
+    with pytest.raises(LedgerError, match="holds no answers"):
+        stored_answers(b"x")

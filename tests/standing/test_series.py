@@ -1,0 +1,111 @@
+"""What [publish.NAME] may say, and what is refused before anything is spent."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+import trueup as tu
+from trueup.config import read_config
+from trueup.errors import FileError, InputError
+from trueup.standing import read_series
+from trueup.standing.series import read_wait
+
+TEXT = """
+[datasets.trips]
+source = "trips.parquet"
+ledger = "trips.ledger"
+limit = 1
+per = "day"
+date = "at"
+[datasets.trips.axes.fare]
+kind = "integers"
+first = 0
+last = 9
+[datasets.trips.axes.hour]
+kind = "integers"
+first = 0
+last = 23
+[datasets.plain]
+source = "trips.parquet"
+ledger = "plain.ledger"
+limit = 1
+[publish.fares]
+dataset = "trips"
+column = "fare"
+epsilon = "1/10"
+first = "2026-01-01"
+"""
+
+
+def read(folder: Path, change: tuple[str, str] = ("", "")) -> tuple:
+    (folder / "trueup.toml").write_text(TEXT.replace(*change) if change[0] else TEXT + change[1])
+    return read_series(read_config(folder / "trueup.toml"))
+
+
+def test_a_series_says_what_where_and_when(tmp_path: Path) -> None:
+    more = 'where = "hour > 3"\nwait = "2 days"\nfolder = "out"\nformats = ["csv", "json"]\n'
+    more += 'nonnegative = false\ntitle = "Fares"\ndescription = "of the day"\n'
+    (series,) = read(tmp_path, ("", more))
+    assert series.paths("2026-01-01") == [
+        tmp_path / "out" / "fares" / "2026-01-01.csv",
+        tmp_path / "out" / "fares" / "2026-01-01.json",
+    ]
+    assert (series.title, series.description) == ("Fares", "of the day")
+    assert series.standing.where == "hour > 3"
+    assert series.question == tu.plan(series.dataset.axis("fare"), "1/10").best
+    now = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
+    assert [each.name for each in series.due(now)] == ["2026-01-01", "2026-01-02"]
+    last = series.calendar.period("2026-01-01")
+    assert [each.name for each in series.due(now, last)] == ["2026-01-01"]
+
+
+def test_grids_strategies_and_groups_can_stand(tmp_path: Path) -> None:
+    (flat,) = read(tmp_path, ("", 'strategy = "flat"\n'))
+    assert flat.question == tu.CellCounts(flat.dataset.axis("fare"))
+    (grid,) = read(tmp_path, ('column = "fare"', 'columns = ["fare", "hour"]'))
+    assert [axis.name for axis in grid.question.space.axes] == ["fare", "hour"]
+    (groups,) = read(tmp_path, ('column = "fare"', 'by = "user"\ngroups = 9'))
+    assert groups.question == tu.SortedCounts(9, by="user")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (('dataset = "trips"\n', 'dataset = "trip"\n'), "dataset must be one that is declared"),
+        (('dataset = "trips"\n', 'dataset = "plain"\n'), "one limit for all time"),
+        (('first = "2026-01-01"', ""), 'first is missing, the first day: "2026-03-01"'),
+        (('first = "2026-01-01"', 'first = "soon"'), "A day is named like"),
+        (('column = "fare"', 'column = "fares"'), "no axis for 'fares'"),
+        (('column = "fare"', ""), "Say what is counted"),
+        (('column = "fare"', 'column = "fare"\nby = "user"'), "Say what is counted"),
+        (('column = "fare"', 'by = "user"'), "by goes with groups"),
+        (('column = "fare"', "columns = 3"), "columns must be a list"),
+        (("", 'strategy = "clever"'), "strategy must be one of best"),
+        (("", 'wait = "a while"'), "wait must be such as"),
+        (("", "wait = 2"), "wait must be such as"),
+        (("", 'formats = ["pdf"]'), "formats must be a list of parquet, json, csv"),
+        (("", 'nonnegative = "yes"'), "nonnegative must be true or false"),
+        (("", "colum = 1"), "colum is not known. Did you mean column"),
+        (('epsilon = "1/10"', ""), "Give the cost as epsilon or as rho"),
+        (("[publish.fares]", '[publish."../fares"]'), "a name has letters"),
+        (("", '[publish.Fares]\ndataset = "trips"\ncolumn = "fare"\nepsilon = 1\nfirst = '
+              '"2026-01-01"'), "would share a folder"),
+        (("[publish.fares]", "[publish]\nfares = 3\n[publish.other]"), "must be a table"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_series_is_named(
+    tmp_path: Path, change: tuple[str, str], says: str
+) -> None:
+    with pytest.raises(FileError, match=says):
+        read(tmp_path, change)
+
+
+def test_a_wait_is_a_number_of_minutes_hours_days_or_weeks() -> None:
+    assert read_wait("1 hour") == dt.timedelta(hours=1)
+    assert read_wait(" 90 minutes ") == dt.timedelta(minutes=90)
+    for wrong in ("-1 days", "1.5 days", "1 month", "", None):
+        with pytest.raises(InputError, match="wait must be such as"):
+            read_wait(wrong)
