@@ -201,7 +201,7 @@ def test_sets_that_share_a_cell_are_refused():
             SortedCounts(8, asked=wrong)
 
 
-@pytest.mark.parametrize(("claimed", "spent"), [(1, 1), (1, 5), ("1/10", "1/10"), ("1/10", 1)])
+@pytest.mark.parametrize(("claimed", "spent"), [(1, 1), ("1/10", 1)])
 def test_an_audit_proves_no_more_than_is_claimed(claimed, spent):
     def outputs(counts):
         m = tu.measure(counts, SortedCounts(GROUPS), epsilon=spent)

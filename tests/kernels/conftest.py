@@ -15,7 +15,7 @@ import pytest
 from trueup._kernels.compiled import Kernel
 
 NEAR = ("law", "sorted")  # where powers and exponentials come from two libraries, a last bit apart
-MOST = 1 << 14  # elements of a call that is run in both ways: plain Python takes its time
+MOST = 1 << 12  # elements of a call that is run in both ways: plain Python takes its time
 MOST_SORTED = 1 << 7  # of sorted counts, where it takes more of it
 
 
