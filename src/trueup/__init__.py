@@ -14,7 +14,8 @@ Questions               CellCounts, TreeCounts, AdaptiveTreeCounts, HatCounts, W
 What comes back         Release, SortedRelease, NamedRelease; numbers are Estimates, a / b a Ratio
 Before spending         plan, epsilon_for, rho_for, error_for, compare, Workload, optimize
 With an account         Owner (a table) and Ledger (its limit); connect (a server)
-People, not rows        owner.people(visits=Person(count="*")): each person is one record
+People, not rows        owner.people(visits=Person(count="*")): each person is one record;
+                        bounded chooses how many rows of a person count
 What it costs           Cost.of(epsilon=…) or Cost.of(rho=…); .shown_at(delta) as (ε, δ)
 Files                   release.save("x.parquet"), load("x.parquet")
 Several releases        reconcile
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from trueup.client import connect
     from trueup.keys import KeyCounts, KeyMeasurement, KeyRelease, Universe, measure_keys
     from trueup.owner import Ledger, Owner
+    from trueup.owner.bounding import bounded
     from trueup.owner.person import Person
     from trueup.publishing import publish
     from trueup.release.ratio import Ratio
@@ -116,6 +118,7 @@ __all__ = [
     "WindowCounts",
     "Workload",
     "__version__",
+    "bounded",
     "compare",
     "connect",
     "degree_sequence",
@@ -150,6 +153,7 @@ _LATER = {
     "Ratio": "release.ratio",
     "Stream": "stream",
     "Universe": "keys",
+    "bounded": "owner.bounding",
     "connect": "client",
     "degree_sequence": "shortcuts",
     "frequency_list": "shortcuts",
