@@ -177,6 +177,7 @@ def nouns(tmp_path_factory):
     tree = tu.measure(range(100), tu.TreeCounts(age), "1/10")
     words = tu.Universe.text("a-z0-9", 20)
     keys = tu.measure_keys({f"key{i}": 999 for i in range(999)}, tu.KeyCounts(words), 1)
+    prefixes = tu.measure_prefixes({"10.0.0.1": 999}, tu.PrefixCounts(tu.Universe.ipv4()), 1)
     stream = tu.Stream.open(tmp_path_factory.mktemp("nouns") / "x", epsilon=1, axis=age)
     return [
         age, town, tu.Axis.edges("money", range(9_999)),
@@ -194,6 +195,8 @@ def nouns(tmp_path_factory):
         tu.infer(tu.measure([1] * 5_000, named, 1)),
         tu.plan(age, 1), tu.plan(age, 1)[0], tu.plan([20, 30], 1),
         tu.Workload.given([(i, i + 1) for i in range(99)]), tu.optimize("ranges", 16, steps=3),
+        tu.Cost.of(0.1), stream, ledger, words, keys, keys.terms.question, keys.infer(),
+        prefixes.terms.question, prefixes, prefixes.infer(),
         tu.Cost.of(0.1), stream, ledger, tu.Person(count="*"),
         tu.Person(sum="x", low=0, high=9, step="0.01", where="other > 5 and not x = 7"),
         words, keys, keys.terms.question, keys.infer(),

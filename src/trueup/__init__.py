@@ -20,7 +20,8 @@ What it costs           Cost.of(epsilon=…) or Cost.of(rho=…); .shown_at(delt
 Files                   release.save("x.parquet"), load("x.parquet")
 Several releases        reconcile
 Step after step         Stream.open, Stream.resume
-Keys nobody can list    Universe, KeyCounts, measure_keys; KeyMeasurement, KeyRelease
+Keys nobody can list    Universe, KeyCounts, measure_keys; KeyMeasurement, KeyRelease; PrefixCounts,
+                        measure_prefixes; PrefixMeasurement, PrefixRelease
 Errors                  all are TrueupError; InputError is a ValueError, too
 
 `help(tu.publish)` explains one of them; `trueup -h` is the command line.
@@ -67,7 +68,17 @@ from trueup.version import __version__
 
 if TYPE_CHECKING:
     from trueup.client import connect
-    from trueup.keys import KeyCounts, KeyMeasurement, KeyRelease, Universe, measure_keys
+    from trueup.keys import (
+        KeyCounts,
+        KeyMeasurement,
+        KeyRelease,
+        PrefixCounts,
+        PrefixMeasurement,
+        PrefixRelease,
+        Universe,
+        measure_keys,
+        measure_prefixes,
+    )
     from trueup.owner import Ledger, Owner
     from trueup.owner.bounding import bounded
     from trueup.owner.person import Person
@@ -103,6 +114,9 @@ __all__ = [
     "PastCounts",
     "Person",
     "Plan",
+    "PrefixCounts",
+    "PrefixMeasurement",
+    "PrefixRelease",
     "Ratio",
     "Release",
     "ServerError",
@@ -130,6 +144,7 @@ __all__ = [
     "load",
     "measure",
     "measure_keys",
+    "measure_prefixes",
     "optimize",
     "plan",
     "publish",
@@ -150,6 +165,9 @@ _LATER = {
     "Ledger": "owner",
     "Owner": "owner",
     "Person": "owner.person",
+    "PrefixCounts": "keys",
+    "PrefixMeasurement": "keys",
+    "PrefixRelease": "keys",
     "Ratio": "release.ratio",
     "Stream": "stream",
     "Universe": "keys",
@@ -160,6 +178,7 @@ _LATER = {
     "histogram": "shortcuts",
     "load": "saved",
     "measure_keys": "keys",
+    "measure_prefixes": "keys",
     "publish": "publishing",
 }
 

@@ -15,7 +15,7 @@ from trueup.facts import Facts
 from trueup.files import load as files
 from trueup.files.load import Saved, finite, reads
 from trueup.infer import errors_of
-from trueup.keys import KeyMeasurement, KeyRelease
+from trueup.keys import KeyMeasurement, KeyRelease, PrefixMeasurement
 from trueup.law import QueryErrors
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.release.boxes import prefix_of
@@ -139,3 +139,4 @@ reads("sorted release", _sorted_release)
 reads("query release", _named_release)
 reads("key measurement", KeyMeasurement.from_saved)
 reads("key release", KeyRelease.from_saved)
+reads("prefix measurement", PrefixMeasurement.from_saved)

@@ -22,6 +22,7 @@ from trueup.keys.question import KeyCounts
 from trueup.keys.release import KeyRelease
 from trueup.keys.space import Key
 from trueup.keys.terms import KeyTerms
+from trueup.keys.universe import Universe
 from trueup.measure import new_id
 
 _KIND = "key measurement"
@@ -145,9 +146,13 @@ def measure_keys(
     """
     rows = rows_for(unit, keys_per_unit)
     terms = KeyTerms.of(question, epsilon, neighbours, unit, rows)
+    return measure_all_keys(*keys_of(counts, question.universe), terms)
+
+
+def keys_of(counts: Mapping[str, int], universe: Universe) -> tuple[Any, Ints]:
+    """The keys of a mapping that are of the universe, each once, and their counts."""
     if not isinstance(counts, Mapping):
         raise InputError(f"counts map keys to whole numbers, got {kind(counts)}.")
-    universe = question.universe
     found: dict[Key, int] = {}
     for label, count in counts.items():
         key = universe.read(str(label) if isinstance(label, int) else label)
@@ -162,7 +167,7 @@ def measure_keys(
         import pyarrow as pa
 
         keys = pa.array(list(found), pa.large_binary())
-    return measure_all_keys(keys, np.array(list(found.values()), np.int64), terms)
+    return keys, np.array(list(found.values()), np.int64)
 
 
 def measure_all_keys(keys: Any, counts: Ints, terms: KeyTerms) -> KeyMeasurement:

@@ -202,7 +202,7 @@ class PatternKeys:
     whole: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.pattern, str) or not self._places:
+        if not isinstance(self.pattern, str) or not self.places:
             raise InputError(f"A pattern is text such as [A-Z]{{2}}-[0-9]{{4}}, got {self._said}.")
 
     @property
@@ -210,7 +210,7 @@ class PatternKeys:
         return shown(self.pattern)
 
     @cached_property
-    def _places(self) -> tuple[bytes, ...]:
+    def places(self) -> tuple[bytes, ...]:
         """The letters that each place may have."""
         found: list[bytes] = []
         end = 0
@@ -233,19 +233,19 @@ class PatternKeys:
     @property
     def longest(self) -> int:
         """The bytes that a key has."""
-        return len(self._places)
+        return len(self.places)
 
     @cached_property
     def size(self) -> int:
         """How many keys there are."""
-        return prod(len(letters) for letters in self._places)
+        return prod(len(letters) for letters in self.places)
 
     def place(self, values: Any, known: Bools) -> Placed:
         """The keys of texts that follow the pattern."""
         ends, data = spans(values)
         good = known & (np.diff(ends) == self.longest)
         some = np.flatnonzero(good)
-        for place, letters in enumerate(self._places):
+        for place, letters in enumerate(self.places):
             fits = np.zeros(256, np.bool_)
             fits[np.frombuffer(letters, np.uint8)] = True
             some = some[fits[data[ends[some] + place]]]
@@ -256,14 +256,14 @@ class PatternKeys:
     def rank(self, key: Key) -> int:
         """The number of a key among all."""
         number = 0
-        for letter, letters in zip(key, self._places, strict=True):  # type: ignore[arg-type]
+        for letter, letters in zip(key, self.places, strict=True):  # type: ignore[arg-type]
             number = number * len(letters) + letters.index(letter)
         return number
 
     def unrank(self, number: int) -> Key:
         """The key of this number."""
         found = []
-        for letters in reversed(self._places):
+        for letters in reversed(self.places):
             number, code = divmod(number, len(letters))
             found.append(letters[code])
         return bytes(reversed(found))
@@ -276,7 +276,7 @@ class PatternKeys:
         """The key that a label is; None if it is none."""
         key = unprinted(text) or b""
         fits = len(key) == self.longest and all(
-            letter in letters for letter, letters in zip(key, self._places, strict=True)
+            letter in letters for letter, letters in zip(key, self.places, strict=True)
         )
         return key if fits else None
 

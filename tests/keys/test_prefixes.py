@@ -1,0 +1,51 @@
+"""A question of prefixes: its shares, its noise, what it refuses."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import trueup as tu
+from trueup.errors import InputError
+from trueup.keys.prefixes import PrefixCounts, PrefixTerms
+
+ASKED = PrefixCounts(tu.Universe.ipv4(), "host", 8)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [ASKED, PrefixCounts(tu.Universe.ipv6()), PrefixCounts(tu.Universe.places("45/8"), finer=1)],
+)
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_a_path_costs_epsilon_wherever_it_ends(asked: PrefixCounts, neighbours: str) -> None:
+    """A unit's rows are in one node of each level, and at the end among the others."""
+    terms = PrefixTerms.of(asked, "1/3", neighbours, "user", 2)  # type: ignore[arg-type]
+    moved = 2 * (2 if neighbours == "replace" else 1)
+    for level, left in enumerate(terms.left):
+        shares = [*asked.shares[: level + 1], *([left] if left else [])]
+        assert sum(moved / terms.scale(share) for share in shares) == Fraction(1, 3)
+    assert sum(asked.shares) == 1
+
+
+def test_terms_are_written_and_read_and_no_others_are_taken() -> None:
+    terms = PrefixTerms.of(ASKED, "1/2")
+    said = terms.to_json()
+    assert PrefixTerms.from_json(said) == terms
+    assert PrefixCounts.from_json(ASKED.to_json()) == ASKED
+    for name, other in (("thresholds", [1] * 4), ("shares", ["1/4"] * 4), ("epsilon", "1")):
+        with pytest.raises(InputError):
+            PrefixTerms.from_json({**said, name: other})
+    assert "levels" in terms.lines()["tree"]
+
+
+@pytest.mark.parametrize("cost", [tu.Cost.of(rho=1), tu.Cost.of(1, delta="1e-6"), 0, 10**9])
+def test_only_a_pure_epsilon_that_can_be_drawn_is_taken(cost: object) -> None:
+    with pytest.raises(InputError):
+        PrefixTerms.of(ASKED, cost)
+
+
+@pytest.mark.parametrize("wrong", [{"universe": 7}, {"finer": 9}, {"finer": 0}, {"step": 3}])
+def test_what_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        PrefixCounts(**{"universe": tu.Universe.ipv4(), **wrong})  # type: ignore[arg-type]
