@@ -11,10 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import trueup as tu
+from trueup.owner import keyed
 from trueup.owner import keys as door
 
 ENGINES = [
@@ -71,8 +73,6 @@ ASKED = {
 
 def expected(asked: tu.KeyCounts, rows: list[tuple[Any, ...]]) -> Counter[str]:
     """Each row's key by the universe's function of that row alone."""
-    import numpy as np
-
     universe, found = asked.universe, Counter[str]()
     for _, word, code, lat, lon in rows:
         if universe.reads == ("text",):
@@ -135,7 +135,7 @@ def units_keep_to_their_bound(engine: str, placed: Put, tmp_path: Path) -> None:
             terms = owners[0].keys.check(asked, tu.Cost.of(1))
             found = []
             for owner in owners:
-                tally = owner.keys._prepared(terms, None)()
+                tally = owner.keys._prepared(terms, terms.keys_per_unit, None)()
                 keys = tally.keys.tolist() if asked.universe.whole else tally.keys.to_pylist()
                 found.append(Counter(dict(zip(keys, tally.counts.tolist(), strict=True))))
             for first, second in ((0, 1), (0, 2), (1, 2)):
@@ -155,7 +155,23 @@ def test_keys_of_a_unit_have_equal_chances(tmp_path: Path) -> None:
     ledger = tu.Ledger(tmp_path / "l", limit=1)
     owner = tu.Owner(rows, ledger, unit="u", rows_per_unit=1)
     terms = owner.keys.check(tu.KeyCounts(tu.Universe.integers(), by="k"), tu.Cost.of(1))
-    counts = owner.keys._prepared(terms, None)().counts
+    counts = owner.keys._prepared(terms, terms.keys_per_unit, None)().counts
     assert counts.sum() == 400
     assert len(counts) == 4
     assert abs(counts - 100).max() < 50  # five standard deviations of 8.7
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 10**6])
+def test_numbers_are_tallied_however_they_come(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(at_once)
+    monkeypatch.setattr(keyed, "_AT_ONCE", at_once)
+    tally, seen = keyed.NumberTally(), Counter[int]()
+    for size in (0, 5, 300, 1, 80):
+        some = rng.integers(-40, 40, size) * 2**57
+        tally.add(some)
+        seen.update(some.tolist())
+    found = tally.whole()
+    assert dict(zip(found.keys.tolist(), found.counts.tolist(), strict=True)) == dict(seen)
+    assert len(keyed.NumberTally().whole().keys) == 0

@@ -124,3 +124,31 @@ def test_a_delta_is_spent_exactly_from_a_ledger_that_has_some(
     with pytest.raises(BudgetError, match="delta"):
         plain.keys.measure(free, cost)
     assert plain.ledger.balance.spent.amount == 0
+
+
+def test_prefixes_go_through_the_same_door(tmp_path: Path) -> None:
+    table = pa.table({"host": ["10.0.0.1"] * 500 + ["10.0.9.9"] * 300, "user": list(range(800))})
+    owner = tu.Owner(table, tu.Ledger(tmp_path / "l", limit=2), unit="user", rows_per_unit=1)
+    asked = tu.PrefixCounts(tu.Universe.ipv4(), by="host", step=8)
+    tree = owner.keys.measure_prefixes(asked, 1, key="tree")
+    assert owner.keys.measure_prefixes(asked, 1, key="tree") == tree
+    assert owner.ledger.remaining == 1
+    assert tree.infer().count("10.0.0.0/16") == pytest.approx(800, abs=100)
+    words = tu.PrefixCounts(tu.Universe.text("a-z", 3), by="host")
+    assert owner.keys.measure_prefixes(words, "1/2").infer().total() < 100
+    for wrong in (tu.PrefixCounts(tu.Universe.ipv4()), tu.PrefixCounts(tu.Universe.ipv4(), by="x")):
+        with pytest.raises(TrueupError):
+            owner.keys.measure_prefixes(wrong, "1/2")
+    with pytest.raises(InputError):
+        owner.keys.measure_prefixes(asked, tu.Cost.of("1/2", delta="1e-6"))
+    assert owner.ledger.remaining == Fraction(1, 2)
+
+
+def test_keys_of_people_are_those_of_their_records(tmp_path: Path) -> None:
+    """A table of people, one record each: a person has one key, however many rows."""
+    table = pa.table({"user": [1] * 50 + list(range(2, 102)), "shop": ["fig"] * 150})
+    ledger = tu.Ledger(tmp_path / "l", limit=10**6)
+    owner = tu.Owner(table, ledger, unit="user", rows_per_unit=3)
+    people = owner.people(shop=tu.Person(distinct="shop"))
+    asked = tu.KeyCounts(tu.Universe.integers(0, 9), by="shop")
+    assert people.keys.measure(asked, 900).noisy.tolist() == [101]

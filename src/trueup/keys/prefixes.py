@@ -17,9 +17,10 @@ from trueup.ask.question import Neighbours, check_neighbours
 from trueup.axis import Axis
 from trueup.cost import Cost
 from trueup.epsilon import positive
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import Facts, check_unit, rows_for
 from trueup.keys.paths import Paths
+from trueup.keys.question import Duplicates, checked_columns, named_columns
 from trueup.keys.universe import Universe
 from trueup.noise import Noise, noise_variance
 
@@ -35,6 +36,9 @@ _FINER = Fraction(13, 10)  # the share of a level in that of the one above, in t
 class PrefixCounts:
     """The counts of prefixes, split where they are large, over the tree of a universe.
 
+    Of a unit as many keys count as the owner's `rows_per_unit` says, each `"once"`; or with
+    `duplicates="many"` as many rows.
+
     IPv4 and IPv6 addresses and whole numbers go by `step` bits a level, strings by letters, places
     by quarters. A child whose noisy count stands above its noise is shown and split in turn; the
     other children of a node are one "others". `levels` is how deep it goes; None for all the way.
@@ -49,16 +53,25 @@ class PrefixCounts:
     step: int | None = None
     levels: int | None = None
     finer: Any = None
+    duplicates: Duplicates = "once"
     paths: Paths = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.universe, Universe):
             raise InputError("PrefixCounts needs a universe such as Universe.ipv4().")
         object.__setattr__(self, "paths", Paths(self.universe, self.step, self.levels))
+        object.__setattr__(self, "by", checked_columns(self.by, self.universe))
+        if self.duplicates not in ("once", "many"):
+            raise InputError(f'duplicates are "once" or "many", got {shown(self.duplicates)}.')
         if self.finer is not None:
             object.__setattr__(self, "finer", positive(self.finer, "finer"))
             if not Fraction(1, 2) <= self.finer <= 4:
                 raise InputError(f"finer lies between 1/2 and 4, got {self.finer}.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold the key."""
+        return named_columns(self.by)
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
@@ -79,6 +92,7 @@ class PrefixCounts:
             "step": self.step,
             "levels": self.levels,
             "finer": None if self.finer is None else str(self.finer),
+            "duplicates": self.duplicates,
         }
 
     @staticmethod
@@ -93,6 +107,7 @@ class PrefixCounts:
             said["step"],
             said["levels"],
             said["finer"],
+            said["duplicates"],
         )
 
 
@@ -161,6 +176,20 @@ class PrefixTerms:
             found.append((least, np.ceil(spread * np.sqrt(many)).astype(np.int64)))
         return found
 
+    def rehearse(self) -> None:
+        """Does, without data and without noise, what could fail after the charge."""
+        from trueup._kernels.noise.bits import Keystream
+        from trueup._kernels.noise.laplace_tables import tables
+        from trueup.files.codec import encode
+
+        Keystream()
+        for share in {*self.question.shares, *self.left} - {0}:
+            tables(self.scale(share))
+        self.question.paths.digits(
+            np.zeros(0, np.int64) if self.question.universe.whole else _no_bytes()
+        )
+        encode("prefix measurement", {"noisy": np.zeros(0, np.int64)}, self.to_json())
+
     @property
     def facts(self) -> Facts:
         """The public facts that all numbers carry."""
@@ -207,3 +236,9 @@ class PrefixTerms:
         if terms.to_json() != dict(said):
             raise InputError("The shares or the thresholds do not follow from the question.")
         return terms
+
+
+def _no_bytes() -> Any:
+    import pyarrow as pa
+
+    return pa.array([b""], pa.large_binary())[:0]

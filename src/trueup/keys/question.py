@@ -49,7 +49,7 @@ class KeyCounts:
             raise InputError(
                 f"KeyCounts needs a universe such as Universe.ipv4(), got {shown(self.universe)}."
             )
-        put(self, "by", self._checked_columns())
+        put(self, "by", checked_columns(self.by, self.universe))
         if self.keys_per_unit is not None:
             put(self, "keys_per_unit", check_keys_per_unit(self.keys_per_unit))
         if self.duplicates not in ("once", "many"):
@@ -67,23 +67,10 @@ class KeyCounts:
         if self.counts <= 0:
             raise InputError("The shares of total and number must leave something for the counts.")
 
-    def _checked_columns(self) -> str | tuple[str, ...] | None:
-        needs = len(self.universe.reads)
-        if self.by is None:
-            return None
-        given = self.by if isinstance(self.by, (tuple, list)) else (self.by,)
-        names = tuple(text(name, "The name of a column") for name in given)
-        if len(names) != needs:
-            columns = "one column" if needs == 1 else "two columns, latitude and longitude"
-            raise InputError(f"This universe reads {columns}, got {len(names)}.")
-        return names[0] if needs == 1 else names
-
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that hold the key."""
-        if self.by is None:
-            raise InputError('Name the column that has the keys: KeyCounts(…, by="…").')
-        return (self.by,) if isinstance(self.by, str) else self.by
+        return named_columns(self.by)
 
     @property
     def counts(self) -> Fraction:
@@ -118,6 +105,26 @@ class KeyCounts:
             said["total"],
             said["number"],
         )
+
+
+def checked_columns(by: Any, universe: Universe) -> str | tuple[str, ...] | None:
+    """The column that has the key, or the two that do, refused if they are not as many."""
+    needs = len(universe.reads)
+    if by is None:
+        return None
+    given = by if isinstance(by, (tuple, list)) else (by,)
+    names = tuple(text(name, "The name of a column") for name in given)
+    if len(names) != needs:
+        columns = "one column" if needs == 1 else "two columns, latitude and longitude"
+        raise InputError(f"This universe reads {columns}, got {len(names)}.")
+    return names[0] if needs == 1 else names
+
+
+def named_columns(by: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """The columns that hold the key, refused if none was named."""
+    if by is None:
+        raise InputError('Name the column that has the keys: by="…".')
+    return (by,) if isinstance(by, str) else by
 
 
 def check_keys_per_unit(number: object) -> int:

@@ -17,6 +17,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from trueup.ask.cells import CellCounts
 from trueup.ask.question import Neighbours, check_neighbours
 from trueup.axis import Axis
@@ -171,6 +173,19 @@ class KeyTerms:
                 checked_variance(scale) if self.gaussian else checked_scale(scale)
         if self.threshold >= 1 << 62:
             raise InputError("The threshold would pass 2^62: choose a larger epsilon.")
+
+    def rehearse(self) -> None:
+        """Does, without data and without noise, what could fail after the charge."""
+        from trueup._kernels.noise.bits import Keystream
+        from trueup._kernels.noise.gauss_tables import gauss_tables
+        from trueup._kernels.noise.laplace_tables import tables
+        from trueup.files.codec import encode
+
+        Keystream()
+        for scale in (self.count_scale, self.total_scale, self.number_scale):
+            if scale is not None:
+                gauss_tables(scale) if self.gaussian else tables(scale)
+        encode("key measurement", {"key": [], "noisy": np.zeros(0, np.int64)}, self.to_json())
 
     @property
     def counted(self) -> str:

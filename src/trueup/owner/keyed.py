@@ -7,6 +7,7 @@ different keys there are, and where there are units with how many pairs, not wit
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +16,20 @@ import numpy as np
 
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Wanted
-from trueup.owner.counting import Batch, Piece, kept_rows, named, tallied, units_of
+from trueup.owner.counting import (
+    Batch,
+    Piece,
+    each_batch,
+    kept_rows,
+    named,
+    tallied,
+    units_of,
+)
 from trueup.owner.plain import plain
 from trueup.owner.request import Count, Request
 from trueup.owner.tally import bounded, summed, whole
+
+_AT_ONCE = 1 << 22  # numbers put in order together
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +42,65 @@ class KeyTally:
 
 def prepared(pieces: Sequence[Piece], request: Request) -> Count:
     """The count of a request for keys over all pieces of a table."""
+    assert request.universe is not None
+    if request.universe.whole and request.unit is None:
+        return lambda: _numbers(pieces, request)
     return lambda: _bounded(tallied(pieces, lambda batch: _names(batch, request)), request)
 
 
-def _names(batch: Batch, request: Request) -> dict[str, Any]:
-    """The keys of the rows that have one, and their units."""
+def _numbers(pieces: Sequence[Piece], request: Request) -> KeyTally:
+    """The keys of rows, where they are whole numbers and each row counts."""
+    tally, turn = NumberTally(), threading.Lock()
+
+    def count(batch: Batch) -> None:
+        keys, known = _keys(batch, request)
+        fresh = keys if known.all() else keys[known]
+        with turn:
+            tally.add(fresh)
+
+    each_batch(pieces, count)
+    return tally.whole()
+
+
+class NumberTally:
+    """How often each whole number occurs; memory grows with how many different ones there are."""
+
+    def __init__(self) -> None:
+        self._keys = self._counts = np.zeros(0, np.int64)
+        self._fresh: list[Ints] = []
+        self._rows = 0
+
+    def add(self, numbers: Ints) -> None:
+        """More numbers, in any order."""
+        self._fresh.append(np.array(numbers, np.int64))
+        self._rows += len(numbers)
+        if self._rows >= max(_AT_ONCE, len(self._keys)):
+            self._merge()
+
+    def _merge(self) -> None:
+        keys, counts = np.unique(np.concatenate(self._fresh), return_counts=True)
+        self._fresh, self._rows = [], 0
+        place = np.searchsorted(self._keys, keys)
+        known = np.zeros(len(keys), np.bool_)
+        inside = place < len(self._keys)
+        known[inside] = self._keys[place[inside]] == keys[inside]
+        self._counts[place[known]] += counts[known]
+        if known.all():
+            return
+        together = np.concatenate([self._keys, keys[~known]])
+        order = np.argsort(together, kind="stable")
+        self._keys = together[order]
+        self._counts = np.concatenate([self._counts, counts[~known].astype(np.int64)])[order]
+
+    def whole(self) -> KeyTally:
+        """The different numbers and how often each was added."""
+        if self._fresh:
+            self._merge()
+        return KeyTally(self._keys, self._counts)
+
+
+def _keys(batch: Batch, request: Request) -> tuple[Any, Any]:
+    """The keys of rows, and which rows have one and are kept by the filter."""
     columns = {
         one.name: plain(batch.columns.get(one.column), batch.rows, one)
         for one in [*request.values, *request.compared]
@@ -46,7 +111,12 @@ def _names(batch: Batch, request: Request) -> dict[str, Any]:
     among = kept_rows(batch, request, columns)
     if among is not None:
         known &= among
-    keys, known = _placed(request, [columns[one.name].values for one in request.values], known)
+    return _placed(request, [columns[one.name].values for one in request.values], known)
+
+
+def _names(batch: Batch, request: Request) -> dict[str, Any]:
+    """The keys of the rows that have one, and their units."""
+    keys, known = _keys(batch, request)
     if request.unit is None:
         return {"value": _some(keys, known)}
     units = units_of(batch, request)

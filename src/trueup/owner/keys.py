@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any, Protocol, TypeVar
 
 from trueup.ask.question import Neighbours
 from trueup.cost import Cost
 from trueup.errors import InputError
-from trueup.keys import KeyCounts, KeyMeasurement, KeyTerms
+from trueup.keys import (
+    KeyCounts,
+    KeyMeasurement,
+    KeyTerms,
+    PrefixCounts,
+    PrefixMeasurement,
+    PrefixTerms,
+)
 from trueup.keys.measurement import measure_all_keys
+from trueup.keys.prefix_release import measure_all_prefixes
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Wanted
+from trueup.owner.keyed import KeyTally
 from trueup.owner.ledger import Ledger
 from trueup.owner.request import Count, Request
 from trueup.owner.source import Source, quietly, retried
+
+Terms = TypeVar("Terms", KeyTerms, PrefixTerms)
 
 
 class KeyOwner(Protocol):
@@ -46,19 +56,6 @@ class KeyDoor:
     source: Source
     turn: AbstractContextManager[Any]
 
-    def terms(self, question: KeyCounts, cost: Cost, neighbours: Neighbours) -> KeyTerms:
-        """The noise and the threshold; refused where the ledger counts otherwise."""
-        owner = self.owner
-        if owner.protects == "edge":
-            raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
-        if owner.calendar is not None:
-            raise InputError(
-                "Keys are not measured by period yet. Open another ledger, at another path, with "
-                "one limit for all time."
-            )
-        cost.counted_in(owner.ledger.notion)
-        return KeyTerms.of(question, cost, neighbours, owner.protects, owner.rows_per_unit)
-
     def measure(
         self,
         question: KeyCounts,
@@ -74,36 +71,96 @@ class KeyDoor:
         `epsilon` is an ε, or a Cost: `Cost.of(1, delta="1e-6")` shows keys by a δ, without a
         universe. `key`, `where`, `neighbours` and `by` are as for `Owner.measure`.
         """
+        terms = self._terms(KeyTerms.of, question, epsilon, neighbours)
+
+        def noised(found: KeyTally) -> bytes:
+            return measure_all_keys(found.keys, found.counts, terms).to_bytes()
+
+        request = {"rows_per_unit": terms.keys_per_unit}
+        stored = self._paid(terms, request, key, where, by, noised)
+        return KeyMeasurement.from_bytes(stored)
+
+    def measure_prefixes(
+        self,
+        question: PrefixCounts,
+        epsilon: object = None,
+        key: str | None = None,
+        *,
+        where: str | None = None,
+        neighbours: Neighbours = "add-remove",
+        by: str | None = None,
+    ) -> PrefixMeasurement:
+        """The tree of prefixes, split where counts are, charged before its noise is drawn."""
+        terms = self._terms(PrefixTerms.of, question, epsilon, neighbours)
+
+        def noised(found: KeyTally) -> bytes:
+            return measure_all_prefixes(found.keys, found.counts, terms).to_bytes()
+
+        request = {"rows_per_unit": terms.rows_per_unit}
+        stored = self._paid(terms, request, key, where, by, noised)
+        return PrefixMeasurement.from_bytes(stored)
+
+    def _terms(
+        self,
+        make: Callable[..., Terms],
+        question: object,
+        epsilon: object,
+        neighbours: Neighbours,
+    ) -> Terms:
+        """The noise and the threshold; refused where the ledger counts otherwise."""
+        owner = self.owner
+        if owner.protects == "edge":
+            raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
+        if owner.calendar is not None:
+            raise InputError(
+                "Keys are not measured by period yet. Open another ledger, at another path, with "
+                "one limit for all time."
+            )
         cost = Cost.of(epsilon)
-        terms = self.terms(question, cost, neighbours)
+        cost.counted_in(owner.ledger.notion)
+        return make(question, cost, neighbours, owner.protects, owner.rows_per_unit)
+
+    def _paid(
+        self,
+        terms: KeyTerms | PrefixTerms,
+        bound: dict[str, int],
+        key: str | None,
+        where: str | None,
+        by: str | None,
+        noised: Callable[[KeyTally], bytes],
+    ) -> bytes:
+        """The stored answer: found under its key, or charged, counted and noised now."""
         key = secrets.token_hex(16) if key is None else key
         part = None if where is None else filters.parse(where)
         request = {
-            "question": question.to_json(),
+            "question": terms.question.to_json(),
             "neighbours": terms.neighbours,
             "unit": terms.unit,
-            "rows_per_unit": terms.keys_per_unit,
+            **bound,
             "where": None if part is None else filters.written(part),
             "source": dict(self.source.about),
         }
-        stored = self.owner.ledger.recall(request, cost, key=key, by=by)
-        if stored is None:
-            count = self._prepared(terms, part)
-            _rehearse(terms)
+        ledger, cost = self.owner.ledger, terms.cost
+        stored = ledger.recall(request, cost, key=key, by=by)
+        if stored is not None:
+            return stored
+        count = self._prepared(terms, bound["rows_per_unit"], part)
+        terms.rehearse()
 
-            def draw() -> bytes:
-                with self.turn:
-                    found = quietly(
-                        lambda: retried(count),
-                        f"The source could not be read. The charge stands: ask again under the key "
-                        f"{key!r}, at no further cost.",
-                    )
-                return measure_all_keys(found.keys, found.counts, terms).to_bytes()
+        def draw() -> bytes:
+            with self.turn:
+                found = quietly(
+                    lambda: retried(count),
+                    f"The source could not be read. The charge stands: ask again under the key "
+                    f"{key!r}, at no further cost.",
+                )
+            return noised(found)
 
-            stored = self.owner.ledger.spend(request, cost, draw=draw, key=key, by=by)
-        return KeyMeasurement.from_bytes(stored)
+        return ledger.spend(request, cost, draw=draw, key=key, by=by)
 
-    def _prepared(self, terms: KeyTerms, part: filters.Part | None) -> Count:
+    def _prepared(
+        self, terms: KeyTerms | PrefixTerms, rows: int, part: filters.Part | None
+    ) -> Count:
         """A count that is ready to run: its columns checked, its source open, no row read."""
         question = terms.question
         reads: tuple[Any, ...] = question.universe.reads
@@ -126,7 +183,7 @@ class KeyDoor:
             where=part,
             compared=compared,
             unit=unit,
-            rows_per_unit=terms.keys_per_unit,
+            rows_per_unit=rows,
             key=secrets.token_hex(32),
             universe=question.universe,
             once=question.duplicates == "once",
@@ -146,23 +203,8 @@ class KeyDoor:
         neighbours: Neighbours = "add-remove",
     ) -> KeyTerms:
         """Refuses what `measure` would refuse, the ledger's limit apart. Free: no row is read."""
-        terms = self.terms(question, Cost.of(epsilon), neighbours)
-        self._prepared(terms, None if where is None else filters.parse(where))
-        _rehearse(terms)
+        terms = self._terms(KeyTerms.of, question, epsilon, neighbours)
+        part = None if where is None else filters.parse(where)
+        self._prepared(terms, terms.keys_per_unit, part)
+        terms.rehearse()
         return terms
-
-
-def _rehearse(terms: KeyTerms) -> None:
-    """Does, without data and without noise, what could fail after the charge."""
-    from trueup._kernels.noise.bits import Keystream
-    from trueup._kernels.noise.gauss_tables import gauss_tables
-    from trueup._kernels.noise.laplace_tables import tables
-
-    Keystream()
-    for scale in (terms.count_scale, terms.total_scale, terms.number_scale):
-        if scale is not None:
-            gauss_tables(scale) if terms.gaussian else tables(scale)
-    total, number = (
-        0 if share else None for share in (terms.question.total, terms.question.number)
-    )
-    KeyMeasurement(terms, (), np.zeros(0, np.int64), total, number).to_bytes()
