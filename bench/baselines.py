@@ -245,6 +245,15 @@ def ours(question: tu.Question) -> Method:
     return run
 
 
+def reweighted(*axes: tu.Axis) -> Method:
+    """The library's own multiplicative weights, whose noise is private and new each time."""
+
+    def run(counts: Ints, epsilon: float, g: Generator) -> Floats:
+        return tu.adaptive(counts, axes, Fraction(str(epsilon))).counts()
+
+    return run
+
+
 def methods_of(counts: Ints) -> dict[str, Method]:
     """The default, and all that are compared with it on these counts."""
     if counts.ndim == 1:
@@ -255,6 +264,7 @@ def methods_of(counts: Ints) -> dict[str, Method]:
             "DAWA": dawa(deviations(counts)),
             "PrivTree": privtree,
             "MWEM": mwem(),
+            "tu.adaptive": reweighted(axis),
         }
     axes = [tu.Axis.integers(n, 0, s - 1) for n, s in zip("xy", counts.shape, strict=True)]
     return {
@@ -262,6 +272,7 @@ def methods_of(counts: Ints) -> dict[str, Method]:
         "PrivTree": privtree,
         "uniform grid": uniform_grid,
         "adaptive grid": adaptive_grid,
+        "tu.adaptive": reweighted(*axes),
     }
 
 

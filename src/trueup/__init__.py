@@ -6,7 +6,7 @@
     release.range(18, 65)                         # ages 18 to 64, with the error
 
 What is counted over    Axis.integers .regular .edges .categories .dates .ipv4 .hierarchy
-In one call             publish, histogram, frequency_list, degree_sequence
+In one call             publish, histogram, frequency_list, degree_sequence, adaptive
 In three steps          a question, then measure (costs epsilon), then infer (free)
 Questions               CellCounts, TreeCounts, AdaptiveTreeCounts, HatCounts, WaveletCounts,
                         WeightedCounts, WindowCounts, PastCounts, NamedCounts, SortedCounts,
@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from trueup.owner.person import Person
     from trueup.publishing import publish
     from trueup.release.ratio import Ratio
+    from trueup.reweighting import adaptive
     from trueup.saved import load
     from trueup.shortcuts import degree_sequence, frequency_list, histogram
     from trueup.stream import Stream
@@ -132,6 +133,7 @@ __all__ = [
     "WindowCounts",
     "Workload",
     "__version__",
+    "adaptive",
     "bounded",
     "compare",
     "connect",
@@ -171,6 +173,7 @@ _LATER = {
     "Ratio": "release.ratio",
     "Stream": "stream",
     "Universe": "keys",
+    "adaptive": "reweighting",
     "bounded": "owner.bounding",
     "connect": "client",
     "degree_sequence": "shortcuts",

@@ -17,7 +17,7 @@ from trueup.files.load import Saved, finite, reads
 from trueup.infer import errors_of
 from trueup.keys import KeyMeasurement, KeyRelease, PrefixMeasurement
 from trueup.law import QueryErrors
-from trueup.release import NamedRelease, Release, SortedRelease
+from trueup.release import NamedRelease, Release, SortedRelease, reweighted
 from trueup.release.boxes import prefix_of
 from trueup.release.slices import SliceErrors
 
@@ -136,6 +136,7 @@ def _named_release(saved: Saved) -> NamedRelease:
 for _kind in ("release", "grid release", "marginal release"):
     reads(_kind, _release)
 reads("sorted release", _sorted_release)
+reads(reweighted.KIND, lambda saved: reweighted.read(saved.columns, saved.beside))
 reads("query release", _named_release)
 reads("key measurement", KeyMeasurement.from_saved)
 reads("key release", KeyRelease.from_saved)

@@ -1,0 +1,61 @@
+"""Reweighted counts answer ranges, and are the same when read from a file."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup.files.codec import read as read_file
+from trueup.files.codec import write
+from trueup.release.reweighted import ReweightedCounts, facts_of
+
+X, Y = tu.Axis.integers("x", 0, 9), tu.Axis.categories("y", ["a", "b", "c"])
+
+
+def counts(*axes: tu.Axis) -> ReweightedCounts:
+    rounds = [[0] * len(axes), [1] * len(axes)], [[2] * len(axes), [3] * len(axes)]
+    starts, stops = (np.array(each) for each in rounds)
+    facts = facts_of(Fraction(1), "add-remove", "ab" * 16)
+    return ReweightedCounts(axes, starts, stops, np.array([40, 9]), 100, facts)
+
+
+def test_ranges_are_sums_of_cells() -> None:
+    one, two = counts(X), counts(X, Y)
+    assert one.range(2, 5) == pytest.approx(one.counts()[2:5].sum())
+    assert one.ranges([0, 2], [3, 9]) == pytest.approx([one.range(0, 3), one.range(2, 9)])
+    assert two.range((2, 5), ("a", "c")) == pytest.approx(two.counts()[2:5, :2].sum())
+    assert two.ranges(([0], ["a"]), ([3], ["c"])) == pytest.approx([two.counts()[:3, :2].sum()])
+    assert two.to_frame().num_rows == 30
+    assert one.scale == 5  # a total and two rounds of two parts
+
+
+@pytest.mark.parametrize("ending", ["parquet", "json"])
+def test_a_file_gives_the_same_counts_back_and_is_checked(ending: str, tmp_path: Path) -> None:
+    for made in (counts(X), counts(X, Y)):
+        path = tmp_path / f"x.{ending}"
+        made.save(path)
+        again = tu.load(path)
+        assert (again.counts() == made.counts()).all()
+        assert again.facts == made.facts
+        assert repr(again) == repr(made)
+        kind, columns, about = read_file(path)
+        for wrong in (
+            {"answers": [41, 9]}, {"cost": "0"}, {"stops": [[99], [3]]}, {"answers": [1.5, 2]},
+            {"starts": [[0]]}, {"neighbours": "none"},
+        ):  # fmt: skip
+            write(path, kind, columns, {**about, **wrong})
+            with pytest.raises(tu.FileError):
+                tu.load(path)
+
+
+def test_rounds_without_a_box_are_refused() -> None:
+    facts = facts_of(Fraction(1), "add-remove", None)
+    none = np.zeros((0, 1), np.int64)
+    with pytest.raises(tu.InputError, match="A box has a cell"):
+        ReweightedCounts((X,), none, none, np.zeros(0, np.int64), 1, facts)
+    with pytest.raises(tu.InputError, match="an array of ends"):
+        counts(X, Y).ranges(([0],), ([3],))
