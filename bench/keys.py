@@ -1,8 +1,8 @@
 """Keys that nobody can list: what is found of real lists, trees of prefixes, and the speed.
 
+    python bench/keys.py    the speed, against DuckDB's GROUP BY in one run; --rows for other sizes
     python bench/keys.py lists --data DIR    share of the mass and of the heavy keys found, error
     python bench/keys.py trees --data DIR    against PrivTree, adaptive grid and a fixed quadtree
-    python bench/keys.py speed --rows 10000000    against DuckDB's GROUP BY, in one run
 
 Errors of trees are mean squared errors over boxes of log-uniform sides and over boxes like all
 there are, divided by those of the default question on the grid. Noise is drawn afresh each time.
@@ -57,7 +57,7 @@ def lists(folder: Path, draws: int) -> None:
                 f"{100 * heavy:.1f} % | {error:.2f} |",
                 flush=True,
             )
-        noise = np.sqrt(2) * 1.0
+        noise = KeyTerms.of(tu.KeyCounts(tu.Universe.integers(), total=0), 1).law.std_error
         print(
             f"| {path.stem} | ε = 1, keys declared | – | {len(counts):,} | 100 % | 100 % | ", end=""
         )
@@ -187,7 +187,7 @@ def speed(rows: int, keys: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["lists", "trees", "speed"])
+    parser.add_argument("what", nargs="?", default="speed", choices=["lists", "trees", "speed"])
     parser.add_argument("--data", type=Path, help="a folder with folders freq and hist2d of .npy")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--rows", type=int, default=10**7)

@@ -85,3 +85,21 @@ def test_other_commands_send_files_of_keys_where_they_belong(run: Run, tmp_path:
     tu.publish([1, 2], tu.Axis.integers("a", 0, 3), epsilon=1).save(tmp_path / "r.parquet")
     other = run("keys", "show", "r.parquet")
     assert (other.code, "holds no keys" in other.err) == (1, True)
+
+
+def test_a_tree_of_prefixes_is_measured_and_shown(run: Run, tmp_path: Path) -> None:
+    hosts = ["10.0.0.1"] * 500 + ["10.0.9.9"] * 300 + ["8.8.8.8"] * 2
+    pq.write_table(pa.table({"host": hosts}), tmp_path / "hosts.parquet")
+    ask = ("--column", "host", "--universe", "ipv4", "--step", 8)
+    ran = run("keys", "tree", "hosts.parquet", *ask, *PAY)
+    assert ran.code == 0, ran.err
+    assert "a prefix is shown from" in ran.out
+    shown = run("keys", "show", "k.parquet", "all", "10.0.0.0/16", "-o", "t.csv")
+    assert "10.0.0.0/24" in shown.out
+    said = run("keys", "show", "k.parquet", "--json").json
+    assert sum(said["children"]["all"].values()) == said["total"]
+    assert "10.0.0.0/8" in (tmp_path / "t.csv").read_text()
+    missing = run("keys", "show", "k.parquet", "99.0.0.0/8")
+    assert (missing.code, "not shown" in missing.err) == (1, True)
+    wrong = run("keys", "tree", "hosts.parquet", *ask[:-1], 3, *PAY)
+    assert (wrong.code, tu.Ledger(tmp_path / "w.ledger").remaining) == (1, 1)

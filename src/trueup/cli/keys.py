@@ -30,10 +30,10 @@ from trueup.errors import InputError
 from trueup.facts import rows_for
 
 if TYPE_CHECKING:
-    from trueup.keys import KeyCounts, KeyRelease, KeyTerms
+    from trueup.keys import KeyCounts, KeyRelease, KeyTerms, PrefixCounts, PrefixRelease
 
 app = typer.Typer(
-    help="Keys nobody can list: quote, measure, show.",
+    help="Keys nobody can list: quote, measure, tree, show.",
     no_args_is_help=True,
 )
 _SHOWN = 20
@@ -95,6 +95,45 @@ class KeyOptions:
             self.total,
             self.number,
         )
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """The options about a tree of prefixes."""
+
+    universe: Annotated[
+        str,
+        typer.Option("--universe", help="ipv4, ipv6, integers, text:a-z:8, places:45/1024, …"),
+    ]
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column", help="The column that has the key; for places two, latitude first."
+        ),
+    ] = None
+    step: Annotated[
+        int | None, typer.Option("--step", help="How many bits a level takes, such as 8.")
+    ] = None
+    levels: Annotated[int | None, typer.Option("--levels", help="How deep the tree goes.")] = None
+    duplicates: Annotated[
+        str,
+        typer.Option(
+            "--duplicates", help="once: a unit counts once in a key; many: as often as it has rows."
+        ),
+    ] = "once"
+    where: Annotated[
+        str | None, typer.Option("--where", help="A filter, such as \"age >= 18 and sex = 'F'\".")
+    ] = None
+
+    @property
+    def question(self) -> PrefixCounts:
+        """What is asked, checked."""
+        from trueup.keys import PrefixCounts, Universe
+
+        by = tuple(self.column or ()) or None
+        universe = Universe.typed(self.universe)
+        duplicates: Any = self.duplicates
+        return PrefixCounts(universe, by, self.step, self.levels, duplicates=duplicates)
 
 
 @dataclass(frozen=True)
@@ -220,6 +259,54 @@ def measure_command(
     )
 
 
+@app.command("tree")
+@spelled_out
+def tree_command(
+    source: Annotated[
+        str, typer.Argument(help="A file, a glob, postgresql://…, or a dataset of trueup.toml.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to save the measurement in.")
+    ],
+    tree: TreeOptions,
+    pay: KeyPayment,
+    options: TableOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a tree of prefixes, split where counts are: networks, beginnings of words, places.
+
+    Shows the threshold, what it costs and what remains, and asks before it spends.
+    """
+    from trueup.keys import PrefixTerms
+
+    dataset = read_config(pay.config).datasets.get(source)
+    cost, question = pay.cost, tree.question
+    options = options.of(dataset)
+    neighbours = check_neighbours(options.neighbours)
+    check_output(output)
+    key = secrets.token_hex(16) if pay.key is None else pay.key
+    owner = options.open(source if dataset is None else dataset.source, dataset, Counted())
+    terms = PrefixTerms.of(question, cost, neighbours, owner.protects, owner.rows_per_unit)
+    now = owner.ledger.balance
+    charged = cost.counted_in(now.limit.notion)
+    if not as_json:
+        for name, words in terms.lines().items():
+            say(f"{name:<10}  {words}")
+        say(f"{'cost':<10}  {cost}; {now.remaining.amount} is left in {owner.ledger.name}")
+        say(f"{'protects':<10}  one {owner.protects}, {neighbours}")
+    if charged.amount <= now.remaining.amount and not pay.yes:
+        confirm(as_json)
+    with waiting("counting, and drawing noise"):
+        measured = owner.keys.measure_prefixes(
+            question, cost, key, where=tree.where, neighbours=neighbours
+        )
+        save_paid(measured, output, key)
+    left = owner.ledger.remaining
+    said = {"saved": str(output), cost.notion: cost.amount, "remaining": left}
+    said |= {"nodes": len(measured.noisy), "terms": terms.lines()}
+    emit(as_json, said, lambda: say(f"{'saved':<10}  {output}; {left} is left"))
+
+
 @app.command("show")
 def show_command(
     path: Annotated[Path, typer.Argument(help="A file of measured keys, or of their release.")],
@@ -233,10 +320,13 @@ def show_command(
     as_json: AsJson = False,
 ) -> None:
     """Show the highest counts, all other keys and the total; or the counts of some keys. Free."""
-    from trueup.keys import KeyMeasurement, KeyRelease
+    from trueup.keys import KeyMeasurement, KeyRelease, PrefixMeasurement
     from trueup.saved import load
 
     found = load(path)
+    if isinstance(found, PrefixMeasurement):
+        _show_tree(found.infer(), keys or ["all"], top, output, as_json)
+        return
     if isinstance(found, KeyMeasurement):
         found = found.infer()
     if not isinstance(found, KeyRelease):
@@ -271,6 +361,27 @@ def show_command(
         table(["key", "count", "low", "high", "place"], rows)
         say(found.statement(level))
         say("Intervals and places in this table hold together.")
+
+    emit(as_json, facts, show)
+
+
+def _show_tree(
+    tree: PrefixRelease, prefixes: list[str], top: int, output: Path | None, as_json: bool
+) -> None:
+    """The largest children of some prefixes, each with how many there are of all others."""
+    if output is not None:
+        tree.save(output)
+    found = {prefix: tree.children(prefix) for prefix in prefixes}
+    facts = {"total": tree.total(), "children": found}
+
+    def show() -> None:
+        for prefix, children in found.items():
+            best = sorted(children.items(), key=lambda one: -one[1])[:top]
+            rest = tree.count(prefix) - sum(count for _, count in best)
+            rows = [[label, number(count)] for label, count in best if count]
+            if rest:
+                rows.append(["the rest", number(rest)])
+            table([prefix, number(tree.count(prefix))], rows)
 
     emit(as_json, facts, show)
 
