@@ -148,6 +148,7 @@ columns = {user = "integer"}
 per = "week"
 date = "picked_up"
 zone = "Europe/Berlin"
+periods_per_unit = [2, 8]
 [datasets.trips.axes.age]
 title = "Age"
 description = "On the day of the trip."
@@ -188,7 +189,7 @@ nodes = 30
         "graph": "undirected",
         "nodes": None,
         "folder": tmp_path,
-        "calendar": Calendar("week", "picked_up", "Europe/Berlin"),
+        "calendar": Calendar("week", "picked_up", "Europe/Berlin", (2, 8)),
     }
     assert (friends.edges, friends.graph, friends.nodes) == (("src", "dst"), "directed", 30)
     assert (trips.protects, friends.protects) == ("user", "edge")

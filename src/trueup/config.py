@@ -19,13 +19,13 @@ from trueup.budget import Budget
 from trueup.draft import blank
 from trueup.errors import FileError, InputError, shown
 from trueup.facts import rows_for
-from trueup.period import Calendar
+from trueup.period import Calendar, PeriodTerms
 
 FILE = "trueup.toml"
 _KNOWN = (
     "source", "table", "ledger", "anchor", "limit", "rho", "delta_limit", "shown_at_delta",
     "unit", "rows_per_unit", "neighbours", "columns", "axes", "title", "description",
-    "edges", "graph", "nodes", "per", "date", "zone",
+    "edges", "graph", "nodes", "per", "date", "zone", "periods_per_unit",
 )  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             graph=text(spec.get("graph"), "graph") or "undirected",
             nodes=None if "nodes" not in spec else whole_number(spec["nodes"], "nodes"),
             folder=file.parent,
-            calendar=Calendar.said({word: spec.get(word) for word in ("per", "date", "zone")}),
+            calendar=Calendar.said({word: spec.get(word) for word in PeriodTerms.__annotations__}),
         )
     except (InputError, FileError) as wrong:
         raise FileError(f"{where}: {wrong}") from None

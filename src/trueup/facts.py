@@ -143,7 +143,7 @@ class Facts:
         if not parts and not self.features:
             said = [counted_rows(self.unit, self.rows)]
         if self.period is not None:
-            said.insert(0, f"of {self.period}")
+            said[:0] = [f"of {self.period}", self.period.sampled]
         return "; ".join(dict.fromkeys(each for each in said if each))
 
     @property

@@ -15,6 +15,7 @@ import re
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, TypedDict, cast
 
@@ -51,6 +52,7 @@ class PeriodTerms(TypedDict, total=False):
     per: str | None
     date: str | None
     zone: str | None
+    periods_per_unit: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,9 @@ class Period:
 class Calendar:
     """The periods of a table: how long they are, which column dates a row, in which time zone.
 
+    With `periods_per_unit=(l, m)` a unit counts in l of any m periods that follow each other, which
+    a keyed hash of the unit alone chooses.
+
     >>> days = Calendar("day", date="picked_up", zone="Europe/Berlin")
     >>> summer = days.period("2026-03-29")  # clocks go forward
     >>> summer.name, (summer.stop - summer.start) // 3_600_000_000
@@ -87,6 +92,7 @@ class Calendar:
     per: Per
     date: str
     zone: str = "UTC"
+    periods_per_unit: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.per not in PER:
@@ -96,6 +102,8 @@ class Calendar:
                 f"per={self.per!r} goes with date=, the name of the column that dates a row."
             )
         _zone(self.zone)
+        if self.periods_per_unit is not None:
+            object.__setattr__(self, "periods_per_unit", check_share(self.periods_per_unit))
 
     @staticmethod
     def said(terms: Mapping[str, Any]) -> Calendar | None:
@@ -110,7 +118,12 @@ class Calendar:
             raise InputError(
                 f"{', '.join(given)} goes with per=, the length of a period: {', '.join(PER)}."
             )
-        return Calendar(given["per"], given.get("date", ""), given.get("zone", "UTC"))
+        return Calendar(
+            given["per"],
+            given.get("date", ""),
+            given.get("zone", "UTC"),
+            given.get("periods_per_unit"),
+        )
 
     def period(self, given: object) -> Period:
         """The period of a name, or the one that a date or a moment with a zone is in."""
@@ -184,21 +197,30 @@ class Calendar:
         'a user with rows on 30 days: at most 30 × 1'
         """
         who = {"row": "person", "edge": "person"}.get(unit, unit)
+        if self.periods_per_unit is not None:
+            few, of = self.periods_per_unit
+            said = f"a {who}: at most {few} × {amount} in any {of} {self.per}s"
+            return f"{said}, or {few}² × where one question is over all" if rho else said
         rows = "edges" if unit == "edge" else "rows"
         said = f"a {who} with {rows} on 30 {self.per}s: at most 30 × {amount}"
         return f"{said}, or 900 × where one question is over all 30" if rho else said
 
     def to_json(self) -> dict[str, Any]:
         """What a ledger's first entry says of it."""
-        return {"per": self.per, "date": self.date, "zone": self.zone}
+        said: dict[str, Any] = {"per": self.per, "date": self.date, "zone": self.zone}
+        if self.periods_per_unit is not None:
+            said["periods_per_unit"] = list(self.periods_per_unit)
+        return said
 
     @staticmethod
     def from_json(said: Mapping[str, Any]) -> Calendar:
         """What `to_json` wrote, checked."""
-        return Calendar(said["per"], said["date"], said["zone"])
+        return Calendar(said["per"], said["date"], said["zone"], said.get("periods_per_unit"))
 
     def __str__(self) -> str:
-        return f"per {self.per} of {self.date!r} in {self.zone}"
+        few = self.periods_per_unit
+        share = "" if few is None else f", {few[0]} of {few[1]} for each unit"
+        return f"per {self.per} of {self.date!r} in {self.zone}{share}"
 
     def _number(self, name: str) -> int:
         found = _WRITTEN[self.per].fullmatch(name.strip())
@@ -243,29 +265,61 @@ class Covered:
     per: Per
     zone: str
     names: tuple[str, ...]
+    periods_per_unit: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.per not in PER or not self.names:
             raise InputError("Counts by period say their periods, and of which length they are.")
+        if self.periods_per_unit is not None:
+            object.__setattr__(self, "periods_per_unit", check_share(self.periods_per_unit))
 
     @staticmethod
     def of(calendar: Calendar, periods: Sequence[Period]) -> Covered:
         """The periods that were named."""
-        return Covered(calendar.per, calendar.zone, tuple(each.name for each in periods))
+        names = tuple(each.name for each in periods)
+        return Covered(calendar.per, calendar.zone, names, calendar.periods_per_unit)
 
     def __str__(self) -> str:
         if len(self.names) == 1:
             return self.names[0]
         return f"{len(self.names):,} {self.per}s, {self.names[0]} – {self.names[-1]}"
 
+    @property
+    def sampled(self) -> str:
+        """That only a sample of units is counted, if that is so; else nothing."""
+        if self.periods_per_unit is None:
+            return ""
+        few, of = self.periods_per_unit
+        return (
+            f"a sample: each unit counts on {few} of {of} {self.per}s, so multiply by "
+            f"{Fraction(of, few)}; scaled() does, with the sampling error"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The same as plain values."""
-        return {"per": self.per, "zone": self.zone, "names": list(self.names)}
+        said: dict[str, Any] = {"per": self.per, "zone": self.zone, "names": list(self.names)}
+        if self.periods_per_unit is not None:
+            said["periods_per_unit"] = list(self.periods_per_unit)
+        return said
 
     @staticmethod
     def from_json(said: Mapping[str, Any]) -> Covered:
         """What `to_json` wrote, checked."""
-        return Covered(said["per"], str(said["zone"]), tuple(map(str, said["names"])))
+        names = tuple(map(str, said["names"]))
+        return Covered(said["per"], str(said["zone"]), names, said.get("periods_per_unit"))
+
+
+def check_share(given: object) -> tuple[int, int]:
+    """In how many periods, of how many, a unit counts; refused unless they are whole numbers."""
+    if isinstance(given, (tuple, list)) and len(given) == 2:
+        few, of = given
+        whole = all(isinstance(each, int) and not isinstance(each, bool) for each in given)
+        if whole and 0 < few < of <= MOST_PERIODS:
+            return few, of
+    raise InputError(
+        f"periods_per_unit must be (l, m), l of any m periods, with 0 < l < m <= "
+        f"{MOST_PERIODS:,}, got {shown(given)}."
+    )
 
 
 def told(calendar: Calendar, periods: Sequence[Period]) -> dict[str, Any]:

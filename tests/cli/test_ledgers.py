@@ -132,3 +132,7 @@ def test_a_ledger_with_periods_is_made_measured_from_and_shown(run: Run, tmp_pat
     assert "at most 30 × 1" in words
     assert run("ledger", "limit", "d.ledger", "--json").json["per"] == "day"
     assert run("ledger", "limit", "e.ledger", "1", "--zone", "UTC").code == 1
+    share = ["--per", "day", "--date", "at", "--periods-per-unit"]
+    made = run("ledger", "limit", "f.ledger", "1", *share, "3,30")
+    assert "a person: at most 3 × 1 in any 30 days" in made.out
+    assert run("ledger", "limit", "g.ledger", "1", *share, "some").code == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import zoneinfo
 from collections import Counter
 from collections.abc import Callable
@@ -250,6 +251,7 @@ def test_every_engine_keeps_the_contract(engine: str, placed: Put, ledger: tu.Le
         a_hierarchy_may_be_told_by_a_column_for_each_level,
         rows_are_of_the_day_that_clocks_say,
         a_unit_is_bounded_in_each_period,
+        a_unit_counts_in_its_share_of_periods,
         degrees_are_those_of_the_edge_set,
         bad_requests_are_refused_and_cost_nothing,
     ):
@@ -601,6 +603,52 @@ def a_unit_is_bounded_in_each_period(engine: str, placed: Put, ledger: tu.Ledger
     first = counts(gone, "2020-05-01", bound)
     assert counts(moved, "2020-05-01", bound).tolist() == first.tolist(), engine
     assert day(moved[-1]) == "2020-05-02"
+
+
+def a_unit_counts_in_its_share_of_periods(engine: str, placed: Put, ledger: tu.Ledger) -> None:
+    """By a hash of the unit alone, written out here; the same in every engine."""
+    names = [f"u{n}" for n in range(40)]
+    days = [dt.date(2020, 5, d) for d in range(1, 9)]
+    rows = [(name, n - 20, day) for n, name in enumerate(names) for day in days]
+    kinds = {"user": pa.string(), "number": pa.int64(), "day": pa.date32()}
+    made = [
+        pa.array(column, kind)
+        for column, kind in zip(zip(*rows, strict=True), kinds.values(), strict=True)
+    ]
+    here = placed(engine, pa.table(dict(zip(kinds, made, strict=True))))
+    few, of = 2, 5
+    path = Path(ledger.name).with_name("share")
+    for unit, said in (("user", names), ("number", [n - 20 for n in range(40)])):
+        shared = tu.Ledger(
+            path.with_name(f"share of {unit}"), limit=10**9, per="day", date="day",
+            periods_per_unit=(few, of),
+        )  # fmt: skip
+        raw = {"user": "text", "number": "integer"} if here.raw else None
+        options: Any = {"unit": unit, "rows_per_unit": 1, "columns": raw}
+        owner = tu.Owner(here.source, shared, **here.options, **options)
+        key = bytes.fromhex(shared.sampling_key())
+
+        def turn(one: Any, key: bytes = key) -> int:
+            whole = isinstance(one, int)
+            name = one.to_bytes(8, "big", signed=True) if whole else _sha(one.encode())
+            return int.from_bytes(_sha(key + name)[:6], "big") % of
+
+        axis = tu.CellCounts(tu.Axis.integers("number", -20, 19))
+        counted = np.zeros(40, np.int64)
+        for day in days[:of]:
+            number = (day - dt.date(1970, 1, 1)).days
+            wanted = [int((number - turn(one)) % of < few) for one in said]
+            found = exactly(owner, axis, period=day)
+            assert found == wanted, f"{engine}: {unit} {day}"
+            counted += found
+        assert counted.tolist() == [few] * 40, engine  # of any five days two
+        both = exactly(owner, axis, period=days[:2])
+        each = np.array(exactly(owner, axis, period=days[0]))
+        assert both == (each + exactly(owner, axis, period=days[1])).tolist(), engine
+
+
+def _sha(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
 
 
 def degrees_are_those_of_the_edge_set(engine: str, placed: Put, ledger: tu.Ledger) -> None:

@@ -76,3 +76,10 @@ def test_a_plain_ledger_has_no_periods(tmp_path: object) -> None:
         plain.remaining_in("2026-03-01")
     with pytest.raises(LedgerError, match="made with one limit for all time"):
         tu.Ledger(f"{tmp_path}/plain", limit=1, per="day", date="at")
+
+
+def test_every_ledger_has_a_sampling_key_of_its_own(tmp_path: object) -> None:
+    share = {"per": "day", "date": "at", "periods_per_unit": (2, 7)}
+    keys = {tu.Ledger(f"{tmp_path}/{n}", limit=1, **share).sampling_key() for n in range(3)}  # type: ignore[arg-type]
+    assert len(keys) == 3
+    assert all(len(bytes.fromhex(key)) == 32 and any(bytes.fromhex(key)) for key in keys)

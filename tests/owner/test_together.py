@@ -113,3 +113,16 @@ def test_a_charge_is_completed_only_for_those_it_protects(tmp_path: Path) -> Non
         complete(other, door.ledger.history()[0])
     with pytest.raises(LedgerError, match="holds no answers"):
         stored_answers(b"x")
+
+
+def test_in_one_pass_only_units_in_their_turn_count(tmp_path: Path) -> None:
+    ledger = tu.Ledger(tmp_path / "l", limit=10**9, per="day", date="at", periods_per_unit=(2, 9))
+    door = tu.Owner(table(), ledger, unit="user", rows_per_unit=1000)
+    certain = Cost.of(10**6)
+    asked = [Standing("one", tu.SortedCounts(60, by="user", adaptive=False), certain)]
+    asked += [Standing("two", tu.CellCounts(FARE), certain)]
+    found = measure_together(door, asked, "2026-03-02", "k")
+    for one in asked:
+        alone = door.measure(one.question, certain, period="2026-03-02")
+        assert found[one.name].noisy.tolist() == alone.noisy.tolist()
+    assert 0 < np.count_nonzero(found["one"].noisy) < 30  # of fifty about eleven

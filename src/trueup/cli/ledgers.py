@@ -118,6 +118,21 @@ class Made:
     zone: Annotated[
         str | None, typer.Option("--zone", help="With --per: the time zone; UTC if not said.")
     ] = None
+    periods_per_unit: Annotated[
+        str | None,
+        typer.Option(
+            "--periods-per-unit", help="With --per: a unit counts in L of any M periods: 3,30."
+        ),
+    ] = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same as the options of a `Ledger`."""
+        if self.periods_per_unit is None:
+            return vars(self)
+        parts = [part.strip() for part in self.periods_per_unit.split(",")]
+        share = [int(part) if part.isdecimal() else part for part in parts]
+        return vars(self) | {"periods_per_unit": share}
 
 
 @app.command("verify")
@@ -148,7 +163,7 @@ def limit_command(
     """Make a ledger with a limit, or show the limit of one. A limit never changes."""
     from trueup.owner import Ledger
 
-    given: Any = vars(made)
+    given: Any = made.options
     if limit or any(given.values()):
         book: object = Ledger(ledger, limit, anchor=anchor, **given)
     else:

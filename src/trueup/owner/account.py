@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
@@ -107,6 +108,8 @@ def opening(
     }
     if calendar is not None:
         said |= {"calendar": calendar.to_json(), "version": VERSION}
+        if calendar.periods_per_unit is not None:
+            said["sampling_key"] = secrets.token_hex(32)  # the owner's secret: told nowhere
     body = canonical(said)
     return Entry(0, body, link("", body))
 
@@ -127,6 +130,7 @@ class Account:
     charges: dict[str, Charge] = field(default_factory=dict)
     steps: dict[str, tuple[int, str]] = field(default_factory=dict)  # the last of each stream
     allowances: dict[str, Fraction] = field(default_factory=dict)
+    sampling_key: str = field(default="", repr=False)
     published: dict[tuple[str, str], str] = field(default_factory=dict)  # name, period: key
 
     @property
@@ -205,6 +209,8 @@ class Account:
             calendar = None
             if self.version > _COSTS:
                 calendar = Calendar.from_json(fact["calendar"])
+                if calendar.periods_per_unit is not None:
+                    self.sampling_key = bytes.fromhex(fact["sampling_key"]).hex()
             self.books = Books(Book(Cost.nothing(self.budget.notion)), calendar)
             if self.version > 1 and fact["protects"] is not None:
                 self.protects = Protects(**fact["protects"])

@@ -74,7 +74,7 @@ def prepared_together(pieces: Sequence[Piece], requests: Sequence[Request]) -> C
         starts = [_start(one) for one in requests]
         return lambda: _through(pieces, starts)
     # Of one period all rows that are left are, and nothing remains to be asked of their dates.
-    one_period = dated if len(dated.periods) > 1 else None
+    one_period = dated if len(dated.periods) > 1 or dated.share is not None else None
     starts = [_start(replace(one, dated=one_period)) for one in requests]
     return lambda: _through(pieces, starts, dated)
 
@@ -193,12 +193,22 @@ def _once(batch: Batch, one: Wanted, read: Callable[[Any, int, Wanted], Plain]) 
 
 def kept_rows(batch: Batch, request: Request, columns: Mapping[str, Plain]) -> Bools | None:
     """The rows that are of the request's periods and that its filter keeps; None for all."""
-    among = None if request.dated is None else _places(batch, request.dated) >= 0
+    among = None if request.dated is None else _among(batch, request, request.dated)
     if request.where is None:
         return among
     compared = {one.column: (one, columns[one.name]) for one in request.compared}
     true = kept(request.where, compared)
     return true if among is None else true & among
+
+
+def _among(batch: Batch, request: Request, dated: Dated) -> Bools:
+    """The rows of some periods; where units count in a share of them, those in their turn."""
+    places = _places(batch, dated)
+    if dated.share is None or request.unit is None:
+        return places >= 0
+    units = _once(batch, request.unit, names).values
+    turns = dated.share.turns(units, request.unit.kind != "text")
+    return (places >= 0) & dated.share.counts(turns, dated.numbers[places])
 
 
 def _places(batch: Batch, dated: Dated) -> Ints:

@@ -8,8 +8,9 @@ What is no date is in no period.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,8 +21,45 @@ from trueup.axis.dates import has_zone
 from trueup.axis.numbers import Ints
 from trueup.errors import SourceError
 from trueup.owner.columns import Columns, Wanted
-from trueup.owner.plain import plain, read_text
+from trueup.owner.plain import Bools, plain, read_text
 from trueup.period import Calendar, Period
+
+TURN_BYTES = 6  # of a hash: its remainder by at most 1,000 is as good as equally likely
+
+
+@dataclass(frozen=True)
+class Share:
+    """In which periods a unit counts: `few` of any `of` that follow each other.
+
+    A unit's turn is a keyed hash of the unit alone, modulo `of`: it counts in the periods whose
+    number is its turn, or one of the next few, modulo `of`. So nothing that others do, and nothing
+    that it does in other periods, decides whether it counts.
+    """
+
+    few: int
+    of: int
+    key: str = field(repr=False)
+
+    def turns(self, units: Any, whole: bool) -> Ints:
+        """The turn of each unit, of an Arrow array of names (see `plain.names`)."""
+        coded = units.dictionary_encode()
+        key = bytes.fromhex(self.key)
+        each = [self._turn(key, name, whole) for name in coded.dictionary.to_pylist()]
+        codes = coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False)
+        return np.array([*each, 0], np.int64)[codes]
+
+    def _turn(self, key: bytes, name: bytes, whole: bool) -> int:
+        if whole:  # 128 bits; an engine has 64, and both hash the same
+            number = int.from_bytes(name, "little", signed=True)
+            size = 8 if -(1 << 63) <= number < 1 << 63 else 16
+            said = number.to_bytes(size, "big", signed=True)
+        else:
+            said = hashlib.sha256(name).digest()
+        return int.from_bytes(hashlib.sha256(key + said).digest()[:TURN_BYTES], "big") % self.of
+
+    def counts(self, turns: Ints, numbers: Ints) -> Bools:
+        """Whether a unit of this turn counts in the period of this number."""
+        return (numbers - turns) % self.of < self.few
 
 
 @dataclass(frozen=True)
@@ -30,6 +68,12 @@ class Dated:
 
     wanted: Wanted
     periods: tuple[Period, ...]
+    share: Share | None = None
+
+    @property
+    def numbers(self) -> Ints:
+        """The number of each period in the calendar."""
+        return np.array([each.number for each in self.periods], np.int64)
 
     @property
     def ends(self) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Wanted
-from trueup.owner.dated import Dated
+from trueup.owner.dated import Dated, Share
 from trueup.owner.graph import Graph, check_ends
 from trueup.owner.paths import Group, counted
 from trueup.owner.request import Request
@@ -29,9 +29,12 @@ class Declared:
     rows_per_unit: int
     graph: Graph | None
     date: Wanted | None
+    share: Share | None = None
 
     def __post_init__(self) -> None:
         self._ends()
+        if self.share is not None and self.unit is None:
+            raise InputError('periods_per_unit goes with a unit, such as unit="user_id".')
         if self.unit is not None:
             self.columns.naming(self.unit, "unit")  # refused here rather than at the first question
 
@@ -84,7 +87,7 @@ class Declared:
             self.graph,
             number,
             groups,
-            None if self.date is None else Dated(self.date, periods),
+            None if self.date is None else Dated(self.date, periods, self.share),
         )
 
     def _groups(self, by: str | None) -> tuple[Wanted, ...]:

@@ -27,7 +27,7 @@ from trueup.measure import measure_all
 from trueup.measurement import Measurement
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind
-from trueup.owner.dated import dating
+from trueup.owner.dated import Share, dating
 from trueup.owner.declared import Declared
 from trueup.owner.graph import Graph, two_columns
 from trueup.owner.keys import KeyDoor
@@ -99,8 +99,12 @@ class Owner:
         self.columns = Columns(self._source.schema, columns)
         self._turn = threading.Lock() if self._source.shared else contextlib.nullcontext()
         self.calendar = ledger.calendar
-        date = None if self.calendar is None else dating(self.columns, self.calendar)
-        self.table = Declared(self.columns, unit, self.rows_per_unit, self.graph, date)
+        date = share = None
+        if self.calendar is not None:
+            date = dating(self.columns, self.calendar)
+            if self.calendar.periods_per_unit is not None:
+                share = Share(*self.calendar.periods_per_unit, ledger.sampling_key())
+        self.table = Declared(self.columns, unit, self.rows_per_unit, self.graph, date, share)
 
     def __repr__(self) -> str:
         about = self._source.about

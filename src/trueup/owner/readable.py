@@ -57,6 +57,10 @@ class Readable(ABC):
         """The periods, each of which has the limit; None where there is one limit for all time."""
         return self._read(lambda now: now.calendar)
 
+    def sampling_key(self) -> str:
+        """The key by which the periods of a unit are chosen: the owner's secret."""
+        return self._read(lambda now: now.sampling_key)
+
     @property
     def loses(self) -> str:
         """What somebody gives away who is there in many periods, in words; "" without periods."""

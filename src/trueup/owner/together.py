@@ -141,7 +141,8 @@ def _spend(
                 for one, part in zip(standing, parts, strict=True)
             ]
         )
-        for one in standing:
+        # Many ask the same, with other filters: its noise is tried once.
+        for one in {(id(one.question), one.cost): one for one in standing}.values():
             check_noise(one.question, one.cost, neighbours, owner.rows_per_unit)
 
         def draw() -> bytes:

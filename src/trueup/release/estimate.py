@@ -18,6 +18,7 @@ from trueup.release.wording import as_number, between, check_level, formatted, w
 
 if TYPE_CHECKING:
     from trueup.release.ratio import Ratio
+    from trueup.release.sampled import Scaled
 
 ALONE = "This interval covers one count; for several at once use intervals() of the release."
 
@@ -103,6 +104,15 @@ class Estimate:
         reach = self.noise_law.half_width(level)
         reach = float(allowing_for_rounding(reach, self.value))
         return self.value - reach, self.value + reach
+
+    def scaled(self, level: float = 0.95) -> Scaled:
+        """The count of all units where only a sample counts (`periods_per_unit`): see its facts.
+
+        Its interval holds the noise and the sampling.
+        """
+        from trueup.release.sampled import scaled
+
+        return scaled(self, level)
 
     @property
     def _bounds(self) -> tuple[float, float]:

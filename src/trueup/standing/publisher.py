@@ -150,12 +150,13 @@ class Desk:
     ) -> Iterator[list[Series]]:
         """The series that the period can still pay for, in their order; the others are refused."""
         left, some = self.ledger.remaining_in(period), list[Series]()
-        if sum(each.cost.counted_in(self.ledger.notion).amount for each in series) > left:
+        notion = self.ledger.notion
+        if sum(each.cost.counted_in(notion).amount for each in series) > left:
             self.look()
             if any((each.name, period.name) in self.paid for each in series):
                 raise PublishedError(f"{period} is being published by another process.")
         for each in series:
-            cost = each.cost.counted_in(self.ledger.notion).amount
+            cost = each.cost.counted_in(notion).amount
             if cost <= left:
                 left, some = left - cost, [*some, each]
             else:

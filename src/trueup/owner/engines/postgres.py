@@ -294,6 +294,13 @@ class Postgres:
         parts = [f"decode('{key}', 'hex')", *(f"int8send({one})" for one in wholes), *digests]
         return f"sha256({' || '.join(parts)})"
 
+    def remainder(self, digest: str, size: int, by: int) -> str:
+        places = (
+            f"CAST(get_byte({digest}, {place}) AS bigint) * {whole(256 ** (size - 1 - place))}"
+            for place in range(size)
+        )
+        return f"({' + '.join(places)}) % {by}"
+
     def quotient(self, whole: str, width: int) -> str:
         return f"{whole} / {width}"
 

@@ -195,6 +195,9 @@ class Spark:
         bytes_ = (f"unhex(lpad(hex(CAST({one} AS bigint)), 16, '0'))" for one in wholes)
         return self.digest(f"concat({', '.join([f'''X'{key}' ''', *bytes_, *digests])})")
 
+    def remainder(self, digest: str, size: int, by: int) -> str:
+        return f"CAST(conv(hex(substring({digest}, 1, {size})), 16, 10) AS bigint) % {by}L"
+
     def quotient(self, whole: str, width: int) -> str:
         return f"{whole} div {width}L"
 

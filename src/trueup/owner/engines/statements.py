@@ -21,7 +21,7 @@ from trueup.axis.edges import EdgeCells
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
-from trueup.owner.dated import runs
+from trueup.owner.dated import TURN_BYTES, runs
 from trueup.owner.keyed import answered
 from trueup.owner.placing import combined
 from trueup.owner.request import Request
@@ -78,6 +78,9 @@ class Spelling(Protocol):
     def mixed(self, key: str, wholes: Sequence[str], digests: Sequence[str]) -> str:
         """The SHA-256 of a key, some whole numbers of 8 bytes and some digests, end to end."""
 
+    def remainder(self, digest: str, size: int, by: int) -> str:
+        """The whole number that the first bytes of a digest are, modulo another."""
+
     def quotient(self, whole: str, width: int) -> str:
         """A whole number of at least 0 divided by another, rounded down."""
 
@@ -96,7 +99,7 @@ def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRow
             columns[one.name] = spelling.digest(columns[one.name])
     rows = rows.select(columns)
     if request.dated is not None:
-        rows = _of_periods(rows, request)
+        rows = _of_periods(rows, request, spelling)
     if request.where is not None:
         rows = rows.where(_condition(request.where, request.by_column, spelling))
     if request.graph is not None:
@@ -331,11 +334,20 @@ def _bytes(label: Any) -> Any:
 # Periods, filters, graphs, and the rows of a unit.
 
 
-def _of_periods(rows: EngineRows, request: Request) -> EngineRows:
+def _of_periods(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRows:
     """The rows of some periods; with units and several periods, which of them each is in."""
     assert request.dated is not None
-    ends = request.dated.ends
+    ends, share, unit = request.dated.ends, request.dated.share, request.unit
     either = [f"(dated >= {whole(a)} AND dated < {whole(b)})" for a, b in runs(ends)]
+    if share is not None and unit is not None:
+        text = unit.kind == "text"
+        hashed = spelling.mixed(share.key, [] if text else ["unit"], ["unit"] if text else [])
+        rows = rows.adding("turn", spelling.remainder(hashed, TURN_BYTES, share.of))
+        either = [
+            f"(dated >= {whole(a)} AND dated < {whole(b)} AND "
+            f"({number % share.of + share.of} - turn) % {share.of} < {share.few})"
+            for (a, b), number in zip(ends, request.dated.numbers.tolist(), strict=True)
+        ]
     rows = rows.where(" OR ".join(either))
     if request.several is None or request.unit is None:
         return rows
