@@ -42,6 +42,7 @@ THRESHOLDS: dict[str, str] = {
     "keys/strings.py:_LONGEST": REFUSED,
     "keys/terms.py:_LONG": CHOICE,
     "keys/paths.py:_MOST_LEVELS": REFUSED,
+    "pictures/keyed.py:_MOST": CHOICE,
     "owner/keyed.py:_AT_ONCE": "tests/owner/test_keyed.py: many at once, and a few",
     "keys/prefixes.py:_FINER": CHOICE,
     "_kernels/tree/prefixes.py:DETAILED": "tests/kernels/tree/test_prefixes.py: 3 and 4 of 4",

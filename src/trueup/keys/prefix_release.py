@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,10 @@ from trueup.keys.measurement import keys_of
 from trueup.keys.prefixes import PrefixCounts, PrefixTerms
 from trueup.measure import new_id
 from trueup.noise import noise_variance
+from trueup.pictures.keyed import TreeKind, tree_picture
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -257,6 +261,12 @@ class PrefixRelease:
         self.count(label)
         below = np.flatnonzero(self._above == self._places[label])
         return {self.labels[node]: int(self.nodes[node]) for node in below.tolist()}
+
+    def plot(self, kind: TreeKind = "treemap") -> Figure:
+        """The tree as a plotly figure: treemap or sunburst."""
+        told = np.append(True, self._above[1:] >= 0)
+        counts = np.where(told, self.nodes, 0)
+        return tree_picture(self.facts, self.labels, self._above, counts, kind)
 
     def columns(self) -> dict[str, Any]:
         """The tree as a table: prefix, the prefix above it, depth and count; 0s are left out."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,13 @@ from trueup.files.load import Saved
 from trueup.keys.terms import KeyTerms
 from trueup.law import SumErrors
 from trueup.noise import noise_variance
+from trueup.pictures.charts import Interval
+from trueup.pictures.keyed import key_bars
 from trueup.release import Estimate
 from trueup.release.wording import check_level, written
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 Ints = npt.NDArray[np.int64]
 _KIND = "key release"
@@ -214,6 +219,15 @@ class KeyRelease:
         if question.universe.whole:
             labels = [int(key) for key in self.keys]
         return Axis.categories(column, labels)
+
+    def plot(self, many: int = 20) -> Figure:
+        """The highest counts as a plotly figure, with the interval of each."""
+        low, high = self.intervals()
+        best = np.argsort(-self.noisy, kind="stable")[: whole_number(many, "many")]
+        counts = Interval(*(each[best].astype(np.float64) for each in (self.shown, low, high)))
+        others = "" if self.whole is None else f"all other keys: {self.others():,}; "
+        more = f"{others}{len(self.keys):,} keys are shown"
+        return key_bars(self.facts, [self.keys[place] for place in best], counts, more)
 
     def columns(self) -> dict[str, Any]:
         """The keys, their counts, and what the true counts may be (95 %, among keys shown)."""
