@@ -154,6 +154,17 @@ def test_features_are_those_of_rows_gone_through_one_by_one(tmp_path: Path) -> N
         assert found(owner) == expected(table)
 
 
+def test_people_who_are_numbers_are_told_apart_and_nobody_is_none_of_them(tmp_path: Path) -> None:
+    users = [None, 2**53, 2**53 + 1, -1, None, 2**53]
+    owner = tu.Owner(
+        pa.table({"user": pa.array(users, pa.int64())}), ledger(tmp_path), unit="user",
+        rows_per_unit=1,
+    )  # fmt: skip
+    people = owner.people(visits=tu.Person(count="*"))
+    count = people._prepare(tu.CellCounts(tu.Axis.integers("visits", 0, 3)), None, False)
+    assert count().tolist() == [0, 2, 1, 0]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_features_are_the_same_in_every_engine(
     engine: str, placed: Callable[[str, pa.Table], Any], tmp_path: Path

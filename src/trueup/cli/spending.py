@@ -26,6 +26,7 @@ from trueup.cli.output import (
     say,
     waiting,
 )
+from trueup.cli.people import features
 from trueup.config import Dataset, read_config
 from trueup.cost import Cost
 from trueup.errors import InputError, shown
@@ -79,6 +80,14 @@ class TableOptions:
     neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = (
         "add-remove"
     )
+    person: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--person",
+            help="With --unit: count people by what they did: visits=count:* or top=max:fare. "
+            "Repeat.",
+        ),
+    ] = None
 
     def of(self, dataset: Dataset | None) -> TableOptions:
         """The same, with what trueup.toml says of a dataset."""
@@ -100,7 +109,13 @@ class TableOptions:
             dataset.rows_per_unit,
             None,
             dataset.neighbours,
+            self.person,
         )
+
+    @property
+    def rows(self) -> int:
+        """How many rows of each unit count; a person is one record, whatever their rows."""
+        return 1 if self.person else rows_for(self.unit, self.rows_per_unit)
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -133,16 +148,17 @@ class TableOptions:
         # The source first: a mistyped path should not leave a new ledger behind.
         if "://" not in source and not _some_file(source):
             raise InputError(f"There is no file {source}.")
-        return Owner(
+        owner = Owner(
             source,
             Ledger(self.ledger, anchor=self.anchor, **options),
             unit=self.unit,
-            rows_per_unit=self.rows_per_unit,
+            rows_per_unit=self.rows,
             columns=columns or None,
             table=self.table,
             edges=counted.ends,
             graph=counted.graph,
         )
+        return owner.people(**features(self.person)) if self.person else owner
 
 
 def _some_file(source: str) -> bool:
@@ -215,8 +231,7 @@ def measure_command(
     cost = spend.cost
     table = table.of(dataset)
     neighbours = check_neighbours(table.neighbours)
-    rows = rows_for(table.unit, table.rows_per_unit)
-    question = question_of(declared, dataset, counted, cost, neighbours, rows)
+    question = question_of(declared, dataset, counted, cost, neighbours, table.rows)
     check_output(output)
     key = secrets.token_hex(16) if spend.key is None else spend.key
     owner = table.open(source if dataset is None else dataset.source, dataset, counted)
@@ -302,6 +317,6 @@ def _say_protects(owner: Owner, neighbours: str, periods: list[str]) -> None:
         rows = "" if owner.unit is None else "'s rows"
         say(f"protects  one {owner.protects}{rows} of one {owner.calendar.per}, {neighbours}")
         say(f"loses     {owner.ledger.loses}")
-    capped = counted_rows(owner.protects, owner.rows_per_unit)
+    capped = "" if "people" in owner.source else counted_rows(owner.protects, owner.rows_per_unit)
     if capped:
         say(f"counts    {capped}")
