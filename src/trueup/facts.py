@@ -364,6 +364,11 @@ def counted_rows(unit: str | None, rows_per_unit: int) -> str:
 
 def rows_for(unit: str | None, rows_per_unit: int | None) -> int:
     """How many rows of a unit count; refused if a unit is named and they are not."""
+    if isinstance(rows_per_unit, str):
+        raise InputError(
+            f"rows_per_unit is a whole number, got {rows_per_unit!r}. To have it chosen privately "
+            f"give any, such as 1, and ask tu.bounded(owner, question, epsilon, at_most=…)."
+        )
     if rows_per_unit is None:
         if unit in (None, "row", "edge"):
             return 1

@@ -146,6 +146,8 @@ def test_what_has_no_bound_is_refused_before_anything_is_spent(ledger: tu.Ledger
         (owner, cells, 1_001, {"at_most": 9}, "is left"),
         (owner, tu.CellCounts(tu.Axis.integers("age", 0, 9)), 1, {"at_most": 9}, "no column"),
     ]
+    with pytest.raises(tu.InputError, match=r"ask tu\.bounded"):
+        tu.Owner(rows, ledger, unit="user", rows_per_unit="auto")  # type: ignore[arg-type]
     for door, question, epsilon, options, words in wrong:
         with pytest.raises(tu.TrueupError, match=words):
             tu.bounded(door, question, epsilon, **options)
