@@ -152,3 +152,16 @@ def test_keys_of_people_are_those_of_their_records(tmp_path: Path) -> None:
     people = owner.people(shop=tu.Person(distinct="shop"))
     asked = tu.KeyCounts(tu.Universe.integers(0, 9), by="shop")
     assert people.keys.measure(asked, 900).noisy.tolist() == [101]
+
+
+def test_who_asks_for_keys_in_the_wrong_place_is_sent_to_the_right_one(owner: tu.Owner) -> None:
+    measured = tu.measure_keys({"fig": 900}, ASKED, 1)
+    for wrong, right in (
+        (lambda: tu.measure([1], ASKED, 1), "measure_keys"),  # type: ignore[type-var]
+        (lambda: owner.measure(ASKED, 1), "owner.keys"),  # type: ignore[type-var]
+        (lambda: tu.infer(measured), "infer() of its own"),  # type: ignore[call-overload]
+    ):
+        with pytest.raises(InputError) as told:
+            wrong()
+        assert right in str(told.value)
+    assert owner.ledger.remaining == 2

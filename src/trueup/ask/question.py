@@ -217,6 +217,11 @@ def check_question(question: object) -> Question:
     """The question, refused if it is anything else."""
     if isinstance(question, Question):
         return question
+    if hasattr(question, "universe"):
+        raise InputError(
+            "Keys that nobody can list are measured by measure_keys and measure_prefixes, or "
+            "through an owner by owner.keys."
+        )
     raise InputError(
         f"A question such as TreeCounts(axis) is needed, got {shown(question)}. The counts come "
         f"first: measure(counts, question, epsilon)."

@@ -142,7 +142,8 @@ def infer(
     [1.0, 1.0, 1.0, 11.0]
     """
     if not isinstance(measurement, Measurement):
-        raise InputError(f"infer needs a Measurement, got {kind(measurement)}.")
+        own = " It has an infer() of its own." if hasattr(measurement, "infer") else ""
+        raise InputError(f"infer needs a Measurement, got {kind(measurement)}.{own}")
     model = model_of(measurement.noise)
     wish = checked_wish(model, nonnegative, integers, graphical, method)
     return model.release(measurement, wish)

@@ -145,8 +145,9 @@ class Owner:
         them: only their rows are counted, and each of them is charged the whole cost.
         """
         if not isinstance(question, Question):
+            keys = " Keys are measured by owner.keys." if hasattr(question, "universe") else ""
             raise InputError(
-                f"measure needs a question such as TreeCounts(axis), got {shown(question)}."
+                f"measure needs a question such as TreeCounts(axis), got {shown(question)}.{keys}"
             )
         cost = Cost.of(epsilon, rho)
         measured = self._spend(question, {}, cost, key, where, neighbours, by, period)
