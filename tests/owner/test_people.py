@@ -237,6 +237,12 @@ def test_measured_people_are_not_said_to_be_cut_short(tmp_path: Path) -> None:
     other = owner.people(visits=tu.Person(count="fare", where="fare > 5"))
     with pytest.raises(tu.TrueupError, match="used for a different request"):
         other.measure(tu.TreeCounts(visits), epsilon=1000, key="one")
+    # Rows, or other features, under the same name are not combined with it.
+    alike = tu.measure([0, 1, 0, 1, 0, 0], tu.TreeCounts(visits), 1, unit="user", rows_per_unit=1)
+    with pytest.raises(InputError, match="the same feature"):
+        tu.reconcile([measured, alike])
+    few = [people.measure(tu.TreeCounts(visits), epsilon=20) for _ in range(2)]
+    assert tu.reconcile(few).counts().round().tolist() == [0, 1, 0, 1, 0, 0]
     both = people.publish([visits, tu.Axis.regular("top", 0, 10, 2)], epsilon=1000)
     assert both.counts()[3].tolist() == [0, 1]
     among = people.measure(tu.CellCounts(visits), epsilon=1000, where="top > 2")

@@ -145,6 +145,11 @@ def _facts(part: Release | Measurement) -> Facts:
 
 def _questions(facts: Sequence[Facts]) -> list[Question]:
     """What each part asked, refused unless it is all about one axis."""
+    if len({each.features for each in facts}) > 1:
+        raise InputError(
+            "These count other things: rows, or people by other features. Combine releases of the "
+            "same feature."
+        )
     questions: list[Question] = []
     for each in facts:
         if each.question is None or not each.question.space.one_axis:
