@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,11 @@ def test_a_charge_is_completed_only_for_those_it_protects(tmp_path: Path) -> Non
     other = tu.Owner(table(), door.ledger, unit="user", rows_per_unit=3)
     with pytest.raises(LedgerError, match="charged for 2 rows of each user"):
         complete(other, door.ledger.history()[0])
+    charge = door.ledger.history()[0]
+    said = json.loads(charge.request)
+    said["period"]["periods"][0][1] += 1
+    with pytest.raises(LedgerError, match="time zones have changed since"):
+        complete(door, replace(charge, request=json.dumps(said)))
     with pytest.raises(LedgerError, match="holds no answers"):
         stored_answers(b"x")
 

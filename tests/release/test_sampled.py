@@ -56,6 +56,9 @@ def test_the_ends_are_those_that_chernoff_leaves() -> None:
     assert [ruled_out(end) for end in (low - 1, low + 1, high - 1, high + 1)] == [
         True, False, False, True,
     ]  # fmt: skip
+    # Units of four rows each are a quarter as many units of one row.
+    four = sample_interval(40, 40, 0.1, 4, 0.05)
+    assert max(abs(one * 4 - other) for one, other in zip((low, high), four, strict=True)) <= 4
     assert sample_interval(-5, 0, 0.1, 1, 0.05) == (0, math.ceil(reach / -math.log(0.9)))
 
 

@@ -146,3 +146,27 @@ def test_every_kind_of_axis_is_in_the_docs_and_can_be_declared_so(tmp_path: Path
     (tmp_path / "trueup.toml").write_text(head + block)
     axes = read_config(tmp_path / "trueup.toml").datasets["trips"].axes
     assert {axis.traits.kind for axis in axes.values()} == set(_KINDS)
+
+
+def test_a_dataset_with_periods_is_said_to_take_no_questions(
+    config_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    import datetime as dt
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = config_of(tmp_path)
+    pq.write_table(pa.table({"n": [1], "at": [dt.date(2026, 3, 1)]}), tmp_path / "days.parquet")
+    daily = '\n[datasets.days]\nsource = "days.parquet"\nledger = "days.ledger"\nlimit = 1\n'
+    daily += 'per = "day"\ndate = "at"\n[datasets.days.axes.n]\nkind = "integers"\nfirst = 0\n'
+    daily += 'last = 9\n[publish.daily]\ndataset = "days"\ncolumn = "n"\nepsilon = "1/10"\n'
+    path.write_text(path.read_text() + daily + 'first = "2026-03-01"\n')
+    notes = check(read_config(path))
+    assert (
+        "Dataset 'days' has a limit for each day: the server takes no questions about it." in notes
+    )
+    assert "days" not in open_tables(read_config(path))
+    path.write_text(path.read_text().replace('column = "n"', 'column = "m"'))
+    with pytest.raises(tu.FileError, match="no axis for 'm'"):
+        check(read_config(path))

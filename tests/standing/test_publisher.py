@@ -170,3 +170,33 @@ def test_results_that_cannot_be_written_are_paid_for_and_said(tmp_path: Path) ->
     shop.publish()
     shop.check()
     assert json.loads(json.dumps([each.to_json() for each in statuses(shop.declared, NOW)]))
+
+
+def test_sums_over_periods_have_the_interval_of_their_noise(tmp_path: Path) -> None:
+    """Days have independent noise: the law of their sum is the convolution of their laws."""
+    import numpy as np
+
+    shop = Shop(tmp_path, days=5, series=1)
+    text = shop.config.read_text().replace('epsilon = "1/1000"', 'epsilon = "1"')
+    text = text.replace('limit = "1/1000"', "limit = 1") + "\nnonnegative = false\n"
+    shop.config.write_text(text)
+    from trueup.config import read_config
+    from trueup.standing import read_series
+
+    publish_due(read_series(read_config(shop.config)), NOW, shop.last)
+    days = [tu.load(path) for path in sorted((tmp_path / "published" / "s0").glob("*.parquet"))]
+    assert len(days) == 5
+    total = sum(day.range(1, 3) for day in days)
+    assert total.value == sum(day.range(1, 3).value for day in days)
+    reach = np.arange(-200, 201)
+    one = np.exp(-abs(reach) * 1.0)
+    one /= one.sum()
+    law = np.ones(1)
+    for _ in range(10):  # five days, two cells each
+        law = np.convolve(law, one)
+    middle = len(law) // 2
+    beyond = np.array([law[middle - r : middle + r + 1].sum() for r in range(60)])
+    half = int(np.argmax(beyond >= 0.95))
+    low, high = total.interval(0.95)
+    assert abs((high - low) / 2 - half) < 0.51
+    assert abs(total.std_error - (10 * (one * reach**2).sum()) ** 0.5) < 1e-9

@@ -104,6 +104,13 @@ def complete(owner: Owner, charge: Charge) -> dict[str, Measurement]:
         )
     ((name, _, _),) = request["period"]["periods"]
     (period,) = owner.periods(name)
+    assert owner.calendar is not None
+    if told(owner.calendar, [period]) != request["period"]:
+        raise LedgerError(
+            f"Entry {charge.entry} of the ledger was charged for {name}, which began or ended at "
+            f"another moment then: this machine's time zones have changed since. Complete it on a "
+            f"machine whose time zones are as they were."
+        )
     return _spend(owner, request, standing, period, charge.key)
 
 

@@ -15,6 +15,7 @@ from trueup.owner import Ledger
 from trueup.server.auth import Tokens, open_ledger
 from trueup.server.datasets import check_some, open_table
 from trueup.server.settings import Settings, read_settings
+from trueup.standing import read_series
 
 _MISSING = "Give its limit to make one."
 
@@ -23,6 +24,7 @@ def check(config: Config) -> list[str]:
     """What the owner should know of a configuration; one that would not start is refused."""
     settings = read_settings(config)
     check_some(config)
+    read_series(config)
     said = []
     with tempfile.TemporaryDirectory(prefix="trueup-check-") as folder:
         for number, dataset in enumerate(config.datasets.values()):
