@@ -65,7 +65,7 @@ class Kernel:
         global _plain_seconds
         if self._ready is not None:
             return self._ready(*arguments)
-        if not self._runs_plain(arguments) and self.compiled_for(_types(arguments)):
+        if not self._runs_plain(arguments) and self._compiles(arguments):
             return self.machine(*arguments)
         if not self._sought and _loading_is_worth_it() and self._kept_for(arguments):
             return self.machine(*arguments)
@@ -74,6 +74,14 @@ class Kernel:
             found = self.plain(*arguments)
         _plain_seconds += time.thread_time() - begun
         return found
+
+    def _compiles(self, arguments: tuple[Any, ...]) -> bool:
+        """As `compiled_for` the types of these; False where there is no numba."""
+        try:
+            types = _types(arguments)
+        except ImportError:
+            return False
+        return self.compiled_for(types)
 
     def compiled_for(self, types: tuple[Any, ...]) -> bool:
         """Compiles for these types; False where that fails: plain Python is slow, and answers."""
