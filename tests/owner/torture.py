@@ -276,6 +276,20 @@ def failing_disk(most: int, chance: random.Random) -> tuple[int, int, int]:
     return tried, refused, released
 
 
+def _wait_for(server: Postgres) -> None:
+    """Waits until a server that has lost a process, or was killed, lets clients in again."""
+    import psycopg
+
+    for _ in range(600):
+        with (
+            contextlib.suppress(psycopg.OperationalError),
+            psycopg.connect(server.database("postgres")),
+        ):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the server did not come back")
+
+
 def crashes(most: int, clients: int, chance: random.Random) -> tuple[int, int, int]:
     """Kill PostgreSQL under clients that spend: all its processes, or one that serves a client."""
     (server,) = SERVERS
@@ -322,6 +336,7 @@ def crashes(most: int, clients: int, chance: random.Random) -> tuple[int, int, i
             with open(tally_out, "rb") as tally:
                 refused += len(tally.read())
             spends += len(keys)
+            _wait_for(server)
             here.check(*keys)
         charged = here.charged()
         assert len(charged) == spends + 1, "a key was lost"
