@@ -65,6 +65,7 @@ neighbours: .venv/test system
 # The contract of the sources once more on a Spark master and worker of their own.
 test-cluster: .venv/test system
 	$(BIN)/python tests/owner/cluster.py
+	$(BIN)/python tests/scale/cluster.py
 
 # Every planted fault against the tests that claim its place. Fails if one survives. ONLY=… for some.
 mutants: .venv/test system

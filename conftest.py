@@ -12,6 +12,8 @@ from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
 
+os.environ.pop("PYTHONUNBUFFERED", None)  # programs that tests start print as a user's do
+
 _run = PythonEvaluator()
 
 

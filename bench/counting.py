@@ -61,7 +61,7 @@ def own(path: Path, axis: tu.Axis) -> Callable[[], list[int]]:
 def ours(path: Path, axis: tu.Axis, ledger: tu.Ledger) -> Callable[[], list[int]]:
     """The owner's count, from the question on."""
     owner = tu.Owner(path, ledger)
-    return lambda: owner._prepare(tu.CellCounts(axis), None, False)().tolist()
+    return lambda: owner.prepared(tu.CellCounts(axis), None, False)().tolist()
 
 
 def best(actions: list[Callable[[], list[int]]], turns: int) -> tuple[list[float], list[list[int]]]:

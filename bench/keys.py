@@ -3,6 +3,7 @@
     python bench/keys.py    the speed, against DuckDB's GROUP BY in one run; --rows for other sizes
     python bench/keys.py lists --data DIR    share of the mass and of the heavy keys found, error
     python bench/keys.py trees --data DIR    against PrivTree, adaptive grid and a fixed quadtree
+    python bench/keys.py trees --data DIR --points 10000000    so many points, spread as each set is
 
 Errors of trees are mean squared errors over boxes of log-uniform sides and over boxes like all
 there are, divided by those of the default question on the grid. Noise is drawn afresh each time.
@@ -114,7 +115,7 @@ def prefix_tree(counts: Ints, epsilon: float, g: Any) -> Floats:
     return cells[:, :rows]
 
 
-def trees(folder: Path, draws: int) -> None:
+def trees(folder: Path, draws: int, points: int | None) -> None:
     """Squared errors of trees and grids on three point sets, over those of the default."""
     print(
         "| points | ε | prefix tree | fixed quadtree | PrivTree | adaptive grid | of the better |"
@@ -123,6 +124,10 @@ def trees(folder: Path, draws: int) -> None:
     for epsilon in ("0.01", "0.1", "1"):
         for path in sorted((folder / "hist2d").glob("*.npy")):
             counts = np.load(path).astype(np.int64)
+            if points is not None:
+                spread = (counts / counts.sum()).ravel()
+                drawn = np.random.default_rng(7).multinomial(points, spread)
+                counts = drawn.reshape(counts.shape).astype(np.int64)
             axes = axes_of(counts)
             ways = {
                 "default": ours(default_for(*axes)),
@@ -143,7 +148,7 @@ def trees(folder: Path, draws: int) -> None:
             print(f"| {path.stem} | {epsilon} | {words} |", flush=True)
 
 
-def speed(rows: int, keys: int) -> None:
+def speed(rows: int, keys: int, text: bool) -> None:
     """Counting keys of a Parquet file, and DuckDB's plain GROUP BY of the same column."""
     import duckdb
     import pyarrow as pa
@@ -152,26 +157,34 @@ def speed(rows: int, keys: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "keys.parquet"
         g = np.random.default_rng(1)
-        schema = pa.schema([("key", pa.int64())])
+        schema = pa.schema([("key", pa.string() if text else pa.int64())])
+        words = pa.array([f"key{n * 2654435761 % (1 << 36):09x}" for n in range(keys * text)])
         with pq.ParquetWriter(place, schema) as writer:
             for begin in range(0, rows, 1 << 20):
-                some = g.integers(0, keys, min(1 << 20, rows - begin)) * 2654435761
-                writer.write_table(pa.table({"key": some}, schema=schema))
+                some = g.integers(0, keys, min(1 << 20, rows - begin))
+                column = words.take(pa.array(some)) if text else some * 2654435761
+                writer.write_table(pa.table({"key": column}, schema=schema))
         owner = tu.Owner(place, tu.Ledger(Path(folder) / "l", limit=10**6))
-        asked = tu.KeyCounts(tu.Universe.integers(), by="key")
+        universe = tu.Universe.text("a-z0-9", 12) if text else tu.Universe.integers()
+        asked = tu.KeyCounts(universe, by="key")
         statement = f"SELECT key, count(*) FROM '{place}' GROUP BY key"
         for _ in range(2):
-            begun = time.perf_counter()
-            duckdb.execute(statement).fetchnumpy()
+            worked, begun = time.process_time(), time.perf_counter()
+            relation = duckdb.sql(statement)
+            assert relation is not None
+            relation.to_arrow_table()
             theirs = time.perf_counter() - begun
+            of_theirs = time.process_time() - worked
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            begun = time.perf_counter()
+            worked, begun = time.process_time(), time.perf_counter()
             measured = owner.keys.measure(asked, 1)
             own = time.perf_counter() - begun
+            of_own = time.process_time() - worked
             more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             print(
                 f"{rows:,} rows, {keys:,} keys: ours {own:.2f} s, DuckDB {theirs:.2f} s, "
-                f"{own / theirs:.2f}×; {len(measured.keys):,} shown, {more:,.0f} MB more",
+                f"{own / theirs:.2f}× (processor time {of_own / of_theirs:.2f}×); "
+                f"{len(measured.keys):,} shown, {more:,.0f} MB more",
                 flush=True,
             )
         for bits in (20, 64):
@@ -192,13 +205,18 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--rows", type=int, default=10**7)
     parser.add_argument("--keys", type=int, default=10**6)
+    parser.add_argument("--points", type=int, help="trees: draw so many points from each set")
+    parser.add_argument("--text", action="store_true", help="keys are text")
     given = parser.parse_args()
     if given.what == "speed":
-        speed(given.rows, given.keys)
+        speed(given.rows, given.keys, given.text)
         return
     if given.data is None:
         parser.error("--data is needed: real lists and grids are not part of the project")
-    (lists if given.what == "lists" else trees)(given.data, given.draws)
+    if given.what == "lists":
+        lists(given.data, given.draws)
+    else:
+        trees(given.data, given.draws, given.points)
 
 
 if __name__ == "__main__":

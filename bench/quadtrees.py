@@ -1,41 +1,34 @@
 """Quadtrees shown non-negative: finer levels favoured, small boxes pooled, beside equal shares.
 
-Run: python bench/quadtrees.py [--data DIR] [--draws 20] [--epsilon 0.1] [--choose]
+Run: python bench/quadtrees.py [--data DIR] [--draws 20] [--epsilon 0.1] [--choose] [--widths]
 
 DIR holds a folder hist2d of .npy grids of counts; without it, made-up grids. Each figure is the
 squared error over that of the default, a quadtree whose levels share ε alike, over boxes of
 log-uniform sides and all boxes; in brackets the lower 95 % end over the draws. "finer 1.2": each
-level has 1.2 times the share of the one above; the same noise is used for both. "pooled" also
-asks from the top down, as an adaptive tree over the boxes in nested order: an experiment, because
-nothing is known yet of the errors of its boxes. `--choose` measures other constants, on made-up
-grids. NOT PRIVATE: the noise is reproducible.
+level has 1.2 times the share of the one above; the same noise is used for both. "pooled" is the
+adaptive quadtree. `--widths` compares 95 % intervals with the default's, and counts how often they
+hold; `--choose` measures other constants, on made-up grids. NOT PRIVATE: the noise is reproducible.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 import trueup as tu
-from trueup.ask import AdaptiveTreeCounts, Question
-from trueup.ask.adaptive_tree import _answers_with_noise
-from trueup.intervaltree.boxes import nested
-from trueup.noise import Noise
-from trueup.paper.noise import draw_for_experiment, measure_for_experiment
+from trueup.ask import Question, adaptive_boxes
+from trueup.paper.noise import measure_for_experiment
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Boxes = list[tuple[Ints, Ints]]
 
 EPSILONS = ("0.01", "0.1", "1")
-_ONE = Fraction(1)
-RULE = (3.0, 3.0)  # small, crowded: from --choose
+RULE = (adaptive_boxes.SMALL, adaptive_boxes.CROWDED)  # from --choose
 
 
 def families(size: int, unit: float, seed: int = 1) -> Iterator[tuple[str, Ints]]:
@@ -121,28 +114,43 @@ def _scored(counts: Ints, shown: npt.NDArray[np.int64]) -> list[float]:
 def pooled_errors(
     counts: Ints, rule: tuple[float, float], times: str, epsilon: str, draws: int
 ) -> Floats:
-    """The scores of an adaptive tree over the boxes of a quadtree, in nested order."""
-    asked = tu.BoxCounts.quadtree(*axes_of(counts), finer=times)
-    order, shape = nested(asked.shapes)
-    lengths = [shape.length(level) for level in range(shape.height)]
-    radices = [below // above for above, below in pairwise(lengths)]
-    tree = tu.TreeCounts(shape.size, radices=radices, shares=asked.shares)
-    question, found = AdaptiveTreeCounts(tree), []
-    noise = Noise(question, Fraction(epsilon))
-    for seed in range(draws):
-        g = np.random.default_rng(seed)
+    """The scores of an adaptive quadtree, by a rule of what is small and what is crowded."""
+    question = tu.BoxCounts.quadtree(*axes_of(counts), finer=times, adaptive=True)
+    before = adaptive_boxes.SMALL, adaptive_boxes.CROWDED
+    adaptive_boxes.SMALL, adaptive_boxes.CROWDED = rule
+    try:
+        return box_errors(counts, question, epsilon, draws)
+    finally:
+        adaptive_boxes.SMALL, adaptive_boxes.CROWDED = before
 
-        def draw(length: int, weight: Fraction = _ONE, _: Fraction = _ONE, /) -> Ints:
-            drawn = draw_for_experiment(g, float(noise.unit / weight), length)  # noqa: B023
-            return drawn.astype(np.int64)
 
-        ask = _answers_with_noise(counts.ravel()[order], draw)
-        settled, noisy = question._asked(ask, noise.unit, *rule)
-        m = tu.Measurement(settled, noisy, noise.epsilon, private=False)
-        shown = np.empty(shape.size, np.int64)
-        shown[order] = tu.infer(m, nonnegative=True, integers=True).counts()
-        found.append(_scored(counts, shown.reshape(counts.shape)))
-    return np.array(found)
+def widths(sets: list[tuple[str, Ints]], epsilon: str, draws: int) -> None:
+    """Prints how wide 95 % intervals of boxes are over those of the default, and how often they
+    hold the truth."""
+    print("| grid | ε | wide, log-uniform / all boxes | held | expected |\n|---|--:|--:|--:|--:|")
+    for name, counts in sets:
+        axes = axes_of(counts)
+        theirs, ours = tu.BoxCounts.quadtree(*axes), tu.BoxCounts.quadtree(*axes, adaptive=True)
+        told, held, asked = [], 0, 0
+        for low, high in boxes_of(counts.shape, 40):
+            each = []
+            for seed in range(draws):
+                releases = [
+                    tu.infer(measure_for_experiment(counts.ravel(), q, epsilon, seed))
+                    for q in (theirs, ours)
+                ]
+                for start, stop in zip(low.tolist(), high.tolist(), strict=True):
+                    if min(b - a for a, b in zip(start, stop, strict=True)) == 0:
+                        continue
+                    box = tuple(zip(start, stop, strict=True))
+                    wide = [r.errors.noise_law(((box, 1.0),)).half_width(0.95) for r in releases]
+                    each.append(wide[1] / wide[0])
+                    part = tuple(slice(a, b) for a, b in box)
+                    wrong = float(releases[1].between(*box).value) - int(counts[part].sum())
+                    held, asked = held + (abs(wrong) <= wide[1] + 1e-6), asked + 1
+            told.append(float(np.exp(np.mean(np.log(each)))))
+        wide_told = " / ".join(f"{one:.2f}" for one in told)
+        print(f"| {name} | {epsilon} | {wide_told} | {held / asked:.1%} | 95 % |", flush=True)
 
 
 def ratio(ours: Floats, theirs: Floats) -> tuple[Floats, Floats]:
@@ -191,6 +199,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--epsilon", choices=EPSILONS, help="one ε instead of three")
     parser.add_argument("--choose", action="store_true", help="other shares, on made-up grids")
+    parser.add_argument("--widths", action="store_true", help="intervals instead of errors")
     given = parser.parse_args()
     if given.choose:
         rules = [(3, 2), (3, 3), (4, 2), (4, 3), (5, 4.5)]
@@ -199,6 +208,9 @@ def main() -> None:
         compared(list(families(64, 10.0)), ways, "0.1", given.draws)
         return
     for epsilon in (given.epsilon,) if given.epsilon else EPSILONS:
+        if given.widths:
+            widths(list(grid_sets(given.data, epsilon)), epsilon, given.draws)
+            continue
         compared(list(grid_sets(given.data, epsilon)), WAYS, epsilon, given.draws)
 
 

@@ -37,9 +37,11 @@ def extra_memory(bits: int) -> float:
 import re, numpy as np, trueup as tu
 from trueup.facts import Facts
 from trueup.onepass import release_in_one_pass
+from trueup.warming import machine_code_only
 status = lambda: open("/proc/self/status").read()
 peak = lambda: int(re.search(r"VmHWM:\\s*(\\d+)", status()).group(1)) * 1024
 counts = np.ones(1 << {bits}, np.int64)
+machine_code_only()
 release_in_one_pass(counts[: 1 << 16], Facts.of(tu.TreeCounts(1 << 16, branching=2), 1))
 before = peak()
 found = release_in_one_pass(counts, Facts.of(tu.TreeCounts(1 << {bits}, branching=2), 1))

@@ -19,7 +19,7 @@ from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LONG = ("audit_full",)
+LONG = ("audit_full", "spine")
 FOLD_ABOVE = 60
 SHOWN = (
     "numpy",

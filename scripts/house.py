@@ -20,7 +20,7 @@ TESTS = ROOT / "tests"
 QUESTIONS = (
     r"(Cell|Tree|Sorted|Hat|Wavelet|Weighted|Named|Grid|Box)Counts|Histogram|Factor|Adaptive\w*"
 )
-CELLS = r"(Integer|Regular|Edge|Date|Ipv4|Category|Hierarchy)Cells"
+CELLS = r"(Integer|Regular|Edge|Date|Ipv4|Category|Hierarchy|Code)Cells"
 LONG, WIDE = 60, 8
 UNTESTED = {"version.py": "one constant, which tests/test_package.py compares with the package's"}
 """Modules that need no test of their name, and why."""

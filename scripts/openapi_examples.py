@@ -20,6 +20,7 @@ QUERIES = {
     "nodes": "?level=month&column=day",
     "regions": "?column=borough",
     "dataset_regions": "?column=borough",
+    "key_api": "?key=fig",
     "old_token": "?name=bo",
 }
 
@@ -32,6 +33,9 @@ def record(server: Any) -> dict[str, Any]:
     days = server.measured("examples-days", column="day", epsilon=1)
     columns = [{"column": "age", "cells": 10}, {"column": "borough"}]
     grid = server.measured("examples-grid", column=None, columns=columns, epsilon=1)
+    asked = {"dataset": "words", "column": None, "epsilon": 1}
+    words = server.measured("examples-words", keys="word", **asked)
+    hosts = server.measured("examples-hosts", keys="hosts", **asked)
     server("boss").put(f"/api/v1/releases/{grid}/public")
     found: dict[str, Any] = {}
     for path, methods in document["paths"].items():
@@ -46,12 +50,14 @@ def record(server: Any) -> dict[str, Any]:
             if body is not None and "token" in body:
                 body["token"] = server.secrets["ana"]
             wanted = {"nodes": days, "heatmap": grid, "boxes": grid, "regions": grid}
+            wanted |= {"/keys": words, "/key": words, "/top": words, "/prefixes": hosts}
             address = path.format(
                 dataset="trips",
                 release=next((wanted[each] for each in wanted if path.endswith(each)), fares),
                 number=3 if "tokens" in path else 1,
                 name="ana",
                 job=fares,
+                series="fares",
             )
             who = "ana" if path.endswith(("/quote", "/measure", "/requests")) else "boss"
             query = next((q for each, q in QUERIES.items() if name.startswith(each)), "")
@@ -99,7 +105,8 @@ def main() -> None:
     spec.loader.exec_module(conftest)
     people = {"boss": ("owner", None), "ana": ("analyst", 50), "rea": ("reader", None)}
     people["bo"] = ("reader", None)
-    with conftest.running(conftest.write_config(Path(tempfile.mkdtemp())), people) as server:
+    config = conftest.write_config(Path(tempfile.mkdtemp()), series=True)
+    with conftest.running(config, people) as server:
         found = record(server)
     FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
     print(f"{len(found)} examples in {FILE.relative_to(ROOT)}")

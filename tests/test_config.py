@@ -10,6 +10,7 @@ import trueup as tu
 from trueup.about import About, RegionsFile
 from trueup.budget import Budget
 from trueup.config import read_config
+from trueup.keys import KeyCounts, Universe
 from trueup.period import Calendar
 
 GOOD = """
@@ -119,7 +120,7 @@ def test_a_graph_is_read_as_declared(tmp_path: Path) -> None:
     [
         (("nodes = 100\n", ""), "edges goes with nodes"),
         (('["src", "dst"]', '"src"'), "edges must name two columns"),
-        (("nodes = 100", 'nodes = 100\nunit = "user"'), "no axes and no unit"),
+        (("nodes = 100", 'nodes = 100\nunit = "user"'), "no axes, no keys and no unit"),
         (('title = "Friends"', "title = 3"), "title must be text"),
     ],
 )
@@ -190,9 +191,54 @@ nodes = 30
         "nodes": None,
         "folder": tmp_path,
         "calendar": Calendar("week", "picked_up", "Europe/Berlin", (2, 8)),
+        "keys": {},
+        "people": {},
+        "at_most": None,
     }
     assert (friends.edges, friends.graph, friends.nodes) == (("src", "dst"), "directed", 30)
     assert (trips.protects, friends.protects) == ("user", "edge")
+
+
+def test_keys_are_declared_beside_axes(tmp_path: Path) -> None:
+    text = """
+[datasets.words]
+source = "words.parquet"
+ledger = "words.ledger"
+limit = 1
+keys.word = {universe = "text:a-z:8", title = "Search terms"}
+axes.age = {kind = "integers", first = 0, last = 9}
+"""
+    words = read_config(written(tmp_path, text)).datasets["words"]
+    assert words.keys == {"word": KeyCounts(Universe.text("a-z", 8), "word")}
+    assert words.about["word"].title == "Search terms"
+    for wrong, says in (
+        (text.replace("keys.word", "keys.age"), "name of an axis"),
+        (text.replace("text:a-z:8", "text:a-z"), "whole number"),
+        (text.replace("keys.word = {", "keys.word = 3 #"), "must be tables"),
+    ):
+        with pytest.raises(tu.FileError, match=says):
+            read_config(written(tmp_path, wrong))
+
+
+def test_people_are_declared_by_their_features(tmp_path: Path) -> None:
+    text = """
+[datasets.riders]
+source = "trips.parquet"
+ledger = "trips.ledger"
+limit = 1
+unit = "user"
+people.trips = {count = "*"}
+axes.trips = {kind = "integers", first = 0, last = 9}
+"""
+    riders = read_config(written(tmp_path, text)).datasets["riders"]
+    assert (riders.people, riders.rows_per_unit) == ({"trips": {"count": "*"}}, 1)
+    for wrong, says in (
+        (text.replace('unit = "user"', ""), "go with unit"),
+        (text.replace('unit = "user"', 'unit = "user"\nrows_per_unit = 2'), "leave rows_per_unit"),
+        (text.replace('{count = "*"}', '"*"'), "must be tables"),
+    ):
+        with pytest.raises(tu.FileError, match=says):
+            read_config(written(tmp_path, wrong))
 
 
 def test_an_address_is_no_path_and_its_password_is_not_shown(tmp_path: Path) -> None:

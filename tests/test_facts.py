@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import trueup as tu
 from trueup.cli import app
 from trueup.facts import Facts, NumberOfGroups, counted_rows
-from trueup.server.releases import caption
+from trueup.server.opened import caption
 
 HOUR = tu.Axis.integers("hour", 0, 23)
 TRIPS = pa.table(

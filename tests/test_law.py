@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 import trueup as tu
 from trueup import law
-from trueup.law import NoiseLaw, RangeErrors, steps
+from trueup.law import NoiseLaw, NormalLaw, RangeErrors, added, steps, times
 from trueup.noise import noise_variance
 from trueup.paper.noise import measure_for_experiment
 
@@ -352,3 +353,58 @@ def test_experiments_with_noise_on_the_real_line_are_normal():
     line = NoiseLaw(np.array([3.0, 4.0]), np.array([4.0, 4.0]), np.ones(2), "normal")
     assert line.variance == pytest.approx(100)
     assert line.half_width(0.95) == pytest.approx(19.6, rel=1e-3)
+
+
+ONE = NoiseLaw(np.array([1.0, -2.0]), np.array([3.0, 5.0]), np.array([2.0, 1.0]))
+LAWS = {
+    "discrete": ONE,
+    "gaussian": replace(ONE, law="gaussian"),
+    "continuous": replace(ONE, law="continuous"),
+    "normal": replace(ONE, law="normal"),
+    "both": replace(ONE, law="gaussian", beside=replace(ONE, scales=np.array([7.0, 2.0]))),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_each_part_of_a_law_widens_the_interval_by_what_it_is(name: str, level: float) -> None:
+    """One among ten at 95 % is one alone at 99.5 %; what is open comes on top."""
+    plain, unknown = LAWS[name], replace(ONE, among=4.0)
+    for among in (2, 10):
+        own = plain.half_width(1 - (1 - level) / among)
+        assert replace(plain, among=among).half_width(level) == pytest.approx(own, rel=1e-9)
+        assert own > plain.half_width(level)
+    open_width = ONE.half_width(1 - (1 - level) / 4)
+    whole = replace(plain, widened=0.01, left_open=3.5, open_noise=unknown).half_width(level)
+    expected = 1.01 * plain.half_width(level) + 3.5 + open_width
+    assert whole == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("factor", [-2, 3])
+def test_a_multiple_of_an_error_is_off_by_that_multiple(name: str, factor: int) -> None:
+    whole = replace(LAWS[name], widened=0.01, left_open=3.5, open_noise=ONE, among=3.0)
+    found = times(whole, factor)
+    assert found.variance == pytest.approx(factor**2 * whole.variance)
+    assert found.half_width(0.9) == pytest.approx(abs(factor) * whole.half_width(0.9), rel=0.011)
+    normal = NormalLaw(7.0)
+    assert times(normal, factor).half_width(0.9) == (
+        pytest.approx(abs(factor) * norm.isf(0.05) * 7**0.5)
+    )
+
+
+@pytest.mark.parametrize(("name", "other"), [*itertools.product(LAWS, LAWS)])
+def test_a_sum_of_errors_may_fail_as_each_of_them_may(name: str, other: str) -> None:
+    """Variances and what is open add up, and so many ways of the one go with all of the other."""
+    one = replace(LAWS[name], among=3.0, left_open=2.0, widened=0.01, open_noise=ONE)
+    two = replace(LAWS[other], among=4.0, left_open=5.0, open_noise=replace(ONE, among=6.0))
+    found = added([one, two])
+    assert isinstance(found, NoiseLaw)
+    assert found.variance == pytest.approx(one.variance + two.variance, rel=1e-5)
+    assert (found.among, found.left_open, found.widened) == (12.0, 7.0, 0.01)
+    assert found.open_noise is not None
+    assert found.open_noise.variance == pytest.approx(2 * ONE.variance)
+    assert found.open_noise.among == 6.0
+    assert added([one]) is one
+    normal = added([one, NormalLaw(2.0)])
+    assert normal == NormalLaw(one.variance + 2.0)

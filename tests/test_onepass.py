@@ -141,6 +141,7 @@ import numpy as np
 import trueup as tu
 from trueup.facts import Facts
 from trueup.onepass import release_in_one_pass
+from trueup.warming import machine_code_only
 
 def asked(size):
     return Facts.of(tu.TreeCounts(size, branching=2), 1)
@@ -151,6 +152,7 @@ def peak():
 
 size = 1 << 22
 counts = np.ones(size, np.int64)
+machine_code_only()
 release_in_one_pass(counts[: 1 << 16], asked(1 << 16))  # code, tables, work space
 before = peak()
 found = release_in_one_pass(counts, asked(size))

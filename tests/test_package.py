@@ -105,6 +105,7 @@ def test_no_axis_is_read_from_data():
         "dates": ["name", "first", "last", "unit"],
         "ipv4": ["name", "network", "length"],
         "hierarchy": ["name", "tree", "levels", "parents"],
+        "codes": ["name", "codes", "levels"],  # a public list, as labels are
         "from_json": ["spec"],
     }
     static = {n for n, v in vars(tu.Axis).items() if isinstance(v, (staticmethod, classmethod))}
@@ -183,7 +184,7 @@ def nouns(tmp_path_factory):
         age, town, tu.Axis.edges("money", range(9_999)),
         tu.Axis.hierarchy("place", {str(i): [f"{i}.{j}" for j in range(9)] for i in range(99)}),
         tu.CellCounts(town), tu.TreeCounts(1 << 20, branching=2), tu.HatCounts(1 << 16),
-        tu.TreeCounts(1 << 20, adaptive=True),
+        tu.TreeCounts(1 << 20, adaptive=True), tu.BoxCounts.quadtree(256, 256, adaptive=True),
         tu.WaveletCounts(1 << 16), tu.WindowCounts(1 << 10), tu.PastCounts(1 << 10),
         tu.GridCounts(age, town), tu.GridCounts(*wide), named,
         tu.BoxCounts.quadtree(*(tu.Axis.integers(n, 0, 255) for n in "xy"), branching=2),

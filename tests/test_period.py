@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import zoneinfo
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -86,9 +87,11 @@ def test_every_moment_is_in_exactly_one_period(per: str, zone: str, moment: dt.d
 
 def test_weeks_months_and_years_are_those_of_iso_and_the_calendar() -> None:
     weeks = Calendar("week", "at")
-    for day in (dt.date(2026, 12, 31), dt.date(2027, 1, 3), dt.date(2027, 1, 4)):
+    for number in range(-10, 10 * 366, 5):  # also weeks that begin in one year and are of another
+        day = dt.date(2020, 1, 1) + dt.timedelta(days=number)
         year, week, _ = day.isocalendar()
         assert weeks.period(day).name == f"{year}-W{week:02}"
+        assert weeks.period(weeks.period(day).name) == weeks.period(day)
         assert weeks.period(day).first % (24 * HOUR) == 0
     assert (
         Calendar("month", "at").period("2024-02").stop
@@ -128,6 +131,16 @@ def test_a_calendar_is_checked_where_it_is_declared() -> None:
         Calendar("year", "at").period("1899")
     with pytest.raises(InputError, match="needs a time zone"):
         Calendar("day", "at").at(dt.datetime(2026, 1, 1))
+
+
+@pytest.mark.parametrize(
+    "share", [(0, 5), (5, 5), (6, 5), (-1, 5), (1, MOST_PERIODS + 1), (1.0, 5), (True, 5), (1,), 3]
+)
+def test_a_share_is_some_periods_of_more(share: Any) -> None:
+    assert Calendar("day", "at", periods_per_unit=(4, 5)).periods_per_unit == (4, 5)
+    assert Calendar("day", "at", periods_per_unit=(1, MOST_PERIODS)).periods_per_unit
+    with pytest.raises(InputError, match="0 < l < m"):
+        Calendar("day", "at", periods_per_unit=share)
 
 
 def test_periods_are_named_each_once_and_put_in_order() -> None:

@@ -136,3 +136,29 @@ def test_an_owner_publishes_through_the_ledger(tmp_path):
     young = owner.publish(AGE, 100, where="age < 20", nonnegative=False)
     assert young.facts.inferred == "least squares"
     assert abs(young.total().value - TRUTH[:20].sum()) < 5
+
+
+def test_adaptive_is_one_word_away(tmp_path):
+    axis = tu.Axis.integers("x", 0, 999)
+    values = np.repeat([100, 101, 900], [3000, 5000, 2000])
+    release = tu.publish(values, axis, epsilon=1, adaptive=True)
+    assert release.facts.question.anew == tu.TreeCounts(axis, adaptive=True)
+    assert release.facts.question.settled
+    assert release.counts().dtype == np.int64
+    assert release.counts().min() >= 0
+    assert abs(release.range(100, 102).value - 8000) < 500
+    ledger = tu.Ledger(tmp_path / "x.ledger", limit=1)
+    owner = tu.Owner(pd.DataFrame({"x": values}), ledger)
+    folder = tmp_path / "folder"
+    with pytest.raises(tu.InputError, match="made in memory: leave out to="):
+        tu.publish(values, axis, epsilon=1, adaptive=True, to=folder)
+    with pytest.raises(tu.InputError, match="made in memory: leave out to="):
+        owner.publish(axis, epsilon=1, adaptive=True, to=folder)
+    with pytest.raises(tu.InputError, match="goes with an axis"):
+        owner.publish(tu.CellCounts(axis), epsilon=1, adaptive=True)
+    assert ledger.remaining == 1  # what is refused costs nothing
+    own = owner.publish(axis, epsilon=1, adaptive=True, key="once")
+    assert own.facts.question.anew == tu.TreeCounts(axis, adaptive=True)
+    assert ledger.remaining == 0
+    again = owner.publish(axis, epsilon=1, adaptive=True, key="once")
+    assert again.counts().tolist() == own.counts().tolist()

@@ -11,7 +11,7 @@ import pytest
 
 import trueup as tu
 from trueup._kernels.rows.reweigh import replayed
-from trueup.reweighting import boxes, rounds_of
+from trueup.reweighting import Weighing, boxes, rounds_of
 
 X, Y = tu.Axis.integers("x", 0, 7), tu.Axis.categories("y", ["a", "b", "c"])
 EPSILON = Fraction(7, 2)
@@ -35,7 +35,7 @@ def test_rounds_are_those_written_out_for_the_same_noise() -> None:
         sizes = tuple(axis.size for axis in axes)
         counts = rng.poisson(20, sizes)
         starts, stops = boxes(axes, None)
-        total, picked, answers = rounds_of(counts, starts, stops, EPSILON, 3, Tape(5).draw)
+        total, picked, answers = rounds_of(counts, starts, stops, EPSILON / 7, 3, Tape(5).draw)
         # The same by hand: part by part, box by box.
         tape = Tape(5)
         part = EPSILON / 7
@@ -63,13 +63,14 @@ def test_rounds_are_those_written_out_for_the_same_noise() -> None:
 
 
 def test_parts_of_epsilon_add_up_to_it() -> None:
-    tape = Tape(1)
-    starts, stops = boxes((X,), None)
-    rounds_of(np.full(8, 5), starts, stops, EPSILON, 4, tape.draw)
-    # A count costs 1/scale; the choice among many 2/scale, for every score may move.
-    spent = sum(1 / scale if size == 1 else 2 / scale for size, scale in tape.asked)
-    assert spent == EPSILON
-    assert len(tape.asked) == 1 + 2 * 4
+    for rows in (1, 3):
+        tape, asked = Tape(1), Weighing.of(X, EPSILON, 4, None, "add-remove")
+        terms = asked.starts, asked.stops, asked.part, asked.rounds
+        rounds_of(np.full(8, 5), *terms, tape.draw, rows)
+        # A count costs rows/scale; the choice among many 2·rows/scale, for every score may move.
+        spent = sum(rows / scale if size == 1 else 2 * rows / scale for size, scale in tape.asked)
+        assert spent == EPSILON
+        assert len(tape.asked) == 1 + 2 * 4
 
 
 def law_of_choice(scores: tuple[int, ...], scale: float) -> np.ndarray:

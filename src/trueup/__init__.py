@@ -5,17 +5,18 @@
     release = tu.publish(table, age, epsilon=0.5) # count, add noise, make the counts agree
     release.range(18, 65)                         # ages 18 to 64, with the error
 
-What is counted over    Axis.integers .regular .edges .categories .dates .ipv4 .hierarchy
+What is counted over    Axis.integers .regular .edges .categories .dates .ipv4 .hierarchy .codes
 In one call             publish, histogram, frequency_list, degree_sequence, adaptive
 In three steps          a question, then measure (costs epsilon), then infer (free)
 Questions               CellCounts, TreeCounts, AdaptiveTreeCounts, HatCounts, WaveletCounts,
                         WeightedCounts, WindowCounts, PastCounts, NamedCounts, SortedCounts,
-                        GridCounts, BoxCounts
+                        GridCounts, BoxCounts, AdaptiveBoxCounts
 What comes back         Release, SortedRelease, NamedRelease; numbers are Estimates, a / b a Ratio
 Before spending         plan, epsilon_for, rho_for, error_for, compare, Workload, optimize
 With an account         Owner (a table) and Ledger (its limit); connect (a server)
 People, not rows        owner.people(visits=Person(count="*")): each person is one record;
-                        bounded chooses how many rows of a person count
+                        rows_per_unit="auto" and bounded choose how many rows of a person count;
+                        left_out says what that leaves out
 What it costs           Cost.of(epsilon=…) or Cost.of(rho=…); .shown_at(delta) as (ε, δ)
 Files                   release.save("x.parquet"), load("x.parquet")
 Several releases        reconcile
@@ -31,6 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trueup.ask import (
+    AdaptiveBoxCounts,
     AdaptiveTreeCounts,
     BoxCounts,
     CellCounts,
@@ -80,16 +82,17 @@ if TYPE_CHECKING:
         measure_prefixes,
     )
     from trueup.owner import Ledger, Owner
-    from trueup.owner.bounding import bounded
+    from trueup.owner.bounding import bounded, left_out
     from trueup.owner.person import Person
+    from trueup.owner.reweighted import adaptive
     from trueup.publishing import publish
     from trueup.release.ratio import Ratio
-    from trueup.reweighting import adaptive
     from trueup.saved import load
     from trueup.shortcuts import degree_sequence, frequency_list, histogram
     from trueup.stream import Stream
 
 __all__ = [
+    "AdaptiveBoxCounts",
     "AdaptiveTreeCounts",
     "Axis",
     "BoxCounts",
@@ -143,6 +146,7 @@ __all__ = [
     "frequency_list",
     "histogram",
     "infer",
+    "left_out",
     "load",
     "measure",
     "measure_keys",
@@ -173,8 +177,9 @@ _LATER = {
     "Ratio": "release.ratio",
     "Stream": "stream",
     "Universe": "keys",
-    "adaptive": "reweighting",
+    "adaptive": "owner.reweighted",
     "bounded": "owner.bounding",
+    "left_out": "owner.bounding",
     "connect": "client",
     "degree_sequence": "shortcuts",
     "frequency_list": "shortcuts",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import http.client
-import json
+import os
 import re
 import secrets
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack
@@ -18,33 +17,19 @@ import numpy as np
 
 from trueup.axis import Axis
 from trueup.cost import Cost, Notion, check_notion
-from trueup.errors import (
-    BudgetError,
-    InputError,
-    KeyConflictError,
-    LedgerError,
-    NoiseError,
-    ServerError,
-    SourceError,
-    shown,
-)
+from trueup.errors import InputError, shown
+from trueup.files.codec import decode
+from trueup.files.dataset import check_new_folder
+from trueup.files.packed import unpack
 from trueup.infer import infer
+from trueup.keys import KeyMeasurement, PrefixMeasurement
 from trueup.measurement import Measurement
-from trueup.release import Published
+from trueup.release import Published, Release
+from trueup.saved import load
+from trueup.wire import Wire, served_error
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_ERRORS: dict[str, type[Exception]] = {
-    "budget": BudgetError,
-    "bad_request": InputError,
-    "key_conflict": KeyConflictError,
-    "ledger": LedgerError,
-    "noise": NoiseError,
-    "source": SourceError,
-}
 _PRINTED = re.compile(r"[!-~]+")
-_TRIES = 5
-_AGAIN = (429, 502, 503, 504)  # busy, or being restarted
-_LARGEST = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -55,12 +40,13 @@ class ServedDataset:
     title: str
     protects: str
     limit: Fraction
-    spent: Fraction
-    yours: Fraction | None  # what may be spent with this token; None for readers
+    spent: Fraction | None  # None where each period has the limit
+    yours: Fraction | None  # what may be spent with this token; None for readers, and with periods
     notion: Notion  # what limit, spent and yours are in: epsilon or rho
     axes: Mapping[str, Axis]
     filters: tuple[str, ...]
     nodes: int | None  # of a graph
+    per: str | None = None  # how long a period is, where each has the limit
 
 
 @dataclass(frozen=True)
@@ -102,13 +88,35 @@ class ServedRelease:
     kind: str
 
 
-class PartAsked(TypedDict, total=False):
-    """Which part of a column is asked about, and how."""
+@dataclass(frozen=True)
+class ServedSeries:
+    """A line in a server's list of series: a question that is published again in every period."""
+
+    name: str
+    title: str
+    dataset: str
+    per: str
+    columns: tuple[str, ...]
+    cost: Cost  # of each period
+    published: int
+    first: str | None
+    last: str | None
+
+
+class RowsAsked(TypedDict, total=False):
+    """Which rows are counted."""
+
+    where: str | None
+    period: str | Sequence[str] | None
+
+
+class PartAsked(RowsAsked, total=False):
+    """Which part of a column is asked about, of which rows, and how."""
 
     range: tuple[Any, Any] | None
     cells: int | None
     strategy: str
-    where: str | None
+    among: str | None
 
 
 def connect(url: str, token: str, *, timeout: float = 60.0, insecure: bool = False) -> Client:
@@ -166,13 +174,16 @@ class Client:
         *,
         epsilon: object = None,
         rho: object = None,
-        range: tuple[Any, Any] | None = None,
-        cells: int | None = None,
-        strategy: str = "best",
-        where: str | None = None,
+        **part: Unpack[PartAsked],
     ) -> Quote:
-        """What a measurement would cost and how wrong it would be: free, and spends nothing."""
-        body = _asked(column, Cost.of(epsilon, rho), range, cells, strategy, where)
+        """What a measurement would cost and how wrong it would be: free, and spends nothing.
+
+        `range` is a part of the axis, in `cells` equal cells; `strategy` a way that the quote
+        lists, or "best"; `where` a filter; `among` a release of keys, which are then the labels, in
+        place of a column. Where each day has a limit, `period` names one,
+        "2026-03-01", or a list of them: each pays.
+        """
+        body = _asked(column, Cost.of(epsilon, rho), **part)
         said = self._json(f"/datasets/{_quoted(dataset)}/quote", body)
         return Quote(
             Fraction(said["cost"]),
@@ -199,10 +210,15 @@ class Client:
         """The noisy answers, charged to the owner's ledger; `trueup.infer` does the rest.
 
         The same key gives the same answers, paid once. Lost connections are tried again under
-        one key, so that nothing is paid twice. `range`, `cells`, `strategy` and `where` are as for
-        `quote`.
+        one key, so that nothing is paid twice. `range`, `cells`, `strategy`, `where` and `period`
+        are as for `quote`.
         """
-        body = _asked(column, Cost.of(epsilon, rho), **part)
+        return self.measurement(
+            self._measured(dataset, _asked(column, Cost.of(epsilon, rho), **part), key)
+        )
+
+    def _measured(self, dataset: str, body: dict[str, Any], key: str | None) -> str:
+        """The release that a question leads to, asked under one key however often it is sent."""
         key = secrets.token_hex(16) if key is None else key
         if not isinstance(key, str) or not _PRINTED.fullmatch(key) or not 8 <= len(key) <= 200:
             raise InputError(f"A key has 8 to 200 plain characters, no spaces, got {shown(key)}.")
@@ -210,12 +226,37 @@ class Client:
         while "job" in said:
             job = self._json(f"/jobs/{_quoted(said['job'])}")
             if job["state"] == "failed":
-                raise _error(job["error"])
+                raise served_error(job["error"])
             if job["state"] == "done":
                 said = {"release": job["release"]}
             else:
                 time.sleep(0.5)
-        return self.measurement(said["release"])
+        return str(said["release"])
+
+    def measure_keys(
+        self,
+        dataset: str,
+        keys: str,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        delta: object = 0,
+        key: str | None = None,
+        **rows: Unpack[RowsAsked],
+    ) -> KeyMeasurement | PrefixMeasurement:
+        """The keys that are shown, of keys that the owner has declared; `.infer()` does the rest.
+
+        With a `delta` keys are shown by it. `where`, `period`, `key` and lost connections are as
+        for `measure`.
+        """
+        cost = Cost.of(epsilon, rho, delta)
+        body = _asked(None, cost, **rows) | {"keys": keys}
+        if cost.delta:
+            body["delta"] = str(cost.delta)
+        stored = self._stored(self._measured(dataset, body, key))
+        found = decode(stored, "The measurement")[0]
+        kept = PrefixMeasurement if found.startswith("prefix") else KeyMeasurement
+        return kept.from_bytes(stored)
 
     def releases(self) -> list[ServedRelease]:
         """What has been published, oldest first."""
@@ -232,72 +273,66 @@ class Client:
         """The lines of a list, page after page."""
         start: int | None = 0
         while start is not None:
-            page = self._json(f"{path}?start={start}")
+            page = self._json(f"{path}{'&' if '?' in path else '?'}start={start}")
             yield from page[name]
             start = page["next"]
 
     def measurement(self, release: str) -> Measurement:
         """The noisy answers behind a release."""
-        stored = self._send("GET", f"/releases/{_quoted(release)}/measurement", None, None)
-        return Measurement.from_bytes(stored)
+        return Measurement.from_bytes(self._stored(release))
+
+    def _stored(self, release: str) -> bytes:
+        return self._wire.send("GET", f"/releases/{_quoted(release)}/measurement")
 
     def release(self, release: str, **wish: Any) -> Published:
         """A release, inferred here; `wish` is as for `trueup.infer`."""
         found: Published = infer(self.measurement(release), **wish)
         return found
 
-    # The wire.
+    def download(self, release: str, to: str | os.PathLike[str]) -> Release:
+        """The folder of a release that is larger than memory, saved here and opened.
+
+        Every file is checked against the manifest's hashes before the folder has its name.
+        """
+        place = check_new_folder(to)
+        with self._wire.streamed(f"/releases/{_quoted(release)}/file?format=tar") as sent:
+            unpack(sent, place)
+        return load(place, Release)
+
+    def series(self) -> list[ServedSeries]:
+        """The series that are published, each once however many periods it has."""
+        plain = ("name", "title", "dataset", "per", "published", "first", "last")
+        return [
+            ServedSeries(
+                **{word: said[word] for word in plain},
+                columns=tuple(said["columns"]),
+                cost=Cost(check_notion(said["notion"]), Fraction(said["cost"])),
+            )
+            for said in self._lines("/series", "series")
+        ]
+
+    def periods(
+        self, series: str, first: str | None = None, through: str | None = None, **wish: Any
+    ) -> dict[str, Published]:
+        """The releases of a series by their periods, inferred here; both ends are included.
+
+        Their noise is independent, so that their counts add up and subtract with exact intervals:
+        `sum(each.range(0, 20) for each in client.periods("fares").values())`.
+        """
+        ends = {"first": first, "through": through}
+        given = urllib.parse.urlencode({word: end for word, end in ends.items() if end is not None})
+        path = f"/series/{_quoted(series)}/periods?{given}"
+        return {
+            said["period"]: self.release(said["release"], **wish)
+            for said in self._lines(path, "periods")
+        }
+
+    @property
+    def _wire(self) -> Wire:
+        return Wire(self.scheme, self.host, self.port, self.path, self.token, self.timeout)
 
     def _json(self, path: str, body: Any = None, key: str | None = None) -> dict[str, Any]:
-        data = None if body is None else json.dumps(body).encode()
-        answer = self._send("GET" if body is None else "POST", path, data, key)
-        try:
-            found = json.loads(answer)
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
-            raise ServerError(f"What {self!r} answers is not from a trueup server.")
-        return found
-
-    def _send(self, method: str, path: str, data: bytes | None, key: str | None) -> bytes:
-        """What the server answers. Every request may be sent again: those that spend have a key."""
-        headers = {"Authorization": f"Bearer {self.token}", "Accept": "*/*"}
-        if data is not None:
-            headers["Content-Type"] = "application/json"
-        if key is not None:
-            headers["Idempotency-Key"] = key
-        paid = "" if key is None else f" It may be charged: ask again under the key {key!r}."
-        problem = {"code": "", "detail": f"{self!r} cannot be reached.{paid}"}
-        for attempt in range(_TRIES):
-            if attempt:
-                time.sleep(0.1 * 2**attempt)
-            try:
-                status, answer = self._once(method, f"{self.path}/api/v1{path}", data, headers)
-            except (OSError, http.client.HTTPException):
-                continue
-            if status in (200, 202):
-                return answer
-            problem = _problem(answer, status)
-            if status not in _AGAIN:
-                break
-        raise _error(problem)
-
-    def _once(
-        self, method: str, path: str, data: bytes | None, headers: dict[str, str]
-    ) -> tuple[int, bytes]:
-        kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
-        connection = kinds[self.scheme](self.host, self.port, timeout=self.timeout)
-        try:
-            connection.request(method, path, data, headers)
-            response = connection.getresponse()
-            if response.length is None and not response.chunked:
-                raise http.client.IncompleteRead(b"")  # cut within its headers
-            answer = response.read(_LARGEST)
-            if response.length:
-                raise http.client.IncompleteRead(answer)
-            return response.status, answer
-        finally:
-            connection.close()
+        return self._wire.json(path, body, key)
 
 
 def _asked(
@@ -307,6 +342,8 @@ def _asked(
     cells: int | None = None,
     strategy: str = "best",
     where: str | None = None,
+    period: str | Sequence[str] | None = None,
+    among: str | None = None,
 ) -> dict[str, Any]:
     said = {
         "column": column,
@@ -315,8 +352,19 @@ def _asked(
         "cells": cells,
         "strategy": strategy,
         "where": where,
+        "period": None if period is None else _named(period),
+        "among": among,
     }
     return {name: value for name, value in said.items() if value is not None}
+
+
+def _named(period: object) -> str | list[str]:
+    """The periods that are asked about, by their names."""
+    if isinstance(period, str):
+        return period
+    if isinstance(period, Sequence) and all(isinstance(each, str) for each in period):
+        return list(period)
+    raise InputError(f"A period goes by its name, such as '2026-03-01', got {shown(period)}.")
 
 
 def _ends(ends: object) -> list[Any]:
@@ -338,12 +386,13 @@ def _dataset(said: dict[str, Any]) -> ServedDataset:
         said["title"],
         said["protects"],
         Fraction(said["limit"]),
-        Fraction(said["spent"]),
+        _exact(said["spent"]),
         _exact(said["yours"]),
         check_notion(said["notion"]),
         {column["column"]: Axis.from_json(column["axis"]) for column in said["columns"]},
         tuple(each["column"] for each in said["filters"]),
         None if said["graph"] is None else said["graph"]["nodes"],
+        None if said["periods"] is None else said["periods"]["per"],
     )
 
 
@@ -355,16 +404,3 @@ def _quoted(part: str) -> str:
     if not isinstance(part, str):
         raise InputError(f"A dataset or release goes by its name, got {shown(part)}.")
     return urllib.parse.quote(part, safe="")
-
-
-def _problem(answer: bytes, status: int) -> dict[str, Any]:
-    try:
-        problem = json.loads(answer)
-        return {"code": str(problem["code"]), "detail": str(problem["detail"])}
-    except (ValueError, KeyError, TypeError):
-        return {"code": "", "detail": f"The server answered with status {status}."}
-
-
-def _error(problem: dict[str, Any]) -> Exception:
-    """The error that the library itself would have raised."""
-    return _ERRORS.get(problem["code"], ServerError)(problem["detail"])

@@ -19,13 +19,17 @@ from trueup.budget import Budget
 from trueup.draft import blank
 from trueup.errors import FileError, InputError, shown
 from trueup.facts import rows_for
+from trueup.keys import KeyCounts, PrefixCounts
+from trueup.keys.declared import declared_keys
 from trueup.period import Calendar, PeriodTerms
+from trueup.rows_bound import most_rows
 
 FILE = "trueup.toml"
 _KNOWN = (
     "source", "table", "ledger", "anchor", "limit", "rho", "delta_limit", "shown_at_delta",
     "unit", "rows_per_unit", "neighbours", "columns", "axes", "title", "description",
-    "edges", "graph", "nodes", "per", "date", "zone", "periods_per_unit",
+    "edges", "graph", "nodes", "per", "date", "zone", "periods_per_unit", "keys",
+    "people", "at_most",
 )  # fmt: skip
 
 
@@ -52,12 +56,25 @@ class Dataset:
     nodes: int | None = None
     folder: Path = Path()  # of the file that declares it
     calendar: Calendar | None = None  # where each period has the limit
+    keys: Mapping[str, KeyCounts | PrefixCounts] = field(default_factory=dict)
+    people: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # features of each unit
+    at_most: int | None = None  # the most rows of anybody, where their bound is chosen
 
     def __post_init__(self) -> None:
         if (self.edges is None) != (self.nodes is None):
             raise InputError("edges goes with nodes, the public number of nodes of the graph.")
-        if self.edges is not None and (self.axes or self.unit):
-            raise InputError("A table of edges has no axes and no unit: it protects an edge.")
+        if self.edges is not None and (self.axes or self.unit or self.keys):
+            raise InputError(
+                "A table of edges has no axes, no keys and no unit: it protects an edge."
+            )
+        if self.people and self.unit is None:
+            raise InputError(
+                "people, the features of each unit, go with unit, the column that names it."
+            )
+        if self.at_most is not None and self.keys:
+            raise InputError("Keys need rows_per_unit as a number: it is chosen for axes only.")
+        if self.people and (self.rows_per_unit != 1 or self.at_most is not None):
+            raise InputError("Of people each is one record: leave rows_per_unit out.")
 
     @property
     def limit(self) -> Fraction:
@@ -150,23 +167,35 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
             anchor=_beside(file, str(spec["anchor"])) if "anchor" in spec else None,
             budget=_budget(spec),
             unit=spec.get("unit"),
-            rows_per_unit=rows_for(
-                None if "edges" in spec else spec.get("unit"), spec.get("rows_per_unit")
-            ),
+            **_rows(spec),
             neighbours=check_neighbours(spec.get("neighbours", "add-remove")),
             columns=dict(spec.get("columns", {})),
             axes={column: declared_axis(column, _plain(axis)) for column, axis in axes.items()},
-            about={column: about(axis, file.parent) for column, axis in axes.items()},
+            about={
+                column: about(said, file.parent)
+                for column, said in (*axes.items(), *_tables(spec, "keys").items())
+            },
             title=text(spec.get("title"), "title"),
             description=text(spec.get("description"), "description") or "",
             edges=_edges(spec.get("edges")),
             graph=text(spec.get("graph"), "graph") or "undirected",
             nodes=None if "nodes" not in spec else whole_number(spec["nodes"], "nodes"),
             folder=file.parent,
+            people=_tables(spec, "people", apart=False),
+            keys={name: declared_keys(name, each) for name, each in _tables(spec, "keys").items()},
             calendar=Calendar.said({word: spec.get(word) for word in PeriodTerms.__annotations__}),
         )
     except (InputError, FileError) as wrong:
         raise FileError(f"{where}: {wrong}") from None
+
+
+def _rows(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """How many rows of each unit count: a number, or the most of anybody where it is chosen."""
+    unit, rows = spec.get("unit"), spec.get("rows_per_unit")
+    most = most_rows(rows, {"at_most": spec.get("at_most")}, unit)
+    if most is not None:
+        return {"at_most": most}
+    return {"rows_per_unit": rows_for(None if "edges" in spec or "people" in spec else unit, rows)}
 
 
 def _budget(spec: Mapping[str, Any]) -> Budget:
@@ -175,6 +204,17 @@ def _budget(spec: Mapping[str, Any]) -> Budget:
     said = Budget.said(*(spec.get(name) for name in names))
     assert said is not None
     return said
+
+
+def _tables(spec: Mapping[str, Any], word: str, apart: bool = True) -> dict[str, Any]:
+    """The tables under a word of a dataset; `apart`, none has the name of an axis."""
+    found = spec.get(word, {})
+    if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+        raise InputError(f"{word} must be tables, such as [datasets.NAME.{word}.word].")
+    both = set(found) & set(spec.get("axes", {}))
+    if both and apart:
+        raise InputError(f"{min(both)!r} is the name of an axis: give the {word} another.")
+    return found
 
 
 def _plain(axis: Mapping[str, Any]) -> dict[str, Any]:

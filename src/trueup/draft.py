@@ -29,7 +29,7 @@ _FILTERS = {
     "times": "time",
     "boolean": "boolean",
 }
-_OTHERS = "integers, regular, edges, categories, dates, ipv4 or hierarchy: see docs/axis.md"
+_OTHERS = "integers, regular, edges, categories, dates, ipv4, hierarchy or codes: see docs/axis.md"
 
 
 def draft(name: str, source: str, schema: Mapping[str, str]) -> str:

@@ -22,6 +22,7 @@ from trueup.epsilon import positive
 from trueup.errors import FileError, InputError, shown
 from trueup.noise import Law, Noise, check_law, check_rows_per_unit, law_for
 from trueup.period import Covered
+from trueup.rows_bound import ChosenBound
 
 LEAST_SQUARES = "least squares"
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -72,6 +73,7 @@ class Facts:
     rho: Fraction | None = None
     period: Covered | None = None
     features: Features = ()
+    bound: ChosenBound | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, bool):
@@ -84,6 +86,10 @@ class Facts:
             )
         if self.unit is not None:
             check_unit(self.unit)
+        if self.bound is not None and self.rows > self.bound.at_most:
+            raise InputError("A bound that was chosen is not above the most rows of anybody.")
+        if self.bound is not None and (self.bound.rho is None) != (self.rho is None):
+            raise InputError("A bound is chosen for a part of the cost, in the same notion.")
 
     @staticmethod
     def of(
@@ -142,9 +148,21 @@ class Facts:
         said = [part.capped for part in parts]
         if not parts and not self.features:
             said = [counted_rows(self.unit, self.rows)]
+        if self.bound is not None:
+            said = [self._left_out(self.bound)]
         if self.period is not None:
             said[:0] = [f"of {self.period}", self.period.sampled]
         return "; ".join(dict.fromkeys(each for each in said if each))
+
+    def _left_out(self, bound: ChosenBound) -> str:
+        """How many rows of a unit count, chosen privately, and what that leaves out."""
+        left = 100 * bound.share_left_out(self.rows, check_neighbours(str(self.neighbours)))
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        return (
+            f"at most {rows} of each {self.unit} {'is' if self.rows == 1 else 'are'} counted, "
+            f"chosen privately: about {left:.2g} % of rows are left out if nobody has more than "
+            f"{bound.at_most:,}"
+        )
 
     @property
     def rows(self) -> int:
@@ -187,7 +205,24 @@ class Facts:
         """The ε or ρ of the answers, and what else it cost to learn how many groups there are."""
         extra = self.number_of_groups
         more = f" + {extra.epsilon} for the number of groups" if extra else ""
+        if self.bound is not None:
+            more += f" + {self.bound.cost.amount} for the bound"
         return f"{self.epsilon if self.rho is None else self.rho}{more}"
+
+    @property
+    def whole_epsilon(self) -> Fraction | None:
+        """The ε of the answers, of the number of groups and of the bound; None where it is ρ."""
+        if self.epsilon is None:
+            return None
+        beside = (self.number_of_groups, self.bound)
+        return self.epsilon + sum((each.epsilon or 0 for each in beside if each), Fraction(0))
+
+    @property
+    def whole_rho(self) -> Fraction | None:
+        """The ρ of the answers and of the bound; None where it is ε."""
+        if self.rho is None or self.bound is None or self.bound.rho is None:
+            return self.rho
+        return self.rho + self.bound.rho
 
     @property
     def cost(self) -> str:
@@ -207,8 +242,8 @@ class Facts:
         counts as ε²/2, which it is never more than.
         """
         private = all(part.private for part in parts)
-        costs = [part.epsilon for part in parts if part.epsilon is not None]
-        squares = [part.rho for part in parts if part.rho is not None]
+        costs = [each for part in parts if (each := part.whole_epsilon) is not None]
+        squares = [each for part in parts if (each := part.whole_rho) is not None]
         if not parts or len(costs) + len(squares) < len(parts):
             return Facts(private=private, **others)
         return Facts(
@@ -262,6 +297,8 @@ class Facts:
             }
         if self.period is not None:
             said["period"] = self.period.to_json()
+        if self.bound is not None:
+            said["bound"] = self.bound.to_json()
         if self.features:
             said["features"] = dict(self.features)
         for name in ("id", "inferred"):
@@ -340,6 +377,8 @@ def _others(said: Any) -> dict[str, Any]:
         )
     if "period" in said:
         found["period"] = Covered.from_json(said["period"])
+    if "bound" in said:
+        found["bound"] = ChosenBound.from_json(said["bound"])
     if "number_of_groups" in said:
         number = said["number_of_groups"]
         estimated = whole_number(number["estimated"], "The number of groups")
@@ -366,8 +405,8 @@ def rows_for(unit: str | None, rows_per_unit: int | None) -> int:
     """How many rows of a unit count; refused if a unit is named and they are not."""
     if isinstance(rows_per_unit, str):
         raise InputError(
-            f"rows_per_unit is a whole number, got {rows_per_unit!r}. To have it chosen privately "
-            f"give any, such as 1, and ask tu.bounded(owner, question, epsilon, at_most=…)."
+            f"rows_per_unit is a whole number here, got {rows_per_unit!r}. Owner(…), tu.publish(…) "
+            f"and --rows-per-unit take 'auto', with at_most=, the most rows that anybody has."
         )
     if rows_per_unit is None:
         if unit in (None, "row", "edge"):

@@ -50,7 +50,8 @@ class NoiseLaw:
 
     Those that share one may differ by a part of it, by which half-widths are `widened`. Where the
     noise had a say in which law it is, it is one `among` so many, which share the chance to fail.
-    `left_open` is how far an answer may be off besides, for reasons that are no noise.
+    `left_open` is how far an answer may be off besides, for reasons that are no noise; where that
+    is not known exactly, `open_noise` has a part of the chance to fail of its own.
     """
 
     coefficients: Floats
@@ -61,6 +62,7 @@ class NoiseLaw:
     among: float = 1.0
     left_open: float = 0.0
     beside: NoiseLaw | None = None
+    open_noise: NoiseLaw | None = None
 
     @property
     def words(self) -> str:
@@ -98,7 +100,8 @@ class NoiseLaw:
             found = gaussian_sum.half_width(*law.columns, own, other)
         else:
             found = half_width(*law.columns, own)
-        return found * (1 + self.widened) + self.left_open
+        unknown = 0.0 if self.open_noise is None else self.open_noise.half_width(level)
+        return found * (1 + self.widened) + self.left_open + unknown
 
 
 @dataclass(frozen=True)
@@ -124,10 +127,13 @@ def times(law: Law, factor: float) -> Law:
     """The law of a multiple of the error."""
     if isinstance(law, NormalLaw):
         return NormalLaw(law.variance * factor**2)
-    beside = None if law.beside is None else times(law.beside, factor)
-    assert not isinstance(beside, NormalLaw)
+    others: dict[str, Any] = {
+        name: times(one, factor)
+        for name, one in (("beside", law.beside), ("open_noise", law.open_noise))
+        if one is not None
+    }
     left_open = law.left_open * abs(factor)
-    return replace(law, coefficients=law.coefficients * factor, left_open=left_open, beside=beside)
+    return replace(law, coefficients=law.coefficients * factor, left_open=left_open, **others)
 
 
 def added(laws: Sequence[Law]) -> Law:
@@ -150,7 +156,19 @@ def added(laws: Sequence[Law]) -> Law:
     gaussian = [law for law in known if law.law in GAUSSIAN]
     beside = _joined(plain, "discrete") if plain and gaussian else None
     found = _joined(gaussian or plain, "gaussian" if gaussian else "discrete")
-    return replace(found, widened=widened, among=among, left_open=left_open, beside=beside)
+    unknown = [law.open_noise for law in known if law.open_noise is not None]
+    open_noise = added(unknown) if unknown else None
+    assert not isinstance(open_noise, NormalLaw)
+    if open_noise is not None:  # each has a part of the chance to fail: their sum has the least
+        open_noise = replace(open_noise, among=max(law.among for law in unknown))
+    return replace(
+        found,
+        widened=widened,
+        among=among,
+        left_open=left_open,
+        beside=beside,
+        open_noise=open_noise,
+    )
 
 
 def _joined(laws: Sequence[NoiseLaw], law: str) -> NoiseLaw:
@@ -353,8 +371,15 @@ def _width(scale: Fraction, law: str) -> float:
     return math.sqrt(scale) if law in GAUSSIAN else float(scale)
 
 
-def law_of(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: str) -> NoiseLaw:
+def law_of(
+    coefficients: Sequence[Floats],
+    scales: Sequence[Fraction],
+    law: str,
+    counts: Sequence[Floats] | None = None,
+) -> NoiseLaw:
     """The law of Σ coefficient · noise, from the coefficients of each block of answers.
+
+    With `counts`, so many answers of the block have each coefficient.
 
     Coefficients of a scale are put together as their root mean square: the variance stays what it
     is. What a class changes is the fourth moment, by its width squared, and the part of a noise in
@@ -376,8 +401,10 @@ def law_of(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: str)
     atoms = limits is None
     width, _, least, _ = limits or (_NARROW, 0.0, _DUST, _DUST)
     found = []
-    for block, scale in zip(coefficients, scales, strict=True):
+    every = [np.ones(len(block)) for block in coefficients] if counts is None else counts
+    for block, scale, often in zip(coefficients, scales, every, strict=True):
         size = np.abs(block)
+        often = often[size > _DUST * largest]
         size = size[size > _DUST * largest]
         if atoms:
             kind = np.floor(np.log(np.maximum(size / largest, least)) / width)
@@ -386,10 +413,10 @@ def law_of(coefficients: Sequence[Floats], scales: Sequence[Fraction], law: str)
                 _class_numbers(np.maximum(size * _width(scale, law) / strongest, least))
             )
         at = (kind - kind.min(initial=0.0)).astype(np.int64)
-        number = np.bincount(at)
-        squares = np.bincount(at, size * size)
+        number = np.bincount(at, often)
+        squares = np.bincount(at, often * size * size)
         some = number > 0
         root = np.sqrt(squares[some] / number[some])
-        found.append((root, np.full(len(root), float(scale)), number[some].astype(np.float64)))
-    roots, each, counts = (np.concatenate(part) for part in zip(*found, strict=True))
-    return NoiseLaw(roots, each, counts, law, widened=width if atoms else 0.0)
+        found.append((root, np.full(len(root), float(scale)), number[some]))
+    roots, each, numbers = (np.concatenate(part) for part in zip(*found, strict=True))
+    return NoiseLaw(roots, each, numbers, law, widened=width if atoms else 0.0)

@@ -111,7 +111,7 @@ def measure_all(
     # Whatever is wrong with the request is said before the noise is drawn.
     noise = Noise(question, epsilon, neighbours, rows_per_unit, rho=rho)  # type: ignore[arg-type]
     check_unit(unit)
-    sampler = _sampler(noise)
+    sampler = sampler_of(noise)
 
     def add(answers: Ints, noise: Noise) -> Ints:
         sampler.add_noise_blocks(answers, list(noise.lengths), noise.scales)
@@ -135,7 +135,7 @@ def measure_all(
     )
 
 
-def _sampler(noise: Noise) -> Any:
+def sampler_of(noise: Noise) -> Any:
     """The kernel that draws this noise; the other one is not loaded."""
     if noise.gaussian:
         from trueup._kernels.noise import gauss

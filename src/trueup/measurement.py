@@ -19,6 +19,7 @@ from trueup.files.codec import decode, encode, write
 from trueup.files.load import reads
 from trueup.noise import Law, Noise, law_for
 from trueup.period import Covered
+from trueup.rows_bound import ChosenBound
 
 _INT64_MAX = np.iinfo(np.int64).max
 
@@ -61,6 +62,7 @@ class Measurement(Generic[Asked]):
     rho: Fraction | None = None
     period: Covered | None = None
     features: Features = ()
+    bound: ChosenBound | None = None
 
     def __post_init__(self) -> None:
         check_question(self.question)
@@ -108,6 +110,7 @@ class Measurement(Generic[Asked]):
             rho=self.rho,
             period=self.period,
             features=self.features,
+            bound=self.bound,
         )
 
     @property
@@ -171,6 +174,7 @@ class Measurement(Generic[Asked]):
                 noise.rho,
                 facts.period,
                 facts.features,
+                facts.bound,
             )
         except (TypeError, ValueError) as wrong:
             raise FileError(f"The file holds no measurement that makes sense: {wrong}") from None

@@ -157,11 +157,16 @@ class Noise:
         return np.repeat(np.asarray(values, np.float64), self.lengths)
 
     def check_drawable(self) -> None:
-        """Refuses scales that the sampler does not draw, and a question that was asked already."""
+        """Refuses scales that the sampler does not draw, and a question that cannot be asked now:
+        one that was asked already, or one whose answers no memory holds."""
+        self.question.check_new()
+        self.check_scales()
+
+    def check_scales(self) -> None:
+        """Refuses scales that the sampler does not draw."""
         from trueup._kernels.noise.gauss_tables import checked_variance
         from trueup._kernels.noise.laplace_tables import checked_scale
 
-        self.question.check_new()
         for scale in self.scales:
             if self.gaussian:
                 checked_variance(scale)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,10 @@ from trueup.infer import errors_of, model_of
 from trueup.measure import new_id
 from trueup.noise import Noise
 from trueup.release import Release
+
+if TYPE_CHECKING:
+    from trueup._kernels.tree.fused import Noise as Drawn
+    from trueup._kernels.tree.regular import RegularTree
 
 
 def can_be_released(question: Question) -> bool:
@@ -59,15 +63,44 @@ def _prefix(
     threads: int,
 ) -> npt.NDArray[np.float64]:
     """The prefix sums of the fitted cells of a tree of these radices, whose `asked` levels are."""
+    from trueup._kernels.tree.fused import release_prefix
+
+    cells = np.ascontiguousarray(cell_counts(counts, noise.question.size, threads=threads))
+    tree, drawn = noised_tree(noise, radices, asked)
+    return release_prefix(tree, cells, drawn, threads)
+
+
+def noised_tree(
+    noise: Noise, radices: Sequence[int], asked: Sequence[int], narrow: bool = True
+) -> tuple[RegularTree, Drawn]:
+    """The tree of these radices, whose `asked` levels are, and what adds noise to its nodes.
+
+    With `narrow`, levels that are not asked are put in where one is too wide for the cache.
+    """
+    from trueup._kernels.tree.fused import refined
+    from trueup._kernels.tree.regular import RegularTree
+
+    weighed = dict(zip(asked, noise.relative_weights, strict=True))
+    finer, origin = tuple(radices), tuple[int | None, ...](range(len(radices) + 1))
+    if narrow:
+        finer, origin = refined(radices)
+    weights = tuple(0.0 if level is None else weighed.get(level, 0.0) for level in origin)
+    tree = RegularTree(noise.question.size, finer, weights)
+    return tree, noised_runs(noise, asked, origin)
+
+
+def noised_runs(
+    noise: Noise, asked: Sequence[int], origin: Sequence[int | None] | None = None
+) -> Drawn:
+    """What adds noise to runs of answers: `asked` are the levels of the noise's scales.
+
+    `origin` says which of them the level of a run is, where that is not its own number.
+    """
     from trueup._kernels.noise import gauss, laplace
     from trueup._kernels.noise.bits import keystream
     from trueup._kernels.noise.gauss_tables import checked_variance, gauss_tables
     from trueup._kernels.noise.laplace_tables import checked_scale, tables
-    from trueup._kernels.tree.fused import Run, refined, release_prefix
-    from trueup._kernels.tree.regular import RegularTree
-
-    size = noise.question.size
-    cells = np.ascontiguousarray(cell_counts(counts, size, threads=threads))
+    from trueup._kernels.tree.fused import Run
 
     # Tables first: a scale that is refused is refused before any noise is drawn.
     def table(scale: Fraction) -> Any:
@@ -78,16 +111,12 @@ def _prefix(
     laws: dict[int | None, Any] = {
         level: table(scale) for level, scale in zip(asked, noise.scales, strict=True)
     }
-    weighed = dict(zip(asked, noise.relative_weights, strict=True))
-    finer, origin = refined(radices)
-    weights = tuple(0.0 if level is None else weighed.get(level, 0.0) for level in origin)
-
     own = threading.local()
 
     def drawn(values: npt.NDArray[np.int64], runs: Sequence[Run], span: int) -> None:
         met: list[tuple[int, int, Any]] = []  # runs that meet and share a law: one draw
         for run in runs:
-            law = laws[origin[run.level]]
+            law = laws[run.level if origin is None else origin[run.level]]
             if met and met[-1][1] == run.begin and met[-1][2] is law:
                 met[-1] = (met[-1][0], run.end, law)
             else:
@@ -97,4 +126,4 @@ def _prefix(
                 own.stream = keystream()
             sample_into(values[begin:end], law, own.stream.fill)
 
-    return release_prefix(RegularTree(size, finer, weights), cells, drawn, threads)
+    return drawn

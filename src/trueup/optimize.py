@@ -23,7 +23,6 @@ from trueup.ask.question import as_axis
 from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import InputError, shown
-from trueup.infer.least_squares import MatrixErrors
 from trueup.noise import Noise
 
 Floats = npt.NDArray[np.float64]
@@ -106,6 +105,8 @@ def optimize(
 
 def workload_error(question: Question, gram: Floats, epsilon: Fraction) -> float:
     """tr(gram · covariance of the cells) after measuring and inferring the question, exactly."""
+    from trueup.infer.least_squares import MatrixErrors
+
     return float((gram * MatrixErrors.of(Noise(question, epsilon)).covariance()).sum())
 
 

@@ -132,9 +132,9 @@ class Calendar:
         if isinstance(given, dt.datetime) and given.tzinfo is not None:
             return self.at(given)
         if isinstance(given, str):
-            return self._existing(self._number(given))
+            return self.existing(self._number(given))
         if isinstance(given, dt.date) and (self.per != "hour") != isinstance(given, dt.datetime):
-            return self._existing(_numbers[self.per](dt.datetime(*given.timetuple()[:6])))
+            return self.existing(_numbers[self.per](dt.datetime(*given.timetuple()[:6])))
         raise self._unreadable(given)
 
     def named(self, given: object) -> tuple[Period, ...]:
@@ -155,18 +155,15 @@ class Calendar:
         instant = _micro(moment.astimezone(dt.UTC).replace(tzinfo=None))
         local = moment.astimezone(_zone(self.zone)).replace(tzinfo=None)
         number = _numbers[self.per](local)
-        while instant < self._bound(number):
+        while instant < self.bound(number):
             number -= 1
-        while instant >= self._bound(number + 1):
+        while instant >= self.bound(number + 1):
             number += 1
-        return self._existing(number)
+        return self.existing(number)
 
     def after(self, period: Period) -> Period:
         """The next period that there is."""
-        number = period.number + 1
-        while self._bound(number) == self._bound(number + 1):
-            number += 1
-        return self._existing(number)
+        return _following(self, period.number)
 
     def between(self, first: object, last: object) -> tuple[Period, ...]:
         """All periods from one to another, both included; those that clocks leave out are not."""
@@ -236,20 +233,31 @@ class Calendar:
             f"A {self.per} is named like {_EXAMPLES[self.per]!r}, got {shown(given)}."
         )
 
-    def _existing(self, number: int) -> Period:
+    def existing(self, number: int) -> Period:
+        """The period of this number; refused where clocks leave it out."""
         walls = [_walls[self.per](each) for each in (number, number + 1)]
         name = _names[self.per](walls[0])
         if not _FIRST_YEAR <= walls[0].year <= _LAST_YEAR:
             raise InputError(
                 f"Periods lie between the years {_FIRST_YEAR} and {_LAST_YEAR}, got {name}."
             )
-        start, stop = self._bound(number), self._bound(number + 1)
+        start, stop = self.bound(number), self.bound(number + 1)
         if start == stop:
             raise InputError(f"There was no {name} in {self.zone}: clocks left it out.")
         return Period(name, number, start, stop, _micro(walls[0]), _micro(walls[1]))
 
-    def _bound(self, number: int) -> int:
+    def bound(self, number: int) -> int:
+        """The moment at which the period of this number begins."""
         return _begins(_walls[self.per](number), self.zone)
+
+
+@lru_cache(maxsize=1 << 14)  # many series ask for the same periods
+def _following(calendar: Calendar, number: int) -> Period:
+    """The next period that there is after the one of this number."""
+    number += 1
+    while calendar.bound(number) == calendar.bound(number + 1):
+        number += 1
+    return calendar.existing(number)
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,8 @@ def total_cost(facts: Facts) -> Cost:
             "neighbour relations: their costs do not add up. Record each part by itself."
         )
     if facts.epsilon is None:
-        return Cost.of(rho=facts.rho)
-    extra = facts.number_of_groups
-    return Cost.of(facts.epsilon + (extra.epsilon if extra else 0))
+        return Cost.of(rho=facts.whole_rho)
+    return Cost.of(facts.whole_epsilon)
 
 
 def risk(facts: Facts) -> str:
@@ -108,7 +107,7 @@ def risk(facts: Facts) -> str:
 knows everything else, can be at most 52.498 % sure after seeing this release; the odds of any \
 guess about one row change by a factor of at most e^ε = 1.106.
     """
-    cost, unit = total_cost(facts), _unit(facts)
+    cost, unit = total_cost(facts), unit_words(facts)
     said, epsilon = f"ε = {cost.amount}: ", float(cost.amount)
     if cost.rho is not None:
         said, epsilon = f"ρ = {cost.amount}: but for one release in a million, ", _lost(cost.amount)
@@ -208,7 +207,7 @@ def _axis_words(axis: Axis) -> str:
 
 
 def _loss(facts: Facts) -> dict[str, Any]:
-    cost, unit = total_cost(facts), _unit(facts)
+    cost, unit = total_cost(facts), unit_words(facts)
     neighbours = f"two tables are neighbours if one has one {unit} more"
     if facts.neighbours == "replace":
         neighbours = f"two tables are neighbours if one {unit} of the one is replaced in the other"
@@ -342,7 +341,7 @@ def _parts(facts: Facts) -> tuple[Facts, ...]:
     return tuple(deep for part in parts for deep in _parts(part)) if parts else (facts,)
 
 
-def _unit(facts: Facts) -> str:
+def unit_words(facts: Facts) -> str:
     """What one unit is called: a row, an edge, or the column that tells units apart."""
     if facts.unit in ("row", "edge"):
         return str(facts.unit)
@@ -400,15 +399,18 @@ def plain(fields: Any) -> Any:
     return [plain(value) for value in fields] if isinstance(fields, list) else fields
 
 
-def to_yaml(facts: Facts) -> str:
-    """The record as YAML, each field that needs a person marked by a comment."""
+def to_yaml(facts: Facts, fields: dict[str, Any] | None = None, told: str | None = None) -> str:
+    """The record as YAML, each field that needs a person marked by a comment.
+
+    `told` is the risk in words, where it is not the one of the facts.
+    """
     head = [
         "# A record of this release for a registry of deployments of differential privacy.",
         f'# Fields marked "{TO_FILL_IN}" or "{CHECK}" need your judgement.',
-        f"# The risk: {risk(facts)}",
+        f"# The risk: {risk(facts) if told is None else told}",
         f"# To cite: {citation()}",
     ]
-    return "\n".join([*head, *_yaml(record(facts), 0)]) + "\n"
+    return "\n".join([*head, *_yaml(record(facts) if fields is None else fields, 0)]) + "\n"
 
 
 def _yaml(fields: dict[str, Any], depth: int) -> Iterator[str]:

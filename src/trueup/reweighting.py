@@ -5,12 +5,16 @@ T rounds one for choosing a box and one for counting it. A box is chosen by the 
 scores |true count − whole count of the table so far|, each with discrete Laplace noise of scale
 2/part. Scores are whole numbers, and a record moves each by one at most. Fix the noise of all other
 scores: a box wins if its own noise is at least some whole number, which is at most two further on a
-neighbour; so the choice has the privacy of its part.
+neighbour; so the choice has the privacy of its part. Where a unit has c rows, all scales are c
+times as large.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -37,45 +41,82 @@ _MOST_ROUNDS = 200
 _BOXES = 1 << 12  # to choose from
 
 
-def adaptive(
-    table: Any,
-    axes: Axis | Sequence[Axis],
-    epsilon: object,
-    rounds: int = 10,
-    workload: object = None,
-    neighbours: Neighbours = "add-remove",
-) -> ReweightedCounts:
-    """Counts over one axis or several by multiplicative weights: good where a few boxes tell most.
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """What multiplicative weights are asked for: all of it public, and checked."""
 
-    `table` is a frame, or counts in axis order. `workload` says which ranges matter (of several
-    axes, one for all or a list): boxes are chosen among some 4,000 of them. Costs ε in all. What
-    comes back is non-negative and has no errors of its own; plan and publish give counts that do.
-    """
-    over = [axes] if isinstance(axes, Axis) else list(axes)
-    if not over or not all(isinstance(axis, Axis) for axis in over):
-        raise InputError(f"adaptive needs an axis or several, got {shown(axes)}.")
-    sizes = tuple(axis.size for axis in over)
-    check_grid(over, int(np.prod(sizes)))
-    if np.prod(sizes) > _MOST_CELLS:
-        raise InputError(
-            f"Multiplicative weights go through all cells again and again: at most "
-            f"{_MOST_CELLS:,}, got {int(np.prod(sizes)):,}. Ask tu.publish."
-        )
-    cost, check = positive(epsilon), check_neighbours(neighbours)
-    number = whole_number(rounds, "The number of rounds")
-    if not 1 <= number <= _MOST_ROUNDS:
-        raise InputError(f"There are 1 to {_MOST_ROUNDS} rounds, got {shown(rounds)}.")
-    starts, stops = boxes(over, workload)
+    axes: tuple[Axis, ...]
+    epsilon: Fraction
+    rounds: int
+    starts: Ints
+    stops: Ints
+    neighbours: Neighbours
+
+    @staticmethod
+    def of(
+        axes: Axis | Sequence[Axis],
+        epsilon: object,
+        rounds: object,
+        workload: object,
+        neighbours: Neighbours,
+    ) -> Weighing:
+        """Refused where there are too many cells or rounds."""
+        over = [axes] if isinstance(axes, Axis) else list(axes)
+        if not over or not all(isinstance(axis, Axis) for axis in over):
+            raise InputError(f"adaptive needs an axis or several, got {shown(axes)}.")
+        cells = math.prod(axis.size for axis in over)
+        check_grid(over, cells)
+        if cells > _MOST_CELLS:
+            raise InputError(
+                f"Multiplicative weights go through all cells again and again: at most "
+                f"{_MOST_CELLS:,}, got {cells:,}. Ask tu.publish."
+            )
+        cost, check = positive(epsilon), check_neighbours(neighbours)
+        number = whole_number(rounds, "The number of rounds")
+        if not 1 <= number <= _MOST_ROUNDS:
+            raise InputError(f"There are 1 to {_MOST_ROUNDS} rounds, got {shown(rounds)}.")
+        return Weighing(tuple(over), cost, number, *boxes(over, workload), check)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells each axis has."""
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def part(self) -> Fraction:
+        """The ε of the total, of each choice and of each count."""
+        return self.epsilon / (2 * self.rounds + 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """What a ledger's entry says of it; the boxes to choose from by their hash."""
+        told = hashlib.sha256(np.ascontiguousarray([self.starts, self.stops]).tobytes())
+        return {
+            "kind": "multiplicative weights",
+            "axes": [axis.to_json() for axis in self.axes],
+            "rounds": self.rounds,
+            "boxes": told.hexdigest(),
+        }
+
+    def drawn(self, counts: Ints, unit: str = "row", rows: int = 1) -> ReweightedCounts:
+        """The rounds on these counts, of at most so many rows of each unit."""
+        from trueup._kernels.noise import laplace
+        from trueup._kernels.noise.bits import one_measurement
+
+        with one_measurement():
+            total, picked, answers = rounds_of(
+                counts, self.starts, self.stops, self.part, self.rounds, laplace.draw, rows
+            )
+            name = new_id()
+        facts = facts_of(self.epsilon, self.neighbours, name, unit=unit, rows=rows)
+        starts, stops = self.starts[picked], self.stops[picked]
+        return ReweightedCounts(self.axes, starts, stops, answers, total, facts)
+
+
+def reweighted(table: Any, asked: Weighing) -> ReweightedCounts:
+    """The counts of a frame, or of counts in axis order, by multiplicative weights."""
     columns = hasattr(table, "columns") or hasattr(table, "keys")
-    counts = table_counts(over, table) if columns else grid_counts(table, sizes)
-    from trueup._kernels.noise import laplace
-    from trueup._kernels.noise.bits import one_measurement
-
-    with one_measurement():
-        total, picked, answers = rounds_of(counts, starts, stops, cost, number, laplace.draw)
-        name = new_id()
-    facts = facts_of(cost, check, name)
-    return ReweightedCounts(tuple(over), starts[picked], stops[picked], answers, total, facts)
+    found = table_counts(asked.axes, table) if columns else grid_counts(table, asked.sizes)
+    return asked.drawn(found)
 
 
 def boxes(axes: Sequence[Axis], workload: object) -> tuple[Ints, Ints]:
@@ -98,20 +139,29 @@ def boxes(axes: Sequence[Axis], workload: object) -> tuple[Ints, Ints]:
 
 
 def rounds_of(
-    counts: Ints, starts: Ints, stops: Ints, epsilon: Fraction, rounds: int, draw: Draw
+    counts: Ints,
+    starts: Ints,
+    stops: Ints,
+    part: Fraction,
+    rounds: int,
+    draw: Draw,
+    rows: int = 1,
 ) -> tuple[int, Ints, Ints]:
-    """The noisy total, the boxes chosen in each round and their noisy counts."""
-    part = epsilon / (2 * rounds + 1)
+    """The noisy total, the boxes chosen in each round and their noisy counts.
+
+    A unit has at most so many rows: it moves the count of a box by no more, under both relations.
+    """
+    one, choice = rows / part, 2 * rows / part
     true = box_sums(box_prefix(counts), starts, stops)
-    total = int(counts.sum()) + int(draw(1, 1 / part)[0])
+    total = int(counts.sum()) + int(draw(1, one)[0])
     table = level(counts.shape, total)
     picked, answers = [], []
     for _ in range(rounds):
         # Whole scores: a real one, rounded with its noise, could move by more than a record does.
         guessed = np.rint(box_sums(box_prefix(table), starts, stops)).astype(np.int64)
-        scores = np.abs(true - guessed) + draw(len(true), 2 / part)
+        scores = np.abs(true - guessed) + draw(len(true), choice)
         worst = int(np.argmax(scores))
         picked.append(worst)
-        answers.append(int(true[worst]) + int(draw(1, 1 / part)[0]))
+        answers.append(int(true[worst]) + int(draw(1, one)[0]))
         table = moved(table, starts[picked], stops[picked], answers)
     return total, np.array(picked), np.array(answers, np.int64)

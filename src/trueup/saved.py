@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -11,11 +12,14 @@ import numpy.typing as npt
 
 from trueup.axis import Axis
 from trueup.errors import FileError, InputError, shown
-from trueup.facts import Facts
+from trueup.facts import LEAST_SQUARES, Facts
 from trueup.files import load as files
+from trueup.files.dataset import ReleaseFolder, open_dataset
 from trueup.files.load import Saved, finite, reads
+from trueup.files.stored_table import StoredTable
 from trueup.infer import errors_of
-from trueup.keys import KeyMeasurement, KeyRelease, PrefixMeasurement
+from trueup.infer.unions import UnionErrors, tree_of_lines
+from trueup.keys import KeyMeasurement, KeyRelease, PrefixMeasurement, PrefixRelease
 from trueup.law import QueryErrors
 from trueup.release import NamedRelease, Release, SortedRelease, reweighted
 from trueup.release.boxes import prefix_of
@@ -37,6 +41,9 @@ def load(path: str | Path, expected: type[Expected]) -> Expected: ...
 def load(path: str | Path, expected: type[Any] | None = None) -> Any:
     """What was saved under this path, verified: a `Measurement`, or a release.
 
+    A dataset folder, as `publish(…, to="folder/")` makes it, gives a `Release` whose counts stay on
+    the disk: a range reads two pages of it.
+
     `expected` says which, such as `tu.Release`: a file of anything else is then refused, and type
     checkers know what comes back. A damaged file, one of a newer format, or one that trueup did
     not write is refused.
@@ -45,12 +52,54 @@ def load(path: str | Path, expected: type[Any] | None = None) -> Any:
         raise InputError(
             f"expected is a type such as Release or Measurement, got {shown(expected)}."
         )
-    found = files.load(path)
+    folder = isinstance(path, (str, os.PathLike)) and os.path.isdir(path)
+    found = _folder(path) if folder else files.load(path)
     if expected is not None and not isinstance(found, expected):
         raise FileError(
             f"{Path(path).name} holds a {type(found).__name__}, not a {expected.__name__}."
         )
     return found
+
+
+def _folder(path: str | Path) -> Release:
+    """The release in a dataset folder: its prefix sums stay on the disk."""
+    dataset = open_dataset(path)
+    facts = Facts.from_json(dataset.about)
+    if facts.combined:
+        return _combined(dataset, facts)
+    axes = facts.noise.question.space.answer_axes
+    if math.prod(axis.size for axis in axes) != dataset.size:
+        raise FileError(f"The counts in {path} are not those of its question.")
+    if (facts.inferred == LEAST_SQUARES) != (dataset.unbiased_blocks is None):
+        raise FileError(f"The counts in {path} are not made as its facts say.")
+    if tree_of_lines(facts.noise.question) is not None:
+        return _table(dataset, facts)
+    if len(axes) != 1:
+        raise FileError(f"The counts in {path} are not those of its question.")
+    prefix: Any = dataset.prefix()
+    unbiased: Any = dataset.unbiased_prefix()
+    return Release(axes, prefix, errors_of(facts.noise), facts, unbiased)
+
+
+def _combined(dataset: ReleaseFolder, facts: Facts) -> Release:
+    """The release of several put together in a folder."""
+    from trueup.reconcile.folders import errors_in_folder
+
+    axis, errors = errors_in_folder(facts.combined)
+    if axis.size != dataset.size:
+        raise FileError(f"The counts in {dataset.folder} are not those of its question.")
+    prefix: Any = dataset.prefix()
+    return Release((axis,), prefix, errors, facts)
+
+
+def _table(dataset: ReleaseFolder, facts: Facts) -> Release:
+    """The release of a table in a folder; counts made to be shown have the unbiased ones beside."""
+    axes = facts.noise.question.space.axes
+    sizes = axes[0].size, axes[1].size
+    own: Any = StoredTable(dataset.prefix(), sizes)
+    beside = dataset.unbiased_prefix()
+    unbiased: Any = None if beside is None else StoredTable(beside, sizes)
+    return Release(axes, own, UnionErrors.of(facts.noise), facts, unbiased)
 
 
 def _inferred(saved: Saved) -> Facts:
@@ -141,3 +190,4 @@ reads("query release", _named_release)
 reads("key measurement", KeyMeasurement.from_saved)
 reads("key release", KeyRelease.from_saved)
 reads("prefix measurement", PrefixMeasurement.from_saved)
+reads("prefix release", PrefixRelease.from_saved)

@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trueup import Axis, FileError, InputError
-from trueup.axis import parse_box
 
 AXES = [
     Axis.integers("n", -3, 9),
@@ -221,15 +220,6 @@ def test_moments_hold_colons():
     assert axis.parse_span("2013-01-01T05") == (5, 6)
     with pytest.raises(InputError, match="is not an edge"):
         axis.parse_span("2013-01-01T05:00")  # a minute of it
-
-
-def test_a_box_is_a_range_of_each_axis_or_all_of_it():
-    axes = [Axis.integers("age", 0, 99), Axis.categories("sex", ["F", "M"])]
-    assert parse_box(axes, "18:65,F") == ((18, 65), (0, 1))
-    assert parse_box(axes, ",M") == ((0, 100), (1, 2))
-    assert parse_box(axes, "4") == ((4, 5), (0, 2))
-    with pytest.raises(InputError, match=r"3 ranges; the axes are age, sex"):
-        parse_box(axes, "1:2,F,M")
 
 
 # ---- what a person reads

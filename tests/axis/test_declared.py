@@ -17,6 +17,7 @@ DECLARED: list[tuple[dict[str, Any], Axis]] = [
     ({"kind": "dates", "first": "2013", "last": "2013"}, Axis.dates("x", "2013", "2013")),
     ({"kind": "ipv4", "network": "10.0.0.0/8"}, Axis.ipv4("x", "10.0.0.0/8", 16)),
     ({"kind": "hierarchy", "tree": {"a": ["b"]}}, Axis.hierarchy("x", {"a": ["b"]})),
+    ({"kind": "codes", "codes": [3, 17], "levels": {"a": 2}}, Axis.codes("x", [17, 3], {"a": 2})),
     (
         {"kind": "hierarchy", "paths": [["a", "b"]], "levels": ["one", "two"]},
         Axis.hierarchy("x", [["a", "b"]], ["one", "two"]),

@@ -23,6 +23,7 @@ AXES = {
     "months": (tu.Axis.dates("t", "1969-11", "1970-02", "month"), True),
     "prefixes": (tu.Axis.ipv4("host", "10.0.0.0/8", 12), True),
     "addresses": (tu.Axis.ipv4("host", "10.0.0.252/30", 32), False),
+    "codes": (tu.Axis.codes("block", [3, 17, 99], {"ten": 1, "one": 2}), False),
     "hierarchy": (tu.Axis.hierarchy("p", {"CA": ["x", "y"], "NV": ["x", "v"], "DC": []}), False),
 }
 

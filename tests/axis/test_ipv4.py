@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import trueup as tu
 from trueup import Axis, InputError
+from trueup.axis.levels import below, nodes_inside
 
 
 @st.composite
@@ -133,3 +135,32 @@ def test_a_range_or_node_off_the_grid_is_refused(ask, told):
 def test_the_last_range_of_all_addresses_is_said_in_words():
     with pytest.raises(InputError, match=r"nearest edges are 255\.255\.0\.0 and the end"):
         Axis.ipv4("h").span("255.255.255.0", None)
+
+
+def test_levels_of_all_addresses_are_named_sized_and_entered_without_listing_them():
+    axis = tu.Axis.ipv4("host", "0.0.0.0/0", 32)
+    sizes = axis.level_sizes()
+    assert list(sizes) == list(axis.levels()) == [f"/{length}" for length in range(1, 33)]
+    assert sizes["/32"] == 1 << 32
+    assert "/32" in axis.every_level()
+    assert "/0" not in axis.every_level()
+    start, stop = axis.node("10.1.2.0/24")
+    starts, stops = nodes_inside(axis, "/30", start, stop)
+    assert (starts[0], stops[-1], len(starts)) == (start, stop, 64)
+    with pytest.raises(tu.InputError, match="4,294,967,296 nodes are more than the 100"):
+        nodes_inside(axis, "/32", 0, 1 << 40, 100)
+    level, halves, _ = next(below(axis, ("10.0.0.0/8",), None))
+    assert (level, len(halves)) == ("/9", 2)
+
+
+@pytest.mark.parametrize("level", ["/25", "/26", "/28"])
+@pytest.mark.parametrize("span", [(0, 16), (3, 13), (4, 8), (5, 7), (0, 99)])
+def test_the_nodes_inside_some_cells_are_those_of_the_level(level, span):
+    axis = tu.Axis.ipv4("host", "10.0.0.0/24", 28)
+    cuts = axis.levels()[level]
+    ends = np.append(cuts[1:], axis.size)
+    inside = (cuts >= span[0]) & (ends <= span[1])
+    starts, stops = nodes_inside(axis, level, *span)
+    assert starts.tolist() == cuts[inside].tolist()
+    assert stops.tolist() == ends[inside].tolist()
+    assert axis.level_sizes()[level] == len(cuts)

@@ -15,6 +15,7 @@ AXES = {
     "open": tu.Axis.edges("x", [0, 1, np.inf]),
     "dates": tu.Axis.dates("x", "2020-01", "2020-06", "month"),
     "ipv4": tu.Axis.ipv4("x", "10.0.0.0/24", 28),
+    "codes": tu.Axis.codes("x", [3, 17], {"ten": 1, "one": 2}),
     "categories": tu.Axis.categories("x", ["a", "b", 3]),
     "hierarchy": tu.Axis.hierarchy("x", {"CA": ["Kern", "Napa"], "NV": ["Clark"]}),
 }
@@ -40,7 +41,9 @@ def test_labels_stand_nowhere_on_a_line_and_only_nested_ones_under_others(name: 
     axis = AXES[name]
     traits = axis.traits
     assert traits.labelled == (traits.values == "label") == (name in ("categories", "hierarchy"))
-    assert traits.nested == bool(axis.paths) == (name == "hierarchy")
+    assert traits.nested == (name in ("hierarchy", "codes"))
+    assert bool(axis.paths) == (name == "hierarchy")
+    assert traits.coded == (name == "codes")
     if traits.labelled:
         assert traits.scale is None
     assert traits.scale == {
@@ -52,7 +55,7 @@ def test_labels_stand_nowhere_on_a_line_and_only_nested_ones_under_others(name: 
 def test_uhi_is_told_that_none_goes_round_and_which_are_names(name: str) -> None:
     traits = AXES[name].traits
     assert traits.circular is False
-    assert traits.discrete == (name in ("open", "ipv4", "categories", "hierarchy"))
+    assert traits.discrete == (name in ("open", "ipv4", "codes", "categories", "hierarchy"))
 
 
 def test_traits_do_not_change() -> None:

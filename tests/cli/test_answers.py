@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import trueup as tu
+from trueup.cli.answers import parse_box
 
 Run = Callable[..., Any]
 
@@ -225,7 +226,7 @@ def test_short_processes_end_as_they_should(tmp_path: Path, action: str) -> None
     tu.publish([3], tu.Axis.integers("age", 0, 9), epsilon=1).save(path)
     query = [sys.executable, "-m", "trueup", "query", str(path), "0:5"]
     load = [sys.executable, "-c", f"import trueup as tu; tu.load({str(path)!r})"]
-    for _ in range(10):
+    for _ in range(4):
         done = subprocess.run(
             query if action == "query" else load, capture_output=True, text=True, check=False
         )
@@ -259,3 +260,12 @@ def test_equidepth_gives_what_the_library_gives_and_draws(
     assert "where it ends" in ran.out
     assert (tmp_path / "bins.svg").exists()
     assert "ask for 2 to" in run("equidepth", ages["r"], "1").err
+
+
+def test_a_box_is_a_range_of_each_axis_or_all_of_it() -> None:
+    axes = [tu.Axis.integers("age", 0, 99), tu.Axis.categories("sex", ["F", "M"])]
+    assert parse_box(axes, "18:65,F") == ((18, 65), (0, 1))
+    assert parse_box(axes, ",M") == ((0, 100), (1, 2))
+    assert parse_box(axes, "4") == ((4, 5), (0, 2))
+    with pytest.raises(tu.InputError, match=r"3 ranges; the axes are age, sex"):
+        parse_box(axes, "1:2,F,M")

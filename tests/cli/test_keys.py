@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -55,6 +56,30 @@ def test_keys_are_measured_shown_and_looked_up(run: Run, words: Path, tmp_path: 
     looked = run("keys", "show", "k.parquet", "fig", "zzz", "--json").json["keys"]
     assert [each["shown"] for each in looked] == [True, False]
     assert "not shown" in run("keys", "show", "k.parquet", "zzz").out
+
+
+def test_keys_of_a_day_are_paid_for_that_day(run: Run, tmp_path: Path) -> None:
+    days = [dt.datetime(2026, 3, 1 + n % 2) for n in range(1000)]
+    table = {"word": ["fig", "pear"] * 500, "host": ["10.0.0.1", "10.9.9.9"] * 500, "at": days}
+    pq.write_table(pa.table(table), tmp_path / "words.parquet")
+    (tmp_path / "trueup.toml").write_text(
+        "[datasets.words]\nsource = 'words.parquet'\nledger = 'w.ledger'\nlimit = 2\n"
+        "per = 'day'\ndate = 'at'\n"
+    )
+    pay = ("--epsilon", 1, "--yes", "-o", "k.parquet")
+    assert "--period 2026-03-01" in run("keys", "measure", "words", *ASK, *pay).err
+    ran = run("keys", "measure", "words", *ASK, *pay, "--period", "2026-03-01")
+    assert "charged     to 2026-03-01, each the whole cost" in ran.out
+    assert "loses" in ran.out
+    assert "1 is left" in ran.out
+    assert "pear" not in tu.load(tmp_path / "k.parquet", tu.KeyMeasurement).labels
+    tree = ("--column", "host", "--universe", "ipv4", "--step", 8, "--period", "2026-03-02")
+    said = run("keys", "tree", "words", *tree, *pay, "--json").json
+    assert said["remaining"] == "1"
+    measured = tu.load(tmp_path / "k.parquet", tu.PrefixMeasurement)
+    assert str(measured.period) == "2026-03-02"
+    ledger = tu.Ledger(tmp_path / "w.ledger")
+    assert [ledger.remaining_in(f"2026-03-0{day}") for day in (1, 2, 3)] == [1, 1, 2]
 
 
 def test_what_is_refused_costs_nothing(run: Run, words: Path, tmp_path: Path) -> None:

@@ -50,3 +50,18 @@ def test_people_are_measured_and_not_said_to_be_cut_short(run: Run, tmp_path: Pa
     assert run(*words).code == 0
     assert tu.infer(tu.load(tmp_path / "m.parquet")).counts().round().tolist() == [1, 2]
     assert "names a feature" in run(*words, "--person", "top").err
+
+
+def test_people_of_a_declared_dataset_are_measured(run: Run, tmp_path: Path) -> None:
+    rows = {"user": ["a", "a", "b", "c", "c", "c"], "fare": [1.0, 9.0, 2.0, 3.0, 4.0, 5.0]}
+    pq.write_table(pa.table(rows), tmp_path / "trips.parquet")
+    (tmp_path / "trueup.toml").write_text(
+        '[datasets.riders]\nsource = "trips.parquet"\nledger = "x"\nlimit = 5000\nunit = "user"\n'
+        'people.visits = {count = "*"}\naxes.visits = {kind = "integers", first = 0, last = 5}\n'
+    )
+    words = ["measure", "riders", "--epsilon", "500", "-o", "m.parquet", "--yes"]
+    ran = run(*words)
+    assert ran.code == 0, ran.err
+    found = tu.infer(tu.load(tmp_path / "m.parquet"))
+    assert found.counts().round().tolist() == [0, 1, 1, 1, 0, 0]
+    assert found.facts.features

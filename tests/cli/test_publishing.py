@@ -28,7 +28,7 @@ def test_what_is_due_is_published_and_a_monitor_can_tell(run: Run, tmp_path: Pat
     assert run("publish", "--status", *through).code == 0
     assert "nothing is due" in run("publish", "--due", *through).out
     assert "nothing is due" in run("publish", "--due", "--dry-run", *through).out
-    (tmp_path / "published" / "s0" / "2026-01-02.parquet").unlink()
+    (tmp_path / "published" / "s0" / "2026-01-02.json").unlink()
     assert "its files not written: 2026-01-02" in run("publish", "--status", *through).out
     assert "1 files were missing" in run("publish", "--due", *through).out
     text = (
@@ -69,3 +69,16 @@ def test_what_cannot_be_meant_is_refused(run: Run, tmp_path: Path) -> None:
     assert "--output" in run(*ask).err
     assert "There is no file none.csv" in run(*ask, "-o", "r.parquet").err
     assert "no --where" in run(*ask, "-o", "r.parquet", "--where", "a > 1").err
+
+
+def test_a_table_is_published_into_a_folder_that_commands_read(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("fare\n1\n1\n3\n")
+    ask = ["publish", "t.csv", "--column", "fare", "--integers", "0", "3", "--epsilon", "1000"]
+    said = run(*ask, "--to", "fares", "--json").json
+    assert said["saved"] == "fares"
+    assert tu.load(tmp_path / "fares").counts().round(6).tolist() == [0, 2, 0, 1]
+    assert "2" in run("query", "fares", "0", "2").out
+    again = run(*ask, "--to", "fares")
+    assert again.code == 1
+    assert "there already" in again.err
+    assert "one of the two" in run(*ask, "--to", "f", "-o", "f.parquet").err

@@ -54,3 +54,13 @@ def test_what_cannot_be_recorded_is_refused_in_one_line(
     ran = run("record", tmp_path / "typed.parquet")
     assert ran.code == 1
     assert "do not say what they cost" in ran.err
+
+
+def test_keys_are_recorded(run: Run, tmp_path: Path) -> None:
+    question = tu.KeyCounts(tu.Universe.text("a-z", 6), by="word")
+    tu.measure_keys({"fig": 500}, question, epsilon=1).save(tmp_path / "words.parquet")
+    ran = run("record", tmp_path / "words.parquet")
+    assert ran.code == 0, ran.err
+    found = yaml.safe_load(ran.out)["deployment"]
+    assert "universe text" in found["dp_variant"]["data_domain"]
+    assert "fig" not in ran.out

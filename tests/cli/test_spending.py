@@ -164,6 +164,21 @@ def test_a_declared_dataset_goes_by_its_name(run: Run, people: Path, tmp_path: P
     assert "trueup.toml" in again.err
 
 
+def test_a_declared_dataset_has_its_bound_chosen(run: Run, people: Path, tmp_path: Path) -> None:
+    (tmp_path / "trueup.toml").write_text(
+        "[datasets.town]\nsource = 'people.parquet'\nledger = 'a.ledger'\nlimit = '1'\n"
+        "unit = 'user'\nrows_per_unit = 'auto'\nat_most = 50\n"
+        "[datasets.town.axes.age]\nkind = 'integers'\nfirst = 0\nlast = 99\n"
+    )
+    ran = run("measure", "town", "--epsilon", "0.5", "--yes", "-o", "m.parquet")
+    assert "chosen privately" in ran.out
+    assert tu.load(tmp_path / "m.parquet").bound.at_most == 50
+    ends = ("--degrees", "a,b", "--nodes", 50)
+    again = run("measure", "town", *ends, "--epsilon", "0.5", "--yes", "-o", "n.parquet")
+    assert (again.code, "name the ends of its edges there" in again.err) == (1, True)
+    assert left(tmp_path) == Fraction(1, 2)
+
+
 def test_epsilon_and_ledger_may_come_from_the_environment(
     run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from trueup.files import atomic
 from trueup.files.atomic import write_whole
 
 
@@ -48,3 +50,30 @@ def _umask() -> int:
     found = os.umask(0)
     os.umask(found)
     return found
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_no_file_has_its_name_before_its_disk_was_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: bool
+) -> None:
+    """Where the kernel can sync one disk, and where it cannot; one sync for all files."""
+    named = []
+
+    def synced(*_: object) -> int:
+        named.append([path.name for path in tmp_path.iterdir() if path.name[0] != "."])
+        return 0
+
+    monkeypatch.setattr(atomic, "_SYNC_DISK", synced if kernel else None)
+    monkeypatch.setattr(os, "sync", synced)
+    atomic.write_many({tmp_path / f"{n}": b"new" for n in range(5)})
+    assert named == [[]]
+
+
+def test_a_disk_that_cannot_be_synced_gives_no_file_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(atomic, "_SYNC_DISK", lambda _: -1)
+    monkeypatch.setattr(atomic.ctypes, "get_errno", lambda: errno.EIO)
+    with pytest.raises(OSError, match="Input/output error"):
+        atomic.write_many({tmp_path / "x": b"new"})
+    assert not list(tmp_path.iterdir())

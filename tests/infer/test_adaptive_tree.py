@@ -108,10 +108,7 @@ def test_both_relations_and_rows_of_a_unit_scale_the_noise(relation: str) -> Non
     assert list(m.noise.scales) == expected
 
 
-def test_it_is_not_combined_nor_put_into_grids() -> None:
+def test_it_is_not_put_into_grids() -> None:
     m = measured(TREES["three levels"], 5)
-    other = measured(TREES["three levels"], 6)
-    with pytest.raises(tu.InputError, match="adaptive tree cannot be combined"):
-        tu.reconcile([m, other])
     with pytest.raises(tu.InputError, match="no adaptive trees"):
         _ = axis_model(m.noise).line

@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import nnls
 
 import trueup as tu
+from trueup.infer.display import shown_margins
 from trueup.paper.noise import measure_for_experiment as measured
 
 GRADES = {
@@ -206,6 +207,19 @@ def test_named_counts_are_shown_whole_and_agree(tmp_path):
             release.save(tmp_path / "grades.parquet")
             again = tu.load(tmp_path / "grades.parquet")
             assert again["F"].unbiased.value == release["F"].unbiased.value
+
+
+@pytest.mark.parametrize(("far", "moved"), [(1.45, False), (1.55, True)])
+def test_margins_that_are_near_stay_and_others_are_brought_nearer(far, moved):
+    """The first margin is off by `far` both ways; records could be moved in either case."""
+    table = np.full((2, 4), 5)
+    cells = table + far / 4 * np.array([[1.0], [-1.0]])
+    found = shown_margins(table, cells, [(0,), (1,)])
+    assert (found is table) != moved
+    off = np.abs((found - cells).sum(axis=1))
+    assert off.max() == pytest.approx(2 - far if moved else far)
+    assert found.sum() == table.sum()
+    assert (found.sum(axis=0) == table.sum(axis=0)).all()
 
 
 def test_senseless_wishes_are_refused():

@@ -30,7 +30,7 @@ def test_a_release_at_a_rho_is_near_the_truth_and_adds_up():
     release = tu.infer(measured, nonnegative=True, integers=True)
     assert np.asarray(release.counts()) == pytest.approx(counts, abs=2)
     assert release.range(0, 90).value + release.range(90, 200).value == release.total().value
-    low, high = tu.infer(measured).range(10, 50).interval(0.999)
+    low, high = tu.infer(measured).range(10, 50).interval(1 - 1e-9)
     assert low <= counts[10:50].sum() <= high
 
 

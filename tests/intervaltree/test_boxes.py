@@ -18,6 +18,7 @@ PRODUCTS = {
         IntervalTree.irregular(6, [np.array([0, 1, 4]), np.arange(6)]),
         IntervalTree.regular(4, (2, 2)),
     ],
+    "one cell each": [IntervalTree.irregular(1, []), IntervalTree.irregular(1, [])],
     "one cell": [IntervalTree.regular(1, (2, 2)), IntervalTree.regular(3, (3,))],
 }
 

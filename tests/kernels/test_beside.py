@@ -24,15 +24,15 @@ beside._COMMAND = beside._COMMAND.replace("(b.BESIDE)", "({few})")
 beside._cores = lambda: 2
 begun = []
 start = beside._started
-beside._started = lambda: begun.append(start()) or begun[-1]
-with beside.shown_compiled_beside():
+beside._started = lambda command: begun.append(start(command)) or begun[-1]
+with beside.compiled_at_once():
     pass
 print(len(begun), [each.returncode for each in begun], beside._missing(beside.BESIDE))
 """
 
 
-def run(folder: Path, script: str = BESIDE.format(few=FEW)) -> str:
-    around = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+def run(folder: Path | None, script: str = BESIDE.format(few=FEW)) -> str:
+    around = os.environ | ({} if folder is None else {"NUMBA_CACHE_DIR": str(folder)})
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=around)
     assert not done.stderr
@@ -59,8 +59,10 @@ def test_a_process_that_fails_or_hangs_stops_nobody(
     monkeypatch.setattr(beside, "_PATIENCE", 0.5)
     monkeypatch.setattr(beside, "_cores", lambda: 2)
     monkeypatch.setattr(beside, "_missing", lambda _: True)
-    monkeypatch.setattr(beside, "_started", lambda: begun.append(start()) or begun[-1])
-    with beside.shown_compiled_beside():
+    monkeypatch.setattr(
+        beside, "_started", lambda command: begun.append(start(command)) or begun[-1]
+    )
+    with beside.compiled_at_once():
         pass
     assert begun[0].returncode in (3, -9)
 
@@ -69,15 +71,15 @@ def test_one_core_compiles_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside, "_cores", lambda: 1)
     monkeypatch.setattr(beside, "_missing", lambda _: True)
     begun: list[int] = []
-    monkeypatch.setattr(beside, "_started", lambda: begun.append(1))
-    with beside.shown_compiled_beside():
+    monkeypatch.setattr(beside, "_started", lambda _: begun.append(1))
+    with beside.compiled_at_once():
         pass
     assert not begun
 
 
 def test_an_error_inside_goes_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside, "_missing", lambda _: False)
-    with pytest.raises(ZeroDivisionError), beside.shown_compiled_beside():
+    with pytest.raises(ZeroDivisionError), beside.compiled_at_once():
         _ = 1 // 0
 
 
@@ -92,13 +94,13 @@ def test_the_types_are_those_that_the_kernels_are_called_with() -> None:
         assert all(isinstance(each, numba.types.Type) for each in beside._signature(types))
 
 
-def test_what_is_compiled_beside_is_what_a_large_release_calls(tmp_path: Path) -> None:
+def test_what_is_compiled_beside_is_what_a_large_release_calls() -> None:
     """With all of it on disk nothing of it is missing, and nothing of it is compiled again."""
     script = """
 import numpy as np
 import trueup as tu
 from trueup._kernels import beside, compiled
-from trueup._kernels.tree.fused import _Stretch
+from trueup._kernels.tree.fused import NodeStretch
 from trueup._kernels.tree.regular import RegularTree
 
 listed = beside.BESIDE + beside.LAST
@@ -109,11 +111,11 @@ kernels = [beside._kernel(module, name) for module, name, _ in listed]
 before = [len(kernel.machine.signatures) for kernel in kernels]
 tu.infer(tu.measure(np.arange(64), tree, 1), nonnegative=True, integers=True)
 shape = RegularTree(64, (4, 4, 4), (1.0, 1.0, 1.0, 1.0))
-stretch = _Stretch.of(shape, 0, shape.lengths)
+stretch = NodeStretch.of(shape, 0, shape.lengths)
 stretch.fall(np.arange(64), np.zeros(stretch.size), np.empty(64))
 print([len(kernel.machine.signatures) for kernel in kernels] == before)
 """
-    assert run(tmp_path, script) == "True"
+    assert run(None, script) == "True"
 
 
 def test_no_kernel_has_defaults() -> None:

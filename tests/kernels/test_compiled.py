@@ -43,12 +43,24 @@ print("numba" in sys.modules)
 """
 
 
-@pytest.mark.parametrize("cells", [100, 4096])
-@pytest.mark.parametrize("kind", ["shown", "unbiased", "exact", "wavelet", "grid", "histogram"])
-def test_some_thousand_cells_are_released_with_nothing_compiled(cells: int, kind: str) -> None:
+KINDS = ("shown", "unbiased", "exact", "wavelet", "grid", "histogram")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [(cells, kind) for cells in (100, 4096) for kind in KINDS]
+    + [(cells, "shown") for cells in (1 << 17, 1 << 20)],
+)
+def test_a_first_release_is_made_with_nothing_compiled(
+    cells: int, kind: str, tmp_path: Path
+) -> None:
+    """From an empty cache. Where it takes longer than loading numba, that is loaded to look."""
     command = [sys.executable, "-c", SMALL, str(cells), kind]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.stdout.strip(), done.stderr) == ("False", "")
+    around = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=around)
+    assert done.stderr == ""
+    assert done.stdout.strip() == "False" or cells > 4096
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def kernel(most: int = 100, work: int | None = None) -> Kernel:
@@ -80,6 +92,22 @@ def test_a_call_is_plain_up_to_its_elements_and_compiled_beyond(
     assert much(np.arange(101)).sum() == 10100
     assert ways(much) == "machine"
     assert much(np.arange(100)).sum() == 9900  # once compiled, always used
+
+
+@pytest.mark.usefixtures("as_in_use")
+def test_what_numpy_stands_in_for_is_compiled_where_much_is_to_come() -> None:
+    def doubled(x: np.ndarray) -> np.ndarray:
+        return x * 2
+
+    first, second, other = (
+        Kernel(doubled, 100, plain=by)  # type: ignore[arg-type]
+        for by in (doubled, doubled, None)
+    )
+    first(np.arange(3))
+    with compiled.much_to_do():
+        second(np.arange(3))
+        other(np.arange(3))
+    assert [ways(each) for each in (first, second, other)] == ["plain", "machine", "plain"]
 
 
 @pytest.mark.usefixtures("as_in_use")

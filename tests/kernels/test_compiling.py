@@ -14,6 +14,8 @@ from trueup._kernels.compiling import WORDS
 
 LARGE = """
 import numpy as np, trueup as tu
+from trueup.warming import machine_code_only
+machine_code_only()
 axis = tu.Axis.integers("x", 0, 99_999)
 found = tu.measure(np.zeros(axis.size, int), tu.CellCounts(axis), 1)
 from trueup._kernels.noise.laplace import decide

@@ -13,9 +13,11 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom, chisquare
 
+from trueup._kernels.noise import gauss, laplace
 from trueup._kernels.noise.bits import lent
+from trueup.axis import Axis
 from trueup.keys import Universe
-from trueup.keys.drawing import shown_keys
+from trueup.keys.drawing import selected_keys, shown_keys
 
 
 class Seeded:
@@ -37,6 +39,7 @@ def survival(least: int, scale: float) -> float:
 UNIVERSES = {
     "numbers": (Universe.integers(10, 13), [11, 13]),
     "text": (Universe.pattern("x[ab]{2}"), [b"xab", b"xbb"]),
+    "cells": (Universe.cells(Axis.categories("a", ["x", "y"]), Axis.integers("b", 3, 4)), [1, 3]),
 }
 
 
@@ -71,8 +74,11 @@ def test_which_keys_are_shown_has_the_law_of_the_dense_mechanism(kind: str) -> N
         assert chisquare([*seen, many - sum(seen)], [*exact, many * law[4]]).pvalue > 1e-4
 
 
-def test_false_keys_are_binomial_and_any_absent_key_alike() -> None:
-    universe, present = Universe.integers(0, 63), np.arange(0, 64, 16)
+@pytest.mark.parametrize(
+    "universe", [Universe.integers(0, 63), Universe.cells(Axis.regular("x", 0, 1, bins=64))]
+)
+def test_false_keys_are_binomial_and_any_absent_key_alike(universe: Universe) -> None:
+    present = np.arange(0, 64, 16)
     scale, threshold, draws = Fraction(2), 6, 1500
     many: Counter[int] = Counter()
     places: Counter[int] = Counter()
@@ -87,6 +93,7 @@ def test_false_keys_are_binomial_and_any_absent_key_alike() -> None:
     expected = [draws * law.pmf(k) for k in range(5)]
     assert chisquare([*seen, draws - sum(seen)], [*expected, draws - sum(expected)]).pvalue > 1e-4
     absent = [key for key in range(64) if key % 16]
+    assert min(places[key] for key in absent) > 0  # some 46 times each
     assert chisquare([places[key] for key in absent]).pvalue > 1e-4
 
 
@@ -104,3 +111,28 @@ def test_an_empty_table_shows_what_noise_shows() -> None:
     )
     assert len(keys) > 500  # of 65,793 with a chance of 1/27 each
     assert noisy.min() == 3
+
+
+@pytest.mark.parametrize("kind", UNIVERSES)
+@pytest.mark.parametrize("cut", [None, 9])
+def test_with_a_delta_each_key_has_noise_of_its_own_and_is_shown_from_the_threshold_on(
+    kind: str, cut: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise that is known, against a dictionary: what each key's own noise makes of its count."""
+    universe, _ = UNIVERSES[kind]
+    present = [universe.unrank(place) for place in (3, 0, 2, 1)]
+    counts, noise, scale = np.array([7, 5, 12, 3]), np.array([3, 4, -3, -2]), Fraction(9, 4)
+    asked: list[tuple[int, Fraction]] = []
+
+    def draw(size: int, given: Fraction) -> np.ndarray:
+        asked.append((size, given))
+        return noise[:size].copy()
+
+    monkeypatch.setattr(gauss if cut is None else laplace, "draw", draw)
+    keys = np.array(present) if universe.whole else pa.array(present, pa.large_binary())
+    for threshold in (0, 1, 9, 10, 11):
+        found, noisy = selected_keys(keys, counts, scale, threshold, cut)
+        sums = zip(present, (counts + noise).tolist(), strict=True)
+        wanted = {key: value for key, value in sorted(sums) if value >= threshold}
+        assert (found, noisy.tolist()) == (list(wanted), list(wanted.values()))
+    assert asked == [(4, scale)] * 5

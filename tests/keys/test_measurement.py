@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 import trueup as tu
 from trueup.errors import FileError, InputError
 from trueup.files.codec import encode
-from trueup.keys.measurement import KeyMeasurement, measure_keys
+from trueup.keys.measurement import KeyMeasurement, keys_of, measure_all_keys, measure_keys
+from trueup.keys.terms import KeyTerms
 
 WORDS = tu.Universe.text("a-z", 4)
 ASKED = tu.KeyCounts(WORDS, number="1/10")
@@ -52,6 +54,7 @@ def test_a_file_that_was_made_up_is_refused(measured: KeyMeasurement) -> None:
         lambda: loaded({"key": list(measured.labels), "noisy": low}),
         lambda: loaded({"key": ["Fig"] * len(low), "noisy": measured.noisy}),
         lambda: loaded({"key": list(measured.labels)[::-1], "noisy": measured.noisy}),
+        lambda: loaded({"key": ["fig", "fig"], "noisy": np.array([2000, 2000])}),
         lambda: loaded(terms=terms),
         lambda: loaded(total=None),
         lambda: loaded(number="many"),
@@ -81,3 +84,46 @@ def test_the_total_and_the_number_have_noise_of_their_own() -> None:
         values = [getattr(each, name) - true for each in found]
         assert len(set(values)) > 5
         assert 2 < np.std(values) < 12  # √2 · 4 = 5.7
+
+
+@pytest.mark.parametrize("cost", [tu.Cost.of(1), tu.Cost.of(rho=1, delta="1e-6")])
+def test_the_total_and_the_number_are_drawn_each_with_its_own_scale(
+    cost: tu.Cost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every noise that is added to one number is recorded: what is told is the truth and that."""
+    law = "gauss.add_gaussian_noise" if cost.rho else "laplace.add_noise"
+    module, name = f"trueup._kernels.noise.{law}".rsplit(".", 1)
+    real, drawn = getattr(importlib.import_module(module), name), []
+
+    def recording(values: np.ndarray, scale: object) -> None:
+        before = values.copy()
+        real(values, scale)
+        drawn.append((scale, values - before))
+
+    monkeypatch.setattr(f"{module}.{name}", recording)
+    asked = tu.KeyCounts(WORDS, total="1/4", number="1/9", keys_per_unit=3)
+    terms = KeyTerms.of(asked, cost, unit="user", rows_per_unit=3)
+    for _ in range(3):
+        drawn.clear()
+        found = measure_all_keys(*keys_of({"fig": 5000, "pear": 9}, WORDS), terms)
+        (of_total, of_number) = drawn[-2:]
+        assert (of_total[0], of_number[0]) == (terms.total_scale, terms.number_scale)
+        assert ([found.total], [found.number]) == (5009 + of_total[1], 2 + of_number[1])
+
+
+def test_spellings_of_one_key_are_added_up() -> None:
+    counts = {"::1": 3, "0:0::1": 4, "fe80::1%eth0": 9, "::ffff:1.2.3.4": 5, "1.2.3.4": 6}
+    keys, found = keys_of(counts, tu.Universe.ipv6())
+    assert len(keys) == len(set(keys.to_pylist())) == 2
+    assert sorted(found.tolist()) == [7, 11]
+
+
+@pytest.mark.parametrize("cost", [tu.Cost.of("1/2"), tu.Cost.of(rho=1, delta="1e-6")])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_a_measurement_has_the_terms_that_were_asked(cost: tu.Cost, neighbours: str) -> None:
+    found = measure_keys({"fig": 9}, ASKED, cost, neighbours, unit="user", keys_per_unit=3)  # type: ignore[arg-type]
+    assert found.terms == KeyTerms(ASKED, cost, neighbours, "user", 3)  # type: ignore[arg-type]
+    facts = found.facts
+    assert (facts.epsilon, facts.rho, facts.neighbours) == (cost.epsilon, cost.rho, neighbours)
+    assert (facts.unit, facts.rows_per_unit, facts.id) == ("user", 3, found.id)
+    assert KeyMeasurement.from_bytes(found.to_bytes()).facts == facts

@@ -27,6 +27,8 @@ def keys_of(universe: tu.Universe, many: int = 80) -> tuple[list, object]:
 def test_whole_numbers_go_by_bits(step: int) -> None:
     for universe in (U.integers(), U.ipv4(), U.integers(-5, 1000)):
         paths = Paths(universe, step)
+        below = 1 << (step * (len(paths.fans) - 1))  # no more children than hold a key
+        assert paths.fans[0] == -(-universe.size // below) > 1
         keys, column = keys_of(universe)
         for key, digits in zip(keys, paths.digits(column).tolist(), strict=True):
             number = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -26,6 +27,16 @@ def test_a_path_costs_epsilon_wherever_it_ends(asked: PrefixCounts, neighbours: 
         shares = [*asked.shares[: level + 1], *([left] if left else [])]
         assert sum(moved / terms.scale(share) for share in shares) == Fraction(1, 3)
     assert sum(asked.shares) == 1
+
+
+@pytest.mark.parametrize("asked", [ASKED, PrefixCounts(tu.Universe.text("a-z", 4))])
+def test_thresholds_are_the_least_that_noise_seldom_reaches(asked: PrefixCounts) -> None:
+    """On average a fiftieth of a child of an empty node is taken for a large one, at most."""
+    terms = PrefixTerms.of(asked, "1/3", unit="user", rows_per_unit=2)
+    for fan, share, least in zip(asked.paths.fans, asked.shares, terms.thresholds, strict=True):
+        each = math.exp(-1 / float(terms.scale(share)))
+        strays = [fan * each**count / (1 + each) for count in (least, least - 1)]
+        assert strays[0] <= 1 / 50 < strays[1]
 
 
 def test_terms_are_written_and_read_and_no_others_are_taken() -> None:

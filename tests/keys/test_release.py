@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -72,6 +73,22 @@ def test_a_key_that_is_not_shown_has_an_upper_end() -> None:
             release.count(wrong)
 
 
+@pytest.mark.parametrize("total", [9000, 300])  # with room for other keys, and with none
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_the_interval_of_one_key_is_its_own_among_those_of_all(total: int, level: float) -> None:
+    """That of the count as it was measured, whatever the count that is shown was made to be."""
+    noisy = [500, 30, 47, 200]
+    release = made(noisy, total)
+    assert (release.counts().tolist() == noisy) == (total == 9000)
+    for ends, key, own in zip(
+        np.transpose(release.intervals(level)), release.keys, noisy, strict=True
+    ):
+        ((low,), (high,)) = TERMS.law.intervals([own], level)
+        assert release.count(key).interval(level) == tuple(ends) == (low, high)
+    missing = release.count("zzzz").interval(level)
+    assert missing == (0, TERMS.law.surely_shown(level) - 1)
+
+
 def test_places_among_the_highest_hold_together() -> None:
     release = made([500, 30, 499, 200], 5000)
     best = release.top(3)
@@ -82,6 +99,74 @@ def test_places_among_the_highest_hold_together() -> None:
     assert (low <= alone).all()
     assert best[0].interval == (low[0], high[0])
     assert str(TERMS.threshold) in release.statement()
+
+
+def test_places_are_all_that_the_intervals_allow() -> None:
+    """A key comes after those whose every count is higher, before those whose every one is lower.
+
+    Against all pairs of intervals. Where it must be, and where it may, no narrower and no wider.
+    """
+    noisy = np.random.default_rng(5).integers(30, 110, 40).tolist()
+    release = made(noisy, 9000)
+    low, high = release.intervals(0.95, together=True)
+    places = {each.key: each.places for each in release.top(40)}
+    for key, least, most in zip(release.keys, low, high, strict=True):
+        assert places[key] == (1 + int((low > most).sum()), 40 - int((high < least).sum()))
+    assert len(set(places.values())) > 10
+
+
+def test_intervals_together_hold_all_at_once() -> None:
+    """The chance of one interval by adding up its law; noise is independent, so chances multiply.
+
+    Twenty keys of one count: each at its own level, all would hold far too seldom.
+    """
+    release, count = made([100] * 20, 5000), 100
+    scale = float(TERMS.count_scale)
+    noisy = np.arange(TERMS.threshold, count + 400)
+    chances = np.exp(-np.abs(noisy - count) / scale)
+    chances /= chances.sum()
+
+    def held(together: bool) -> float:
+        sure = 0.0
+        for begin in range(0, 260, 20):  # the noisy counts that one of the twenty may have
+            some = slice(begin, begin + 20)
+            low, high = made(noisy[some].tolist(), 9**9).intervals(0.9, together)
+            sure += float(chances[some][(low <= count) & (count <= high)].sum())
+        return sure
+
+    assert held(True) ** 20 >= 0.9
+    assert 0.9 <= held(False) < 0.9 + 0.1 / 2
+    assert held(False) ** 20 < 0.9
+    assert release.intervals(0.9)[0][0] > release.intervals(0.9, together=True)[0][0]
+
+
+def test_the_total_and_the_number_have_the_error_of_their_own_answers() -> None:
+    """Whatever is shown. The variance of discrete noise is added up here, point by point."""
+    words = tu.KeyCounts(WORDS, "word", total="1/4", number="1/9")
+    x = np.arange(-4000, 4001, dtype=float)
+    for cost in (tu.Cost.of(1), tu.Cost.of(rho="1/50", delta="1e-6")):
+        terms = KeyTerms.of(words, cost)
+        keys = tuple(sorted(WORDS.unrank(5 * place + 1) for place in range(2)))
+        noisy = np.array([400, 300], np.int64)
+        for total in (5000, 600):  # more than the keys shown have, and less
+            found = KeyMeasurement(terms, keys, noisy, total, 7, "a" * 32)
+            for release in (found.infer(), found.infer(False)):
+                for told, scale, value in (
+                    (release.total(), terms.total_scale, total),
+                    (release.number(), terms.number_scale, 7),
+                ):
+                    assert scale is not None
+                    power = x**2 / (2 * float(scale)) if cost.rho else abs(x) / float(scale)
+                    law = np.exp(-power) / np.exp(-power).sum()
+                    own = told.unbiased
+                    assert own.value == value
+                    assert own.std_error == pytest.approx((law @ x**2) ** 0.5, rel=1e-6)
+                    low, high = told.interval(0.95)
+                    half = next(r for r in range(4000) if law[abs(x) <= r].sum() >= 0.95)
+                    if told is own:
+                        assert (low, high) == (value - half, value + half)
+                    else:  # no count is below 0, and the one shown lies inside
+                        assert (low, high) == (max(value - half, 0), max(value + half, told.value))
 
 
 def test_keys_shown_are_an_axis_for_further_questions() -> None:
@@ -105,12 +190,15 @@ def test_the_number_of_keys_is_told_only_if_it_was_asked() -> None:
 
 def test_releases_are_saved_and_loaded(tmp_path: Path) -> None:
     release = made([500, 300], 700)
-    for ending in (".parquet", ".json"):
-        release.save(tmp_path / f"keys{ending}")
+    plain = made([500, 300], 700, nonnegative=False)
+    assert plain.counts().tolist() == [500, 300] != release.counts().tolist()
+    for kept, ending in itertools.product((release, plain), (".parquet", ".json")):
+        kept.save(tmp_path / f"keys{ending}")
         again = tu.load(tmp_path / f"keys{ending}", KeyRelease)
-        assert again.columns()["key"] == release.columns()["key"]
-        assert (again.counts() == release.counts()).all()
-        assert (again.others(), again.facts) == (release.others(), release.facts)
+        assert again.columns()["key"] == kept.columns()["key"]
+        assert (again.counts() == kept.counts()).all()
+        assert (again.others(), again.facts) == (kept.others(), kept.facts)
+        assert again.total().interval() == kept.total().interval()
     release.save(tmp_path / "keys.csv")
     assert "key" in (tmp_path / "keys.csv").read_text()
 
@@ -119,6 +207,8 @@ def test_a_release_whose_counts_were_changed_is_refused(tmp_path: Path) -> None:
     release = made([500, 300], 900)
     columns = {**release.columns(), "count": release.counts() + 1}
     said = json.loads(json.dumps(release.to_json()))
-    (tmp_path / "keys.parquet").write_bytes(encode("key release", columns, said))
-    with pytest.raises(FileError):
-        tu.load(tmp_path / "keys.parquet")
+    more = {**said, "keys": {**said["keys"], "total": said["keys"]["total"] + 1}}
+    for wrong in ((columns, said), (release.columns(), more)):
+        (tmp_path / "keys.parquet").write_bytes(encode("key release", *wrong))
+        with pytest.raises(FileError, match="do not follow"):
+            tu.load(tmp_path / "keys.parquet")

@@ -80,3 +80,21 @@ def test_numbers_become_keys_only_inside() -> None:
     assert keys[good].tolist() == [-3, 9]
     assert LARGE["integers"].place(ends, known=np.ones(6, bool))[1].all()
     assert not LARGE["ipv4"].place(np.array([-1, 2**32]), known=np.ones(2, bool))[1].any()
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_what_is_not_known_is_no_key(kind: str) -> None:
+    """Rows that a filter, or a unit without a name, has left out stay out: every other one here."""
+    universe = LARGE[kind]
+    keys = [universe.unrank(number) for number in (0, 1, 2, universe.size // 2, universe.size - 1)]
+    if universe.space.kind == "places":
+        columns = np.array([-89.5, 0, 1, 3, 5]), np.array([0.5, 0, 2, 4, 6])
+    elif universe.whole:
+        columns = (np.array(keys),)
+    else:
+        said = [universe.label(key).encode() if kind == "ipv6" else key for key in keys]
+        columns = (pa.array(said, pa.large_binary()),)
+    for known in (np.ones(5, bool), np.arange(5) % 2 == 0, np.zeros(5, bool)):
+        before = known.copy()
+        _, good = universe.place(*columns, known=known)
+        assert good.tolist() == known.tolist() == before.tolist()

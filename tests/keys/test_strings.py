@@ -24,16 +24,21 @@ def test_words_that_are_never_given_are_no_key() -> None:
         assert unprinted(wrong) is None
 
 
-@given(st.lists(st.text(alphabet="ab-\\é0", max_size=5), max_size=8))
+@given(st.lists(st.text(alphabet="ab-\\é0", max_size=9), max_size=8))
 def test_strings_over_an_alphabet_are_those_that_a_regular_expression_finds(
     values: list[str],
 ) -> None:
-    for alphabet, most in (("ab0", 3), ("a-b\\-", 4), ("é-éa", 4)):
+    # As long as a key may be and one letter more, of letters of one byte and of two.
+    values = [*values, *(letter * many for letter in "aé" for many in (3, 4, 5))]
+    for alphabet, most in (("ab0", 3), ("a-b\\-", 4), ("é-éab", 4)):
         keys = StringKeys(most, alphabet)
         wanted = re.compile(f"[{re.escape(expanded(alphabet))}]{{0,{most}}}", re.DOTALL)
         column = pa.array([value.encode() for value in values], pa.large_binary())
         _, good = keys.place(column, np.ones(len(values), bool))
         assert good.tolist() == [wanted.fullmatch(value) is not None for value in values]
+        assert [keys.read(printable(value.encode())) is not None for value in values] == (
+            good.tolist()
+        )
         for place in range(1, len(values)):  # a part of an array, too
             assert keys.place(column.slice(place), np.ones(len(values) - place, bool))[
                 1

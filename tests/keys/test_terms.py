@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from scipy.stats import dlaplace
 
 import trueup as tu
 from trueup.errors import InputError
@@ -97,3 +99,13 @@ def test_a_rho_needs_a_delta_and_a_delta_counts_once() -> None:
     many = KeyCounts(NUMBERS, keys_per_unit=2, duplicates="many")
     with pytest.raises(InputError, match="once"):
         KeyTerms.of(many, tu.Cost.of(1, delta="1e-6"), unit="user")
+
+
+@pytest.mark.parametrize("epsilon", ["1/20", 1, 7])
+def test_so_many_false_keys_are_told_as_noise_makes(epsilon: object) -> None:
+    """The size of the universe times P(X ≥ threshold), added up from scipy's law."""
+    terms = KeyTerms.of(KeyCounts(NUMBERS, false_keys=3, total="1/5"), epsilon)
+    beyond = terms.threshold + np.arange(int(60 * terms.count_scale) + 60)
+    one = float(dlaplace(float(1 / terms.count_scale)).pmf(beyond).sum())
+    assert terms.false_keys == pytest.approx(NUMBERS.size * one, rel=1e-6)
+    assert 0 < terms.false_keys <= 3

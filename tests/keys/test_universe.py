@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.keys.universe import Universe, many
 
@@ -46,5 +47,26 @@ def test_sizes_are_said_in_words() -> None:
     assert [many(5), many(2**20), many(2**32), many(10**20)] == [
         "5", "1,048,576", "2^32", "about 2^66",
     ]  # fmt: skip
-    assert str(Universe.ipv6()) == "ipv6: 2^128 keys"
-    assert "most 3" in str(Universe.text("a-c", 3))
+    assert str(Universe.ipv6()) == "IPv6 addresses (2^128 keys)"
+
+
+@pytest.mark.parametrize(
+    ("universe", "words"),
+    [
+        (Universe.text("0-9a-z", 6), "text of up to 6 characters, from 0–9 and a–z"),
+        (Universe.text("ab", 1), "text of up to 1 character, from a and b"),
+        (
+            Universe.text("a-c \\-\t", 2),
+            "text of up to 2 characters, from U+0009, space, - and a–c",
+        ),
+        (Universe.bytes(20), "up to 20 bytes"),
+        (Universe.pattern("[A-Z]{2}-[0-9]{4}"), "text of the form '[A-Z]{2}-[0-9]{4}'"),
+        (Universe.integers(), "whole numbers of 64 bits"),
+        (Universe.integers(-5, 1000), "whole numbers from -5 to 1,000"),
+        (Universe.ipv4(), "IPv4 addresses"),
+        (Universe.places("1/10"), "places on the globe, in cells of 1/10 degrees"),
+        (Universe.cells(Axis.integers("age", 0, 99)), "cells of age: whole numbers from 0 to 99"),
+    ],
+)
+def test_a_universe_is_described_for_a_person(universe: Universe, words: str) -> None:
+    assert str(universe).startswith(words)

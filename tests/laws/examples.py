@@ -24,7 +24,7 @@ from trueup import (
     WeightedCounts,
     WindowCounts,
 )
-from trueup.ask import AdaptiveTreeCounts, Question
+from trueup.ask import AdaptiveBoxCounts, AdaptiveTreeCounts, Question
 from trueup.ask.pooled import Pooled
 from trueup.infer import models
 from trueup.workload import Workload
@@ -65,7 +65,14 @@ def written_out() -> Iterator[Question]:
     yield BoxCounts.marginals(2, 3, marginals=[("axis 0",), ("axis 1",), ()])
     yield BoxCounts.marginals(2, 3, marginals=[("axis 0", "axis 1")], gaussian=True)
     yield BoxCounts.quadtree(4, 4, branching=2)
+    yield AdaptiveBoxCounts(BoxCounts.quadtree(4, 4, branching=2), ONE_RUN)
     yield BoxCounts(2, 4, radices=[(2,), (2, 2)], shares={(1, 2): "1/3", (0, 1): "2/3"})
+
+
+NONE = np.zeros(0, np.int64)
+ONE_RUN = Pooled(
+    ((NONE, NONE), (np.array([1]), np.array([3])), (NONE, NONE)), (NONE, np.array([4]), NONE)
+)
 
 
 def settled(tree: TreeCounts) -> AdaptiveTreeCounts:

@@ -15,7 +15,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from trueup import Axis, SortedCounts, TreeCounts
+from trueup import Axis, BoxCounts, SortedCounts, TreeCounts
 from trueup._kernels.sorted.young import FEWEST, FEWEST_SHARP
 from trueup._kernels.tree.pooled import CROWDED, SMALL
 from trueup.ask import AdaptiveTreeCounts
@@ -156,4 +156,34 @@ def test_one_record_moves_one_transcript_of_a_tree_by_its_price(name: str) -> No
             replaced = counts.copy()
             replaced[(place + size // 2) % size] += 1
             found = forced(question, other, replaced, scale, noise, "replace")
+            assert found.passed, str(found)
+
+
+GRIDS = {
+    "16 × 16": BoxCounts.quadtree(16, 16, adaptive=True),
+    "64 × 64": BoxCounts.quadtree(64, 64, adaptive=True),
+    "60 × 9": BoxCounts.quadtree(60, 9, adaptive=True),
+    "2 × 2": BoxCounts.quadtree(2, 2, adaptive=True),
+    "8 × 4 × 4, binary": BoxCounts.quadtree(8, 4, 4, branching=2, adaptive=True),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_whatever_the_data_the_same_noisy_boxes_lead_to_the_same_runs(name: str) -> None:
+    question, scale = GRIDS[name], Fraction(7)
+    made = over(question.nested, scale)
+    length = 3 * question.nested.tree.length + 10
+    for number, (one, other) in enumerate(permutations(made, 2)):
+        noise = tape(number, scale * 12, length)
+        found = forced(question, made[one], made[other], scale, noise)
+        assert not found.differences, (one, other, str(found))
+    for counts in made.values():
+        for place in {0, question.size // 3, question.size - 1}:
+            more, moved = counts.copy(), counts.copy()
+            more[place] += 1
+            moved[(place + question.size // 2) % question.size] += 1
+            found = forced(question, counts, more, scale, noise)
+            assert found.passed, str(found)
+            assert found.move == found.allowed == 1
+            found = forced(question, more, moved, scale, noise, "replace")
             assert found.passed, str(found)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup.ask import QUESTIONS, AdaptiveQuestion, AdaptiveTreeCounts, Question
+from trueup.ask import QUESTIONS, AdaptiveQuestion, Question
 from trueup.measure import measure_all
 from trueup.noise import Noise
 
@@ -57,7 +57,7 @@ def test_every_question_is_noised_for_its_price(question: Question, relation: st
             else:
                 refused = ""
         if "was asked already" in refused:
-            assert isinstance(question, AdaptiveTreeCounts)
+            assert isinstance(question, AdaptiveQuestion)
             assert question.settled
             with pytest.raises(tu.InputError, match="was asked already"):  # before any charge, too
                 Noise(question, EPSILON).check_drawable()

@@ -98,7 +98,7 @@ def test_every_threshold_of_the_code_is_listed() -> None:
         "owner/stores/postgres_server.py:_IDLE",
         "owner/account.py:_READ",
     }
-    state |= {"server/store.py:_APPLICATION", "_kernels/noise/inversion.py:OPEN"}
+    state |= {"server/file_store.py:_APPLICATION", "_kernels/noise/inversion.py:OPEN"}
     missing = {
         one for one in found if one not in THRESHOLDS and not {one, one.partition(":")[0]} & state
     }

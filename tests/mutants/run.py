@@ -243,15 +243,15 @@ class Outcome:
     seconds: float
 
 
-def tried(fault: Fault, copy: Copy, first: str | None) -> Outcome:
+def tried(fault: Fault, copy: Copy, first: str | None, patience: float = PATIENCE) -> Outcome:
     """Plants a fault and runs its tests, the one that caught it last time before all others."""
     begin = time.monotonic()
     with copy.planted(fault):
         by = None
         if first is not None and (copy.root / first.partition("::")[0]).exists():
-            by = copy.test([first])
+            by = copy.test([first], patience)
         if by is None:
-            by = copy.test(fault.tests)
+            by = copy.test(fault.tests, patience)
     return Outcome(fault, by, time.monotonic() - begin)
 
 
@@ -263,8 +263,16 @@ def unsound(chosen: Sequence[Fault], copy: Copy) -> str | None:
     return copy.test(there) if there else None
 
 
-def run(chosen: Sequence[Fault], places: Sequence[Path], recorded: bool = False) -> list[Outcome]:
-    """Every fault tried, in as many processes as there are places."""
+def run(
+    chosen: Sequence[Fault],
+    places: Sequence[Path],
+    recorded: bool = False,
+    patience: float = PATIENCE,
+) -> list[Outcome]:
+    """Every fault tried, in as many processes as there are places.
+
+    A fault with which a test does not end within `patience` seconds is caught, too.
+    """
     broken = unsound(chosen, Copy(places[0]))
     if broken is not None:
         raise SystemExit(f"{broken} fails where no fault is planted.")
@@ -282,9 +290,8 @@ def run(chosen: Sequence[Fault], places: Sequence[Path], recorded: bool = False)
                 fault = waiting.get_nowait()
             except Empty:
                 return
-            outcome = tried(
-                fault, copy, str(before[fault.title]["by"]) if fault.title in before else None
-            )
+            first = str(before[fault.title]["by"]) if fault.title in before else None
+            outcome = tried(fault, copy, first, patience)
             with lock:
                 found.append(outcome)
                 if recorded:

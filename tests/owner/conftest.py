@@ -262,6 +262,7 @@ def _start_spark() -> Any:
     master = os.environ.get("TRUEUP_SPARK", "local[2]")
     # Many small queries: a quick compiler beats a clever one by half.
     java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # else the first python3 of the path
     os.environ["PYSPARK_SUBMIT_ARGS"] = f'--driver-java-options "{java}" pyspark-shell'
     settings = {
         "spark.ui.enabled": "false",

@@ -63,6 +63,8 @@ def test_every_period_has_its_own_exact_sum_and_a_charge_is_whole(
         for day in days:
             spent[day] += amount
         assert made.charges[str(number)].periods == tuple(JANUARY[d].name for d in sorted(days))
+        fullest = max(spent[day] for day in days)
+        assert made.charges[str(number)].spent == fullest
     for day, total in spent.items():
         assert made.books.of(JANUARY[day]).total.amount == total
     assert list(made.balances) == [JANUARY[day].name for day, total in spent.items() if total]
@@ -78,7 +80,8 @@ def test_a_charge_names_its_periods_and_a_plain_ledger_takes_none() -> None:
     with pytest.raises(LedgerError, match="in UTC"):
         spend(made, "a", other, Cost.of(1))
     both = json.loads(request(1, 2))["period"]["periods"]
-    for wrong in ([], both[::-1], both[:1] * 2):
+    alike = [both[0], [both[0][0], *both[1][1:]]]  # two stretches of one name
+    for wrong in ([], both[::-1], both[:1] * 2, alike):
         line = canonical({"period": DAYS.to_json() | {"periods": wrong}})
         with pytest.raises(LedgerError, match="each once, in their order"):
             spend(made, "a", line, Cost.of(1))
@@ -112,9 +115,10 @@ def test_a_period_whose_ends_have_moved_is_refused(start: int, stop: int) -> Non
     far = DAYS.to_json() | {"periods": [[name, first - 10**15, last - 10**15]]}
     with pytest.raises(LedgerError, match="is not what it was"):
         spend(made, "b", canonical({"period": far}), Cost.of("1/4"))
-    between = DAYS.to_json() | {"periods": [["new", last - 1, last + 1]]}
-    with pytest.raises(LedgerError, match="overlaps"):
-        spend(made, "c", canonical({"period": between}), Cost.of("1/4"))
+    for ends in ((last - 1, last + 1), (first - 1, first + 1), (first - 1, last + 1)):
+        over = DAYS.to_json() | {"periods": [["new", *ends]]}
+        with pytest.raises(LedgerError, match="overlaps"):
+            spend(made, "c", canonical({"period": over}), Cost.of("1/4"))
     spend(made, "d", request(1), Cost.of("1/4"))  # which lies between the two
 
 

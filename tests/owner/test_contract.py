@@ -233,7 +233,7 @@ def exactly(
     """The true answers, read before the noise."""
     part = None if where is None else filters.parse(where)
     periods = owner.periods(period)
-    return question.answers(owner._prepare(question, part, False, periods)()).tolist()
+    return question.answers(owner.prepared(question, part, False, periods)()).tolist()
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 import trueup as tu
 from trueup.errors import InputError
 from trueup.owner import counting
+from trueup.owner import where as filters
 
 EXAMPLES = [
     (0, 128, 1024),
@@ -43,7 +46,7 @@ def check_beside_edges(axis: tu.Axis, polars: bool, ledger: tu.Ledger) -> None:
     x = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
     table = pa.table({"x": x})
     owner = tu.Owner(pl.from_arrow(table) if polars else table, ledger)
-    counted = owner._prepare(tu.CellCounts(axis), None, False)()
+    counted = owner.prepared(tu.CellCounts(axis), None, False)()
     inside = x[(x >= edges[0]) & (x < edges[-1])]
     expected = np.bincount(np.searchsorted(edges, inside, side="right") - 1, minlength=axis.size)
     assert counted.tolist() == expected.tolist()
@@ -97,7 +100,7 @@ def test_any_batches_in_any_number_of_threads_give_the_same_counts(
             found = []
             for question, options in asked:
                 owner = tu.Owner(tmp_path / "t.parquet", ledger, **options)
-                found.append(np.sort(owner._prepare(question, None, False)()).tolist())
+                found.append(np.sort(owner.prepared(question, None, False)()).tolist())
             seen.append(found)
     assert seen == [seen[0]] * len(seen)
     assert seen[0][0] == sorted(expected)
@@ -134,3 +137,36 @@ def test_more_cells_than_there_is_room_for_are_refused_when_a_count_is_prepared(
     with pytest.raises(InputError, match=f"no room in memory for {size:,} cells"):
         counting._check_room(size)
     counting._check_room(1000)
+
+
+def test_a_column_is_read_as_each_count_of_one_pass_needs_it(tmp_path: Path) -> None:
+    """As whole numbers, as numbers, as names and in a filter, in every order: each as if alone."""
+    values = [0.0, 0.5, 1.0, 2.0, 2.7, 3.0, 3.0, math.nan, math.inf, None, -1.0, 9.5]
+    owner = tu.Owner(pa.table({"x": pa.array(values)}), tu.Ledger(tmp_path / "l", limit=1))
+    known = [x for x in values if x is not None]
+    whole, part = tu.CellCounts(tu.Axis.integers("x", 0, 3)), filters.parse("x > 0.7")
+    asked = [
+        (whole, None, [sum(x == k for x in known) for k in range(4)]),
+        (tu.CellCounts(tu.Axis.regular("x", 0, 10, 2)), None, [7, 1]),
+        (whole, part, [0, 1, 1, 2]),
+        (tu.CellCounts(tu.Axis.regular("x", 0, 10, 2)), part, [5, 1]),
+    ]
+    for some in itertools.permutations(asked):
+        requests = [owner.table.request_for(question, where, False) for question, where, _ in some]
+        found = owner.prepare_all(requests)()
+        assert [each.tolist() for each in found] == [wanted for *_, wanted in some]
+
+
+@pytest.mark.parametrize("names", [[1, 1, None, None, 2], ["u", "u", None, None, "v"]])
+def test_rows_of_nobody_make_no_group_larger(ledger: tu.Ledger, names: list[Any]) -> None:
+    table = pa.table({"user": names, "group": ["a", "a", "a", "b", "b"]})
+    owner = tu.Owner(table, ledger, unit="user", rows_per_unit=9)
+    sizes = owner.prepared(tu.SortedCounts(2, by="group"), None)()
+    assert sorted(sizes.tolist()) == [1, 2]
+
+
+def test_the_least_and_the_greatest_whole_numbers_are_labels(ledger: tu.Ledger) -> None:
+    ends = [-(2**63), 0, 2**63 - 1, 2**63, -(2**63) - 1]
+    table = pa.table({"x": pa.array([*ends[:3], *ends[:2], -1])})
+    question = tu.CellCounts(tu.Axis.categories("x", ends))
+    assert tu.Owner(table, ledger).prepared(question, None)().tolist() == [2, 2, 1, 0, 0]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
-from trueup.errors import InputError, SourceError
+from trueup.errors import InputError, LedgerError, SourceError
 from trueup.owner.columns import Wanted
-from trueup.owner.dated import Dated, runs
+from trueup.owner.dated import Dated, Share, runs
 from trueup.period import Calendar
 
 BERLIN = Calendar("day", "at", "Europe/Berlin")
@@ -90,3 +93,64 @@ def test_a_period_is_asked_for_where_there_are_periods_and_nowhere_else(tmp_path
     other = owner.count_groups("n", 1, period=["2026-03-02", "2026-03-03"])
     assert other.period is not None
     assert str(other.period) == "2 days, 2026-03-02 – 2026-03-03"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"limit": 1},
+        {"limit": 1, "per": "week", "date": "at"},
+        {"limit": 1, "per": "day", "date": "when"},
+        {"limit": 1, "per": "day", "date": "at", "zone": "Europe/Zurich"},
+        {"per": "week", "date": "at"},
+    ],
+)
+def test_a_ledger_is_opened_with_its_own_periods_or_with_nothing_said(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    """A limit for each day is no limit for all time, nor one for each week."""
+    made = tu.Ledger(tmp_path / "days", limit=1, per="day", date="at")
+    for same in ({}, {"limit": 1, "per": "day", "date": "at"}):
+        assert tu.Ledger(tmp_path / "days", **same).calendar == made.calendar is not None
+    with pytest.raises(LedgerError, match="What a limit is for does not change"):
+        tu.Ledger(tmp_path / "days", **said)
+    plain = tu.Ledger(tmp_path / "plain", limit=1)
+    assert plain.calendar is None
+    if "per" in said:
+        with pytest.raises(LedgerError, match="What a limit is for does not change"):
+            tu.Ledger(tmp_path / "plain", **said)
+
+
+def test_a_units_turn_is_a_keyed_hash_of_its_whole_name() -> None:
+    """By the definition, and so apart for names and keys that differ anywhere."""
+    keys = ("00" * 32, "00" * 31 + "01")
+    names = [f"a long name that many begin with, {n}".encode() for n in range(40)]
+    numbers = [n * m for n in (1, 10**9, 2**63, 2**64) for m in (-1, 1)]
+    whole = [n.to_bytes(16, "little", signed=True) for n in numbers]
+    found = []
+    for key in keys:
+        share = Share(2, 97, key)
+        turns = share.turns(pa.array([*names, None], pa.binary()), False).tolist()
+        for name, turn in zip(names, turns, strict=False):
+            said = bytes.fromhex(key) + hashlib.sha256(name).digest()
+            assert turn == int.from_bytes(hashlib.sha256(said).digest()[:6], "big") % 97
+        found += turns[:-1]
+        for number, turn in zip(numbers, share.turns(pa.array(whole), True).tolist(), strict=True):
+            size = 8 if -(2**63) <= number < 2**63 else 16
+            said = bytes.fromhex(key) + number.to_bytes(size, "big", signed=True)
+            assert turn == int.from_bytes(hashlib.sha256(said).digest()[:6], "big") % 97
+        for period in range(-200, 200):
+            counted = share.counts(np.array(turns), np.full(len(turns), period))
+            assert counted.tolist() == [(period - turn) % 97 in (0, 1) for turn in turns]
+    assert len(set(found)) > 30
+    assert found[:40] != found[40:]
+
+
+def test_stretches_are_put_together_only_where_they_touch() -> None:
+    """The same moments, each in one stretch: against the set of them."""
+    for ends in ([(0, 4), (4, 6), (7, 9)], [(0, 1), (2, 3), (3, 5)], [(1, 2)], []):
+        found = runs(ends)
+        assert {x for a, b in found for x in range(a, b)} == {
+            x for a, b in ends for x in range(a, b)
+        }
+        assert all(stop < start for (_, stop), (start, _) in itertools.pairwise(found))

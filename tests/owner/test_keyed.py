@@ -6,6 +6,7 @@ moves the counts by no more than its bound, whatever it holds.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -60,7 +61,13 @@ def table_of(rows: list[tuple[Any, ...]]) -> pa.Table:
 
 
 ROWS = [row(number, None if number % 11 == 5 else f"u{number % 7}") for number in range(120)]
+GRID = (
+    tu.Axis.categories("word", ["a", "ab", "é", "日本", "", "'", "never"]),
+    tu.Axis.integers("code", -7, 7),
+    tu.Axis.regular("lat", -90, 90, bins=1000),
+)
 ASKED = {
+    "cells": tu.KeyCounts(tu.Universe.cells(*GRID)),
     "bytes": tu.KeyCounts(tu.Universe.bytes(9), by="word"),
     "text": tu.KeyCounts(tu.Universe.text("a-zé", 9), by="word"),
     "pattern": tu.KeyCounts(tu.Universe.pattern("[A-Z]{2}-[0-9]{2}"), by="word"),
@@ -75,7 +82,12 @@ def expected(asked: tu.KeyCounts, rows: list[tuple[Any, ...]]) -> Counter[str]:
     """Each row's key by the universe's function of that row alone."""
     universe, found = asked.universe, Counter[str]()
     for _, word, code, lat, lon in rows:
-        if universe.reads == ("text",):
+        if universe.columns:  # each axis by itself, and the grid by hand
+            values = {"word": word, "code": code, "lat": lat}
+            cells = [axis.locate([values[axis.name]])[0] for axis in universe.space.axes]
+            sizes = [axis.size for axis in universe.space.axes]
+            key = None if min(cells) < 0 else int(np.ravel_multi_index(cells, sizes))
+        elif universe.reads == ("text",):
             key = None if word is None else universe.read(word.replace("\\", "\\\\"))
             if universe.to_json()["kind"] == "ipv6" and word == "::ffff:1.2.3.4":
                 key = universe.read("1.2.3.4")
@@ -108,9 +120,65 @@ def test_every_engine_finds_the_same_keys(
         assert measured.total == sum(wanted.values()) > 0
     some = owner.keys.measure(ASKED["integers"], CERTAIN, where="code > 0")
     assert set(some.labels) == {"7", str(2**63 - 1), str(2**53 + 1)}
+    few = owner.keys.measure(ASKED["bytes"], CERTAIN, where="code > 7")
+    kept = expected(ASKED["bytes"], [row for row in ROWS if row[2] is not None and row[2] > 7])
+    assert dict(zip(few.labels, few.noisy.tolist(), strict=True)) == dict(kept)
+    keys_of_periods_are_those_of_their_rows(engine, placed, tmp_path)
     # The choice of keys is the same on all tables.
     monkeypatch.setattr(door.secrets, "token_hex", lambda size=16: "5eed" * (size // 2))
     units_keep_to_their_bound(engine, placed, tmp_path)
+
+
+DAYS = [
+    None,
+    dt.datetime(2026, 3, 1),
+    dt.datetime(2026, 3, 1, 23, 59, 59, 999_999),
+    dt.datetime(2026, 3, 2),
+    dt.datetime(2026, 3, 3, 12),
+]
+
+
+def keys_of_periods_are_those_of_their_rows(engine: str, placed: Put, tmp_path: Path) -> None:
+    """Keys of a day, of two days, and of a unit's in each day: those of Python."""
+    dates = [DAYS[number % len(DAYS)] for number in range(len(ROWS))]
+    table = table_of(ROWS).append_column("day", pa.array(dates, pa.timestamp("us")))
+    here = placed(engine, table)
+    columns = {**TYPES, "day": "time"} if here.raw else None
+    calendar = {"per": "day", "date": "day"}
+    own = {**here.options, "columns": columns}
+    ledger = tu.Ledger(tmp_path / "days", limit=10**9, **calendar)
+    owner = tu.Owner(here.source, ledger, **own)
+    for days in (("2026-03-01",), ("2026-03-01", "2026-03-03")):
+        dated = [str(date)[:10] in days for date in dates]
+        rows = [row for row, among in zip(ROWS, dated, strict=True) if among]
+        for name in ("bytes", "integers", "places"):
+            measured = owner.keys.measure(ASKED[name], CERTAIN, period=list(days))
+            found = dict(zip(measured.labels, measured.noisy.tolist(), strict=True))
+            assert found == dict(expected(ASKED[name], rows)), f"{engine}: {name} of {days}"
+            assert measured.facts.period is not None
+            assert measured.facts.period.names == days
+    assert ledger.spent_in("2026-03-01") == 2 * ledger.spent_in("2026-03-03") == 6 * CERTAIN
+    # A unit counts once in each key of each day.
+    users = tu.Owner(
+        here.source,
+        tu.Ledger(tmp_path / "users", limit=10**9, **calendar),
+        **own,
+        unit="user",
+        rows_per_unit=99,
+    )
+    for name in ("bytes", "integers"):
+        asked = tu.KeyCounts(ASKED[name].universe, ASKED[name].by, keys_per_unit=99)
+        measured = users.keys.measure(asked, 99 * CERTAIN, period=["2026-03-01", "2026-03-03"])
+        alone = {(str(date)[:10], row) for date, row in zip(dates, ROWS, strict=True)}
+        pairs = {
+            (day, user, label)
+            for day, (user, *rest) in alone
+            if day in ("2026-03-01", "2026-03-03") and user is not None
+            for label in expected(asked, [(user, *rest)])
+        }
+        wanted = Counter(label for _, _, label in pairs)
+        found = dict(zip(measured.labels, measured.noisy.tolist(), strict=True))
+        assert found == dict(wanted), f"{engine}: {name} of users"
 
 
 def units_keep_to_their_bound(engine: str, placed: Put, tmp_path: Path) -> None:
@@ -135,7 +203,7 @@ def units_keep_to_their_bound(engine: str, placed: Put, tmp_path: Path) -> None:
             terms = owners[0].keys.check(asked, tu.Cost.of(1))
             found = []
             for owner in owners:
-                tally = owner.keys._prepared(terms, terms.keys_per_unit, None)()
+                tally = owner.keys._prepared(terms, terms.keys_per_unit, None, ())()
                 keys = tally.keys.tolist() if asked.universe.whole else tally.keys.to_pylist()
                 found.append(Counter(dict(zip(keys, tally.counts.tolist(), strict=True))))
             for first, second in ((0, 1), (0, 2), (1, 2)):
@@ -155,7 +223,7 @@ def test_keys_of_a_unit_have_equal_chances(tmp_path: Path) -> None:
     ledger = tu.Ledger(tmp_path / "l", limit=1)
     owner = tu.Owner(rows, ledger, unit="u", rows_per_unit=1)
     terms = owner.keys.check(tu.KeyCounts(tu.Universe.integers(), by="k"), tu.Cost.of(1))
-    counts = owner.keys._prepared(terms, terms.keys_per_unit, None)().counts
+    counts = owner.keys._prepared(terms, terms.keys_per_unit, None, ())().counts
     assert counts.sum() == 400
     assert len(counts) == 4
     assert abs(counts - 100).max() < 50  # five standard deviations of 8.7

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
 
 import trueup as tu
-from trueup.errors import BudgetError, InputError, LedgerError, SourceError, TrueupError
+from trueup.errors import (
+    BudgetError,
+    InputError,
+    LedgerError,
+    NoiseError,
+    SourceError,
+    TrueupError,
+)
+from trueup.keys import KeyTerms, PrefixTerms
 from trueup.owner import keys as door
 
 TABLE = pa.table({"word": ["fig"] * 500 + ["pear"] * 400, "user": [n % 90 for n in range(900)]})
@@ -115,7 +124,8 @@ def test_a_delta_is_spent_exactly_from_a_ledger_that_has_some(
     assert found.labels == ("fig", "pear")
     assert tu.KeyMeasurement.from_bytes(found.to_bytes()) == found
     assert "somebody has every key" in found.infer().statement()
-    assert found.infer().total().interval()[0] < 900 < found.infer().total().interval()[1]
+    low, high = found.infer().total().interval(1 - 1e-9)
+    assert low < 900 < high
     owner.keys.measure(free, cost)
     assert owner.ledger.balance.remaining.delta == 0
     with pytest.raises(BudgetError, match="delta"):
@@ -142,6 +152,58 @@ def test_prefixes_go_through_the_same_door(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         owner.keys.measure_prefixes(asked, tu.Cost.of("1/2", delta="1e-6"))
     assert owner.ledger.remaining == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(("duplicates", "counted"), [("once", 2), ("many", 3)])
+def test_a_unit_counts_in_a_tree_as_its_question_says(
+    tmp_path: Path, duplicates: Literal["once", "many"], counted: int
+) -> None:
+    """Forty people with many rows of two hosts each: two keys of each, or three rows."""
+    rows = [(user, f"10.0.0.{host}") for user in range(40) for host in (1, 2) for _ in range(9)]
+    table = pa.table({"user": [user for user, _ in rows], "host": [host for _, host in rows]})
+    ledger = tu.Ledger(tmp_path / "l", limit=10**6)
+    owner = tu.Owner(table, ledger, unit="user", rows_per_unit=3)
+    asked = tu.PrefixCounts(tu.Universe.ipv4(), "host", step=8, duplicates=duplicates)
+    tree = owner.keys.measure_prefixes(asked, 3000).infer()
+    assert tree.count("10.0.0.0/24") == tree.total() == 40 * counted
+    listed = tu.KeyCounts(tu.Universe.ipv4(), "host", duplicates=duplicates)
+    found = owner.keys.measure(listed, 900).infer()
+    assert found.total().value == 40 * counted
+
+
+def test_a_key_pays_for_one_request_alone(owner: tu.Owner) -> None:
+    """Another filter, relation or question under the key of a stored answer is refused."""
+    tree = tu.PrefixCounts(WORDS, by="word")
+    owner.keys.measure(ASKED, "1/4", key="keys", where="user < 40")
+    owner.keys.measure_prefixes(tree, "1/4", key="tree", where="user < 40")
+    for measure, question, key in (
+        (owner.keys.measure, ASKED, "keys"),
+        (owner.keys.measure_prefixes, tree, "tree"),
+    ):
+        measure(question, "1/4", key=key, where="user  <  40")  # type: ignore[operator]
+        for other in (
+            {"where": "user < 41"}, {}, {"where": "user < 40", "neighbours": "replace"},
+        ):  # fmt: skip
+            with pytest.raises(InputError, match="different request"):
+                measure(question, "1/4", key=key, **other)  # type: ignore[operator]
+        with pytest.raises(InputError, match="different request"):
+            measure(question, "1/3", key=key, where="user < 40")  # type: ignore[operator]
+    assert owner.ledger.remaining == Fraction(3, 2)
+
+
+def test_what_could_fail_fails_before_the_charge(
+    owner: tu.Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise NoiseError("No randomness.")
+
+    tree = tu.PrefixCounts(WORDS, by="word")
+    for terms in (KeyTerms, PrefixTerms):
+        monkeypatch.setattr(terms, "rehearse", broken)
+    for measure, question in ((owner.keys.measure, ASKED), (owner.keys.measure_prefixes, tree)):
+        with pytest.raises(NoiseError):
+            measure(question, 1)  # type: ignore[operator]
+    assert not owner.ledger.history()
 
 
 def test_keys_of_people_are_those_of_their_records(tmp_path: Path) -> None:

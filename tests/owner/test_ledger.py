@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -169,12 +170,36 @@ def test_a_forked_process_goes_on_with_its_parents_ledger(home: Home) -> None:
         child = os.fork()
         if child == 0:
             try:
+                signal.alarm(60)  # a child that waits for the lock would wait for ever
                 ledger.spend(ASKED, 0.1, draw=fresh)
                 os._exit(0)
             finally:
                 os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert ledger.spent == Fraction(2, 10)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_reads_only_what_its_parent_has_not_read(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = home.ledger(1)
+    for _ in range(3):
+        ledger.spend(ASKED, 0.1, draw=fresh)
+    read: list[int] = []
+    follow = Account.follow
+    monkeypatch.setattr(
+        Account, "follow", lambda now, entry: (read.append(entry.number), follow(now, entry))[1]
+    )
+    child = os.fork()
+    if child == 0:
+        try:
+            ledger.spend(ASKED, 0.1, draw=fresh)
+            os._exit(0 if read == [7, 8] else 2)  # its own charge and answer
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ledger.spent == Fraction(4, 10)
 
 
 def test_the_database_itself_refuses_updates_and_deletes(home: Home) -> None:

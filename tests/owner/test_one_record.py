@@ -31,7 +31,7 @@ def ledger(tmp_path: Path) -> tu.Ledger:
 
 def counts(owner: tu.Owner, axis: tu.Axis, where: str | None = None) -> list[int]:
     part = None if where is None else filters.parse(where)
-    return owner._prepare(tu.CellCounts(axis), part, False)().tolist()
+    return owner.prepared(tu.CellCounts(axis), part, False)().tolist()
 
 
 def arrow_parquet(table: pa.Table, folder: Path) -> Any:
@@ -192,7 +192,7 @@ def test_bytes_that_are_no_text_are_values_like_others(ledger: tu.Ledger, tmp_pa
         assert counts(owner, HOUR, "name != 'a'") == [3, 2, 1, 0]
         people = tu.Owner(source, ledger, unit="name", rows_per_unit=1, columns=types)
         assert counts(people, HOUR) == [3, 1, 1, 1]
-        sizes = owner._prepare(tu.SortedCounts(9, by="name"), None, False)()
+        sizes = owner.prepared(tu.SortedCounts(9, by="name"), None, False)()
         assert sorted(sizes.tolist()) == [1, 1, 1, 1, 1, 2]
 
 
@@ -283,7 +283,7 @@ def test_people_whose_numbers_differ_in_the_last_digit_are_different_people(
         made(tmp_path), ledger, unit="user", rows_per_unit=1, columns={"user": "integer"}
     )
     assert counts(owner, HOUR) == [0, len(IDS), 0, 0]
-    groups = owner._prepare(tu.SortedCounts(99, by="user"), None, False)()
+    groups = owner.prepared(tu.SortedCounts(99, by="user"), None, False)()
     assert groups.tolist() == ONES
     ids = tu.Axis.integers("user", 2**53, 2**53 + 1)
     assert counts(owner, ids) == [1, 1]

@@ -276,7 +276,7 @@ def test_an_edge_moves_a_degree_sequence_by_its_ends_at_most(kind: str, tmp_path
 
     def degrees(rows: pa.Table) -> Any:
         owner = tu.Owner(rows, ledger, edges=("user", "to"), graph=kind)
-        return question.answers(owner._prepare(question, None, False)())
+        return question.answers(owner.prepared(question, None, False)())
 
     largest, whole = 0, degrees(table)
     for victim in range(0, len(table), 4):
@@ -457,7 +457,7 @@ def test_every_measurement_chooses_rows_anew(engine: str, tmp_path: Path) -> Non
         unit="user",
         rows_per_unit=1,
     )
-    first, second = (owner._prepare(tu.CellCounts(HOUR), None, False)() for _ in range(2))
+    first, second = (owner.prepared(tu.CellCounts(HOUR), None, False)() for _ in range(2))
     assert first.sum() == second.sum() == 4000
     assert (first != second).any()  # 24 counts of about 167, all the same: once in 10^30
 
@@ -503,6 +503,6 @@ def test_the_question_reads_no_row_before_the_charge(ledger: tu.Ledger) -> None:
     connection = duckdb.connect()
     connection.execute("CREATE VIEW v AS SELECT CAST(error('row read') AS INTEGER) AS hour")
     owner = tu.Owner(connection.table("v"), ledger)
-    prepared = owner._prepare(tu.CellCounts(HOUR), filters.parse("hour > 3"), False)
+    prepared = owner.prepared(tu.CellCounts(HOUR), filters.parse("hour > 3"), False)
     with pytest.raises(duckdb.Error, match="row read"):
         prepared()

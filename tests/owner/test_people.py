@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import os
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -12,16 +14,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import trueup as tu
 from trueup.errors import InputError, LedgerError
+from trueup.owner import counting
 from trueup.owner import people as module
 
 ENGINES = [
     "parquet", "csv", "jsonl", "arrow file", "duckdb relation", "duckdb file", "arrow", "pandas",
     "pandas arrow", "polars", "polars lazy", "postgresql", "spark",
 ]  # fmt: skip
+TABLES = int(os.environ.get("TRUEUP_PEOPLE_TABLES", "4"))  # in each engine; 2,000 by command
 BIG = 2**63 - 1
 ODD: dict[str, list[Any]] = {
     "real": [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1.7e308, 0.5, 2.5, 3.0, 0.29],
@@ -58,6 +63,16 @@ def a_table(rng: np.random.Generator, rows: int) -> pa.Table:
         name: [some[n] for n in rng.integers(0, len(some), rows)] for name, some in ODD.items()
     }
     return pa.table({n: pa.array(v, TYPES.get(n, pa.timestamp("us"))) for n, v in drawn.items()})
+
+
+def many_tables(rng: np.random.Generator, number: int) -> pa.Table:
+    """So many random tables as one: people of different tables have different names."""
+    found = []
+    for place in range(number):
+        table = a_table(rng, int(rng.integers(0, 80)))
+        users = [user and f"{user}/{place}" for user in table["user"].to_pylist()]
+        found.append(table.set_column(0, "user", pa.array(users, pa.string())))
+    return pa.concat_tables(found).combine_chunks()  # Spark loads nothing behind an empty chunk
 
 
 def number(value: Any) -> bool:
@@ -119,7 +134,7 @@ def one(name: str, rows: list[dict[str, Any]]) -> Any:
     return (min if way == "first" else max)(rows, key=when)[feature.column]
 
 
-def found(owner: tu.Owner) -> dict[str, dict[str, Any]]:
+def found(owner: tu.Owner, *days: str) -> dict[str, dict[str, Any]]:
     """The table of people that an owner counts, as plain values."""
     tables = []
     real = module.people_table
@@ -132,9 +147,12 @@ def found(owner: tu.Owner) -> dict[str, dict[str, Any]]:
     question = tu.CellCounts(tu.Axis.integers("visits", 0, 99))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "people_table", recording)
-        people._prepare(question, None, False)()
+        people.prepared(question, None, False, owner.periods(days or None))()
     made = {}
     for row in tables[-1].to_pylist():
+        own = row["user"]
+        if len(days) > 1:  # a name of somebody in one of the days
+            row["user"] = own[:-8] + f" on {days[int.from_bytes(own[-8:], 'little')]}".encode()
         text = {n: v.decode() if isinstance(v, bytes) else v for n, v in row.items()}
         user = text.pop("user")
         made[user] = {n: Fraction(v) if n == "sum" else v for n, v in text.items()}
@@ -161,7 +179,7 @@ def test_people_who_are_numbers_are_told_apart_and_nobody_is_none_of_them(tmp_pa
         rows_per_unit=1,
     )  # fmt: skip
     people = owner.people(visits=tu.Person(count="*"))
-    count = people._prepare(tu.CellCounts(tu.Axis.integers("visits", 0, 3)), None, False)
+    count = people.prepared(tu.CellCounts(tu.Axis.integers("visits", 0, 3)), None, False)
     assert count().tolist() == [0, 2, 1, 0]
 
 
@@ -169,13 +187,78 @@ def test_people_who_are_numbers_are_told_apart_and_nobody_is_none_of_them(tmp_pa
 def test_features_are_the_same_in_every_engine(
     engine: str, placed: Callable[[str, pa.Table], Any], tmp_path: Path
 ) -> None:
-    table = a_table(np.random.default_rng(4), 150)
+    table = many_tables(np.random.default_rng(4), TABLES)
     put = placed(engine, table)
     columns = DECLARED if put.raw else None
     owner = tu.Owner(
         put.source, ledger(tmp_path), unit="user", rows_per_unit=2, columns=columns, **put.options
     )
     assert found(owner) == expected(table)
+    # Where each day has a limit, people are made from the rows of a day.
+    days = tu.Ledger(tmp_path / "days.ledger", limit=10**9, per="day", date="day")
+    owner = tu.Owner(put.source, days, unit="user", rows_per_unit=2, columns=columns, **put.options)
+    one, two = "2020-01-01", "2020-01-03"
+    of = {day: expected(table.filter(_on(table, day))) for day in (one, two)}
+    assert found(owner, one) == of[one]
+    both = {f"{user} on {day}": made for day in (one, two) for user, made in of[day].items()}
+    assert found(owner, one, two) == both
+
+
+def _on(table: pa.Table, day: str) -> Any:
+    return pa.array([str(at)[:10] == day for at in table["day"].to_pylist()])
+
+
+def test_a_person_of_a_day_is_one_record_and_pays_for_that_day(tmp_path: Path) -> None:
+    """Replay at the level of unit and day: what one user does on one day moves one record."""
+    rng = np.random.default_rng(9)
+    days = tu.Ledger(tmp_path / "days.ledger", limit=10**6, per="day", date="day")
+    shared = tu.Ledger(
+        tmp_path / "share.ledger", limit=10**6, per="day", date="day", periods_per_unit=(1, 3)
+    )
+    asked = tu.CellCounts(tu.Axis.integers("visits", 0, 40))
+    sampled = whole = 0
+    for _ in range(20):
+        table = a_table(rng, 60)
+        user, day = rng.choice(["u", "v", "w"]), f"2020-01-0{rng.integers(1, 4)}"
+        own = pa.array(
+            [
+                name == user and str(at)[:10] == day
+                for name, at in zip(
+                    table["user"].to_pylist(), table["day"].to_pylist(), strict=True
+                )
+            ]
+        )
+        less = table.filter(pc.invert(own))
+        for ledger in (days, shared):
+            counts = []
+            for rows in (table, less):
+                owner = tu.Owner(rows, ledger, unit="user", rows_per_unit=9)
+                people = owner.people(visits=tu.Person(count="*"))
+                periods = owner.periods(["2020-01-01", "2020-01-02", "2020-01-03"])
+                counts.append(people.prepared(asked, None, False, periods)())
+            moved = np.abs(counts[0] - counts[1]).sum()
+            assert moved == int(pc.any(own).as_py()) if ledger is days else moved <= 1
+            sampled += int(counts[0].sum()) if ledger is shared else 0
+            whole += int(counts[0].sum()) if ledger is days else 0
+    # Of three days each user counts on one.
+    assert 0 < sampled < whole / 2
+    people = tu.Owner(table, days, unit="user", rows_per_unit=9).people(visits=tu.Person(count="*"))
+    measured = people.measure(asked, 1000, period=["2020-01-01", "2020-01-02"])
+    assert measured.facts.period.names == ("2020-01-01", "2020-01-02")
+    assert measured.facts.features[0][0] == "visits"
+    assert [days.spent_in(f"2020-01-0{n}") for n in (1, 2, 3)] == [1000, 1000, 0]
+    for wrong, words in (
+        (lambda: people.measure(asked, 1), "say which is asked about"),
+        (
+            lambda: people.measure(asked, 1, period="2020-01-03", where="day > '2020-01-01'"),
+            "dates",
+        ),
+    ):
+        with pytest.raises(InputError, match=words):
+            wrong()
+    with pytest.raises(InputError, match="dates the rows"):
+        tu.Owner(table, days, unit="user", rows_per_unit=9).people(day=tu.Person(count="*"))
+    assert days.spent_in("2020-01-03") == 0
 
 
 def test_no_feature_depends_on_the_order_of_rows_or_on_parts(
@@ -203,7 +286,7 @@ def test_a_person_is_one_record_however_many_their_rows(tmp_path: Path) -> None:
 
     def counts(table: pa.Table, question: Any) -> np.ndarray:
         owner = tu.Owner(table, account, unit="user", rows_per_unit=3).people(**FEATURES)
-        return owner._prepare(question, None, False)()
+        return owner.prepared(question, None, False)()
 
     moved = set()
     for _ in range(3):
@@ -251,6 +334,103 @@ def test_measured_people_are_not_said_to_be_cut_short(tmp_path: Path) -> None:
     assert grown.quantile(0.9) == 3
 
 
+def made_people(table: pa.Table, folder: Path, **features: tu.Person) -> dict[Any, dict[str, Any]]:
+    """The features of everyone, in memory."""
+    owner = tu.Owner(table, ledger(folder), unit="user", rows_per_unit=1)
+    people, tables = owner.people(**features), []
+    real = module.people_table
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            module, "people_table", lambda *given: tables.append(real(*given)) or tables[-1]
+        )
+        axis = tu.Axis.integers(next(iter(features)), 0, 3)
+        people.prepared(tu.CellCounts(axis), None, False)()
+    return {row.pop("user"): row for row in tables[-1].to_pylist()}
+
+
+def test_whole_values_of_a_sum_go_to_the_nearest_step(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    values = [*rng.integers(-30, 60, 80).tolist(), BIG, -BIG - 1]
+    table = pa.table({"user": [f"{n}" for n in range(len(values))], "whole": values})
+    found = made_people(table, tmp_path, x=tu.Person(sum="whole", low=-10, high=20, step=5))
+    for user, value in enumerate(values):
+        near = 5 * round(Fraction(min(max(value, -10), 20), 5))  # never half way between two
+        assert found[f"{user}".encode()]["x"] == near
+
+
+def test_sums_are_whole_numbers_to_the_last_digit() -> None:
+    table = pa.table({"unit": pa.array([b"u", b"u", b"v"], pa.large_binary()),
+                      "value": [2**60, 1, 3]})  # fmt: skip
+    assert module._added(table)["value"].to_pylist() == [2**60 + 1, 3]
+
+
+def test_features_of_columns_of_one_kind_are_each_of_their_own(tmp_path: Path) -> None:
+    """Also of those that only a filter names, and whoever has no row that any of them keeps."""
+    table = pa.table(
+        {
+            "user": ["a", "a", "b"],
+            "fare": [1.0, 5.0, 3.0],
+            "tip": [2.0, 0.0, 9.0],
+            "shop": ["x", "y", "x"],
+            "town": ["p", "p", "q"],
+            "on": [dt.datetime(2020, 1, day) for day in (1, 2, 3)],
+            "paid": [dt.datetime(2020, 2, day) for day in (9, 8, 7)],
+        }
+    )
+    found = made_people(
+        table, tmp_path,
+        few=tu.Person(count="*", where="tip > 8"), fare=tu.Person(max="fare"),
+        tip=tu.Person(max="tip"), shop=tu.Person(first="shop", by="on"),
+        paid=tu.Person(first="shop", by="paid"), town=tu.Person(last="town", by="on"),
+        dear=tu.Person(max="fare", where="tip > 1"),
+    )  # fmt: skip
+    assert found == {
+        b"a": {"few": 0, "fare": 5, "tip": 2, "shop": b"x", "paid": b"y", "town": b"p", "dear": 1},
+        b"b": {"few": 1, "fare": 3, "tip": 9, "shop": b"x", "paid": b"x", "town": b"q", "dear": 3},
+    }
+
+
+def test_counts_without_room_are_refused_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(size: int) -> None:
+        raise InputError(f"There is no room in memory for {size:,} cells.")
+
+    account = ledger(tmp_path)
+    owner = tu.Owner(pa.table({"user": [1]}), account, unit="user", rows_per_unit=1)
+    people = owner.people(visits=tu.Person(count="*"))
+    monkeypatch.setattr(counting, "_check_room", no_room)
+    with pytest.raises(InputError, match="no room in memory for 4 cells"):
+        people.measure(tu.CellCounts(tu.Axis.integers("visits", 0, 3)), 1)
+    assert account.spent == 0
+
+
+def test_threads_put_people_together_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow.parquet as pq
+
+    at_work, most = [0], [0]
+    real = module._Gathered.add
+
+    def slow(self: Any, rows: dict[str, Any]) -> None:
+        at_work[0] += 1
+        most[0] = max(most[0], at_work[0])
+        time.sleep(0.005)
+        real(self, rows)
+        at_work[0] -= 1
+
+    table = pa.table({"user": np.arange(4_000) % 40})
+    for part in range(8):
+        pq.write_table(table, tmp_path / f"{part}.parquet", row_group_size=500)
+    monkeypatch.setattr(module._Gathered, "add", slow)
+    owner = tu.Owner(str(tmp_path / "*.parquet"), ledger(tmp_path), unit="user", rows_per_unit=1)
+    people = owner.people(visits=tu.Person(count="*"))
+    count = people.prepared(tu.CellCounts(tu.Axis.integers("visits", 800, 800)), None, False)
+    assert count().tolist() == [40]
+    assert most == [1]
+
+
 def test_a_ledger_that_protects_rows_refuses_people(tmp_path: Path) -> None:
     table = pa.table({"user": [1, 2], "fare": [1.0, 2.0]})
     account = ledger(tmp_path)
@@ -264,7 +444,8 @@ def test_a_ledger_that_protects_rows_refuses_people(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_a_feature_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    table = pa.table({"user": [1], "shop": ["a"], "fare": [1.0], "when": [3]})
+    day = dt.datetime(2020, 1, 1)
+    table = pa.table({"user": [1], "shop": ["a"], "fare": [1.0], "when": [3], "day": [day]})
     account = ledger(tmp_path)
     owner = tu.Owner(table, account, unit="user", rows_per_unit=1)
     with pytest.raises(InputError, match="need the column that names them"):
@@ -275,6 +456,7 @@ def test_what_cannot_be_a_feature_is_refused_before_anything_is_read(tmp_path: P
         ({"user": tu.Person(count="*")}, "is the unit"),
         ({"x": tu.Person(max="shop")}, "needs numbers or times"),
         ({"x": tu.Person(sum="shop", low=0, high=1)}, "needs numbers"),
+        ({"x": tu.Person(sum="day", low=0, high=1)}, "needs numbers"),
         ({"x": tu.Person(first="fare", by="when")}, "times are needed"),
         ({"x": tu.Person(max="nothing")}, "no column 'nothing'"),
         ({"x": tu.Person(count="*", where="shop > 'a'")}, "shop"),

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import trueup as tu
+from trueup.errors import InputError
+from trueup.owner.person import Person, declared_people
 
 
 @pytest.mark.parametrize(
@@ -71,3 +73,25 @@ def test_settings_that_are_no_table_are_refused() -> None:
     for wrong in ("count", {3: "x"}):
         with pytest.raises(tu.InputError, match="table of settings"):
             tu.Person.from_json(wrong)
+
+
+def test_features_are_declared_as_tables() -> None:
+    said = {"visits": {"count": "*"}, "dear": {"max": "fare", "where": "fare > 3"}}
+    found = declared_people(said)
+    assert found == {"visits": Person(count="*"), "dear": Person(max="fare", where="fare > 3")}
+    with pytest.raises(InputError, match="people 'visits'"):
+        declared_people({"visits": {"most": "fare"}})
+
+
+def test_sums_that_could_pass_64_bits_are_refused_at_either_end() -> None:
+    """2^28 steps of a value at most, above 0 and below: those of 2^34 rows add up in 64 bits."""
+    most = 1 << 28
+    for low, high, step, allowed in (
+        (-most, 0, 1, True), (-most - 1, 0, 1, False), (0, most, 1, True), (0, most + 1, 1, False),
+        (-(most // 10), 1, "0.5", True), (-(most // 10) - 1, 1, "0.5", False),
+    ):  # fmt: skip
+        if allowed:
+            Person(sum="fare", low=low, high=high, step=step)
+        else:
+            with pytest.raises(InputError, match="64 bits"):
+                Person(sum="fare", low=low, high=high, step=step)

@@ -19,7 +19,7 @@ from trueup._kernels.cells import place
 from trueup.axis.numbers import COMPILED
 from trueup.owner.columns import Kind, Storage, Wanted
 from trueup.owner.placing import SPARE, CellTally, placer
-from trueup.owner.plain import plain, storage_of, unified
+from trueup.owner.plain import plain, short_texts, storage_of, unified
 
 BIG = 2**63
 UNKNOWN_TIME = -(2**63)
@@ -248,3 +248,27 @@ def test_what_is_no_cell_is_in_no_count(length: int) -> None:
     counts.add(cells)
     assert counts.cells.tolist() == [int((cells == cell).sum()) for cell in range(5)]
     assert SPARE == place.SPARE
+
+
+def test_short_texts_are_the_bytes_of_the_column_up_to_a_length() -> None:
+    texts = [None, "", "ab", "abc", "é", "日本", "x" * 300]
+    raw = [b"\xff\0", b"abcd", None]
+    columns = [
+        pa.array(texts),
+        pa.array(texts, pa.large_string()),
+        pa.array(texts, pa.string_view()),
+        pa.array(texts).dictionary_encode(),
+        pa.array(["sliced off", *texts, "and"])[1:-1],
+        pa.array(raw, pa.binary()),
+        pa.array(raw, pa.large_binary())[:2],
+    ]
+    for column in columns:
+        found = short_texts(column, len(column), 3)
+        held = [None if text is None else text if isinstance(text, bytes) else text.encode()
+                for text in column.to_pylist()]  # fmt: skip
+        assert found.known.tolist() == [text is not None and len(text) <= 3 for text in held]
+        assert found.values.filter(pa.array(found.known)).to_pylist() == [
+            text for text, known in zip(held, found.known, strict=True) if known
+        ]
+    for column in (None, pa.array([1, 2, 3])):
+        assert not short_texts(column, 3, 9).known.any()

@@ -83,3 +83,26 @@ def test_every_ledger_has_a_sampling_key_of_its_own(tmp_path: object) -> None:
     keys = {tu.Ledger(f"{tmp_path}/{n}", limit=1, **share).sampling_key() for n in range(3)}  # type: ignore[arg-type]
     assert len(keys) == 3
     assert all(len(bytes.fromhex(key)) == 32 and any(bytes.fromhex(key)) for key in keys)
+
+
+def test_what_is_left_of_several_periods_is_what_the_fullest_can_still_pay(home: Home) -> None:
+    ledger = home.ledger(1, delta_limit="1e-3", **OF)
+    assert ledger.of_each.remaining.amount == 1
+    assert ledger.of_each.remaining.delta == Fraction(1, 1000)
+    ledger.allow("ana", "1/2")
+    ledger.spend(asked("2026-03-01", "2026-03-02"), "1/4", draw=fresh, key="a", by="ana")
+    ledger.spend(asked("2026-03-02"), "1/4", draw=fresh, key="b")
+    totals = {charge.key: charge.spent for charge in ledger.history()}
+    assert totals == {"a": Fraction(1, 4), "b": Fraction(1, 2)}  # each with its own charge
+    both = ["2026-03-01", "2026-03-02"]
+    for by, first, second in ((None, "3/4", "1/2"), ("ana", "1/4", "1/4"), ("bo", "3/4", "1/2")):
+        found = [ledger.left_in(each, by).amount for each in (both[:1], both[1:], both)]
+        assert found == [Fraction(first), Fraction(second), min(Fraction(first), Fraction(second))]
+    assert ledger.left_in(["2026-03-09"], "ana").amount == Fraction(1, 2)
+    ledger.allow("ana", "1/8")  # below what was spent
+    assert ledger.left_in(both, "ana").amount == 0
+    left = ledger.left_in(both).amount
+    ledger.spend(asked(*both), left, draw=fresh, key="c")  # so much may be spent, and no more
+    assert ledger.left_in(both).amount == 0
+    with pytest.raises(BudgetError):
+        ledger.spend(asked("2026-03-02"), "1/1000", draw=fresh)

@@ -35,6 +35,7 @@ AXES = [
     Axis.categories("x", [7, 1, 0, -2]),
     Axis.categories("x", ["A", 7, "B", 1]),
     Axis.hierarchy("x", {"A": ["B", "C"], "7": ["1"]}),
+    Axis.codes("x", [1, 7, 12], {"ten": 1, "one": 2}),
 ]
 NAMES = [
     "integers",
@@ -47,6 +48,7 @@ NAMES = [
     "numbers",
     "mixed",
     "tree",
+    "codes",
 ]
 axes = pytest.mark.parametrize("axis", AXES, ids=NAMES)
 

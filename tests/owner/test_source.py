@@ -28,7 +28,7 @@ def ledger(tmp_path: Path) -> tu.Ledger:
 
 def counts(owner: tu.Owner, axis: tu.Axis = HOUR, where: str | None = None) -> list[int]:
     part = None if where is None else filters.parse(where)
-    return owner._prepare(tu.CellCounts(axis), part, False)().tolist()
+    return owner.prepared(tu.CellCounts(axis), part, False)().tolist()
 
 
 # CSV and lines of JSON: a bad line is lost, and nothing else with it.

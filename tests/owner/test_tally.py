@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.owner import tally
-from trueup.owner.tally import Tally, bounded, sizes
+from trueup.owner.tally import Tally, bounded, sizes, together
 
 KEY = "5e" * 32
 names = st.sampled_from([b"", b"a", b"\xff", b"a\x00", b"x" * 50])
@@ -59,8 +59,15 @@ def test_rows_are_counted_by_their_names_to_the_byte(
     @given(tables, st.integers(1, 5))
     def law(rows: list[tuple[Any, Any]], parts: int) -> None:
         assert counted(tallied(rows, parts)) == Counter(rows)
+        # The same by several tallies, as threads have them, some of which are empty.
+        each = [Tally() for _ in range(parts)]
+        for number, (unit, value) in enumerate(rows):
+            names = {"unit": _array([unit], unit), "value": _array([value], value)}
+            each[number * number % parts].add(names)
+        assert counted(together(each)) == Counter(rows)
 
     law()
+    assert together([Tally(), Tally()]) is None
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 20])

@@ -15,9 +15,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
+from trueup.ask import Neighbours
 from trueup.cost import Cost
 from trueup.errors import InputError, LedgerError
-from trueup.owner.together import Standing, complete, measure_together, stored_answers
+from trueup.owner import together
+from trueup.owner.together import (
+    Standing,
+    Together,
+    complete,
+    complete_all,
+    measure_together,
+    spend_together,
+    stored_answers,
+)
 
 FARE = tu.Axis.integers("fare", 0, 9)
 TOWN = tu.Axis.categories("town", ["a", "b"])
@@ -71,6 +81,33 @@ def test_one_pass_counts_what_each_question_counts(tmp_path: Path, unit: dict[st
             assert found[f"s{n}"].noisy.tolist() == alone.noisy.tolist()
             assert found[f"s{n}"].facts.period == alone.facts.period
         assert sum(found["s0"].noisy) > 0
+
+
+@pytest.mark.parametrize(
+    ("unit", "neighbours"),
+    [({}, "add-remove"), ({"unit": "user", "rows_per_unit": 3}, "replace")],
+)
+def test_each_answer_has_the_noise_of_its_question_by_itself(
+    tmp_path: Path, unit: dict[str, Any], neighbours: Neighbours
+) -> None:
+    """Rows of a unit, relation, cost, period: all that decides the noise, and what is told."""
+    door = owner(tmp_path, table(), 100, **unit)
+    found = measure_together(door, standing(Cost.of("1/9")), "2026-03-02", "k", neighbours)
+    for n, (question, part) in enumerate(QUESTIONS):
+        how: Any = {"where": part, "neighbours": neighbours, "period": "2026-03-02"}
+        alone = door.measure(question, "1/9", **how)
+        assert found[f"s{n}"].noise == alone.noise
+        assert replace(found[f"s{n}"].facts, id=None) == replace(alone.facts, id=None)
+
+
+def test_noise_too_large_for_many_rows_is_refused_before_the_charge(tmp_path: Path) -> None:
+    """Of one row it could be drawn."""
+    fine = Standing("x", QUESTIONS[0][0], Cost.of("1e-9"))
+    measure_together(owner(tmp_path, table(), 1), [fine], "2026-03-01", "k")
+    door = owner(tmp_path, table(), 1, unit="user", rows_per_unit=10**6)
+    with pytest.raises(InputError):
+        measure_together(door, [fine], "2026-03-01", "k")
+    assert door.ledger.history() == ()
 
 
 def test_all_are_charged_at_once_and_the_same_key_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -133,3 +170,82 @@ def test_in_one_pass_only_units_in_their_turn_count(tmp_path: Path) -> None:
         alone = door.measure(one.question, certain, period="2026-03-02")
         assert found[one.name].noisy.tolist() == alone.noisy.tolist()
     assert 0 < np.count_nonzero(found["one"].noisy) < 30  # of fifty about eleven
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "user", "rows_per_unit": 10**5}])
+def test_several_days_are_counted_in_one_pass_as_each_by_itself(
+    tmp_path: Path, unit: dict[str, Any]
+) -> None:
+    certain = Cost.of(900 * unit.get("rows_per_unit", 1))
+    days = ["2026-03-03", "2026-03-01", "2026-03-02"]
+    door = owner(tmp_path, table(), 10**9, **unit)
+    passes = []
+    together = door._source.together
+    assert together is not None
+
+    def counted(requests: Any) -> Any:
+        count = together(requests)
+        return lambda: (passes.append(len(requests)), count())[1]
+
+    door._source = replace(door._source, together=counted)
+    asked = [Together.of(door, standing(certain), day, day) for day in days]
+    found, wrong = spend_together(door, asked)
+    assert wrong is None
+    assert passes == [3 * len(QUESTIONS)]
+    assert [[*charge.periods] for charge in door.ledger.history()] == [[day] for day in days]
+    alone = owner(tmp_path, table(), 10**9, **unit)
+    for day, answers in zip(days, found, strict=True):
+        by_itself = measure_together(alone, standing(certain), day, day)
+        for name, each in answers.items():
+            assert (each.noisy == by_itself[name].noisy).all()
+            assert each.facts.period.names == (day,)
+    assert complete_all(door, door.ledger.history()) == found
+    assert passes == [3 * len(QUESTIONS)]
+
+
+def test_days_before_one_that_cannot_be_charged_are_answered(tmp_path: Path) -> None:
+    door = owner(tmp_path, table(), 1)
+    measure_together(door, standing(Cost.of("1/10"))[:1], "2026-03-02", "before")
+    small, days = standing(Cost.of("19/100")), ["2026-03-01", "2026-03-02", "2026-03-03"]
+    asked = [Together.of(door, small[1:], day, day) for day in days]
+    door.measure(tu.CellCounts(FARE), "1/2", period="2026-03-02")
+    found, wrong = spend_together(door, asked)
+    assert isinstance(wrong, tu.BudgetError)
+    assert len(found) == 1
+    assert door.ledger.spent_in("2026-03-01") == Fraction(76, 100)
+    assert door.ledger.spent_in("2026-03-02") == Fraction(6, 10)
+    assert door.ledger.spent_in("2026-03-03") == 0
+    assert all(charge.answer is not None for charge in door.ledger.history())
+
+
+def test_one_stored_answer_is_handed_out_only_if_it_is_private() -> None:
+    good = tu.measure(np.zeros(10, int), tu.CellCounts(FARE), 1)
+    bad = replace(good, private=False)
+    kept = together._packed({"good": good, "bad": bad})
+    assert together.stored_answer(kept, "good") == good.to_bytes()
+    with pytest.raises(tu.NoiseError, match="NOT PRIVATE"):
+        together.stored_answer(kept, "bad")
+    with pytest.raises(LedgerError, match="no answer called"):
+        together.stored_answer(kept, "other")
+    with pytest.raises(LedgerError, match="no answers to several"):
+        together.stored_answer(good.to_bytes(), "good")
+
+
+def test_what_another_process_stored_first_is_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = owner(tmp_path, table(), 10)
+    asked = Together.of(mine, standing(Cost.of("1/10")), "2026-03-01", "k")
+    packed, first = together._packed, []
+
+    def late(measured: Any) -> bytes:
+        if not first:  # while this one is drawn, another process is quicker
+            monkeypatch.setattr(together, "_packed", packed)
+            first.append(spend_together(mine, [asked])[0][0])
+        return packed(measured)
+
+    monkeypatch.setattr(together, "_packed", late)
+    (found,), wrong = spend_together(mine, [asked])
+    assert wrong is None
+    assert found == first[0]
+    assert len(mine.ledger.charges) == 1

@@ -35,7 +35,7 @@ def ledger(tmp_path: Path) -> tu.Ledger:
 def counted(owner: tu.Owner, question: Any, where: str | None, number: bool = False) -> list[int]:
     """The true counts, as many times as a choice might differ."""
     part = None if where is None else filters.parse(where)
-    found = {tuple(owner._prepare(question, part, number)().tolist()) for _ in range(12)}
+    found = {tuple(owner.prepared(question, part, number)().tolist()) for _ in range(12)}
     assert len(found) == 1
     return list(found.pop())
 
@@ -63,7 +63,7 @@ def test_a_unit_brings_no_more_groups_than_its_rows_count(ledger: tu.Ledger) -> 
     rows = {"user": [1] * 50 + [2], "hour": [*range(100, 150), 0]}
     owner = tu.Owner(pa.table(rows), ledger, unit="user", rows_per_unit=3)
     question = tu.CellCounts(tu.Axis.categories("hour", ["groups"]))
-    found = {int(owner._prepare(question, None, True)()[0]) for _ in range(10)}
+    found = {int(owner.prepared(question, None, True)()[0]) for _ in range(10)}
     assert found <= {3, 4}
 
 

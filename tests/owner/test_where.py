@@ -191,3 +191,14 @@ def test_a_filter_must_be_short_enough_as_it_is_written_out() -> None:
     assert len(short) < 10_000 < len(short.replace(",", ", "))
     with pytest.raises(InputError, match="written out"):
         parse(short)
+
+
+@pytest.mark.parametrize("sign", ["= {}", "> {}", "in (1, {})", "between 0 and {}"])
+def test_whole_numbers_of_a_filter_have_63_bits(sign: str) -> None:
+    """A larger one is told before the charge; an engine would find out after it."""
+    for most in (2**63 - 1, -(2**63) + 1):
+        part = parse(f"x {sign.format(most)}")
+        assert checked(part, {"x": "integer"}) == part
+    for far in (2**63, 2**64, -(2**63) - 1):
+        with pytest.raises(InputError, match="it needs whole numbers"):
+            checked(parse(f"x {sign.format(far)}"), {"x": "integer"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import signal
@@ -25,6 +26,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from trueup.config import read_config
 from trueup.server.auth import Tokens, create
 from trueup.server.settings import read_settings
+from trueup.standing import publish_due, read_series
 
 # A busy machine is slow, not wrong.
 PATIENCE = int(os.environ.get("TRUEUP_PATIENCE", "120000"))
@@ -52,6 +54,48 @@ ledger = "friends.ledger"
 limit = "4"
 edges = ["a", "b"]
 nodes = 500
+"""
+
+_SERIES = """
+[datasets.words]
+title = "Searches"
+source = "words.parquet"
+ledger = "words.ledger"
+limit = "4"
+columns = {age = "integer"}
+keys.word = {universe = "text:a-z:6", title = "Search terms"}
+keys.hosts = {universe = "ipv4", column = "host", tree = true, step = 8}
+[datasets.riders]
+title = "Riders"
+source = "riders.parquet"
+ledger = "riders.ledger"
+limit = "4"
+unit = "rider"
+columns = {tip = "integer", fare = "integer"}
+people.trips = {count = "*", where = "tip >= 2"}
+people.dearest = {max = "fare"}
+axes.trips = {kind = "integers", first = 0, last = 99, title = "Trips"}
+axes.dearest = {kind = "integers", first = 0, last = 63}
+[datasets.daily]
+title = "Taxi trips, day by day"
+source = "daily.parquet"
+ledger = "daily.ledger"
+limit = "2"
+per = "day"
+date = "day"
+axes.fare = {kind = "integers", first = 0, last = 63, title = "Fare", units = "dollars"}
+axes.tip = {kind = "integers", first = 0, last = 7}
+[publish.fares]
+dataset = "daily"
+title = "Fares of each day"
+column = "fare"
+epsilon = 1
+first = "2026-01-01"
+[publish.both]
+dataset = "daily"
+columns = ["fare", "tip"]
+epsilon = 1
+first = "2026-01-14"
 """
 
 
@@ -160,6 +204,29 @@ class Site:
         self.tokens[name] = create(kept, config.datasets, name, role, limit, None, expires, rho)
 
 
+def publish(folder: Path) -> None:
+    """Adds series of two weeks to a site that is not yet started."""
+    draws = np.random.default_rng(12)
+    days = np.datetime64("2026-01-01") + draws.integers(0, 20, 20_000)
+    fares = np.minimum(draws.gamma(3, 5, 20_000), 63).astype(int)
+    tips, riders = draws.integers(0, 8, 20_000), draws.integers(0, 500, 20_000)
+    table = pa.table({"day": days, "fare": fares, "tip": tips, "rider": riders})
+    pq.write_table(table, folder / "daily.parquet")
+    pq.write_table(table, folder / "riders.parquet")
+    often = np.array([1 / (n + 1) for n in range(60)])
+    some = [f"{a}{b}" for a in "abcdef" for b in "klmnopqrst"]
+    words = {
+        "word": draws.choice(some, 20_000, p=often / often.sum()),
+        "host": [f"10.{n % 3}.{n % 7}.1" for n in range(20_000)],
+        "age": draws.integers(0, 99, 20_000),
+    }
+    pq.write_table(pa.table(words), folder / "words.parquet")
+    with (folder / "trueup.toml").open("a", encoding="utf-8") as config:
+        config.write(_SERIES)
+    series = read_series(read_config(folder / "trueup.toml"))
+    publish_due(series, dt.datetime(2026, 2, 1, tzinfo=dt.UTC), "2026-01-14")
+
+
 def make_site(folder: Path, deadline: float, rho: str | None = None) -> Site:
     """A site over data of our own making, not yet started; with `rho`, its ledgers count it."""
     draws = np.random.default_rng(11)
@@ -188,6 +255,8 @@ def make_site(folder: Path, deadline: float, rho: str | None = None) -> Site:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     made = make_site(tmp_path_factory.mktemp("site"), deadline=0.3)
+    publish(made.folder)
+    made.token("ann", "analyst", "3")
     made.start()
     yield made
     made.kill()

@@ -35,7 +35,7 @@ def test_a_wrong_token_is_refused_in_the_servers_words_and_a_good_one_lets_in(
     token.fill(site.tokens["ann"])
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="Datasets")).to_be_focused()
-    card = page.get_by_role("region", name="Taxi trips")
+    card = page.get_by_role("region", name="Taxi trips", exact=True)
     expect(card).to_contain_text("Protects one row")
     left = Fraction(site.call("/datasets/trips")["remaining"])
     expect(card).to_contain_text(f"{float(left):g} of 4 is left")

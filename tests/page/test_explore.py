@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 import trueup as tu
 from trueup.config import read_config
@@ -68,7 +68,8 @@ def test_a_dragged_range_shows_the_numbers_of_the_api(
     less = {"first": [20, 40], "second": [10, 20], "level": 0.95}
     difference = site.call(f"/releases/{fares}/difference", less)
     words = second.locator(".difference")
-    expect(words).to_contain_text(shown(difference["count"]))
+    by = number(second.locator(".count")) - number(first.locator(".count"))
+    assert number(words.locator(".by")) == pytest.approx(by, abs=1e-6)
     expect(words).to_contain_text(interval(difference))
     expect(page.locator(".picture .annotation")).to_have_count(2)
 
@@ -77,18 +78,24 @@ def test_a_dragged_range_shows_the_numbers_of_the_api(
     expect(page.locator(".ranges .count")).to_have_text(shown(other["count"]))
 
 
+def number(place: Locator) -> float:
+    """What is shown there, read as a number."""
+    return float(place.inner_text().replace(",", "").replace("−", "-"))
+
+
+@pytest.mark.parametrize("version", ["whole", "unbiased"])
 def test_a_difference_is_that_of_the_counts_shown_beside_it(
-    opened: Opened, site: Any, fares: str
+    opened: Opened, site: Any, fares: str, version: str
 ) -> None:
-    ranges = "range=%5B100%2C128%5D&range=%5B90%2C100%5D&range=%5B0%2C20%5D"
-    page = opened(f"#/release/{fares}?version=whole&{ranges}")
-    expect(page.locator(".ranges .by")).to_have_count(2)
-    counts = [
-        int(text.replace(",", "")) for text in page.locator(".ranges .count").all_inner_texts()
-    ]
-    for other, words in zip(counts[1:], page.locator(".ranges .by").all_inner_texts(), strict=True):
-        by = other - counts[0]
-        assert words.split()[0] == (f"{by:+,}".replace("-", "−") if by else "0")
+    ends = [[100, 128], [90, 100], [0, 20], [5, 6], [20, 40], [3, 50], [0, 128]]
+    ranges = "&".join(f"range=%5B{low}%2C{high}%5D" for low, high in ends)
+    page = opened(f"#/release/{fares}?version={version}&{ranges}")
+    differences = page.locator(".ranges .by")
+    expect(differences).to_have_count(len(ends) - 1)
+    counts = [number(each) for each in page.locator(".ranges .count").all()]
+    for other, words in zip(counts[1:], differences.all(), strict=True):
+        assert number(words) == pytest.approx(other - counts[0], abs=1e-6)
+        assert words.inner_text().startswith("+") == (other > counts[0])
 
 
 def test_a_late_answer_does_not_replace_a_newer_one(opened: Opened, site: Any, fares: str) -> None:
@@ -230,6 +237,9 @@ def test_what_is_downloaded_is_what_the_api_gives(opened: Opened, site: Any, far
         assert saved.value.path().read_bytes() == site.bytes(path)
         assert saved.value.suggested_filename.endswith(f".{format}")
     expect(page.get_by_text("Saved as")).to_be_visible()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download synthetic rows").click()
+    assert saved.value.suggested_filename.startswith(f"{fares}.rows.")
 
 
 def test_a_million_cells_are_drawn_as_two_hundred_bars(opened: Opened, site: Any) -> None:

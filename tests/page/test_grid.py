@@ -53,9 +53,12 @@ def test_two_grids_are_compared_box_by_box(opened: Opened, site: Any, crossed: s
     expect(rows).to_have_count(2)
     for i, one in enumerate(said):
         expect(rows.nth(i)).to_contain_text(f"{round(one['first']['count']):,}")
-        expect(rows.nth(i).locator(".change")).to_contain_text(
-            "+" if one["difference"]["count"] > 0 else "−"
-        )
+        shown = [
+            float(text.replace(",", "").replace("−", "-"))
+            for text in rows.nth(i).locator("strong").all_inner_texts()
+        ]
+        assert shown[2] == pytest.approx(shown[0] - shown[1], abs=1e-6)
+        assert abs(shown[2] - one["difference"]["count"]) <= 1
     expect(card).to_contain_text("nearer the truth than either")
     page.wait_for_url(re.compile("with="))
 
@@ -114,3 +117,16 @@ def test_a_margin_is_explored_by_itself(opened: Opened, site: Any, crossed: str)
     assert kept == [20, None]
     page.goto(f"{site.address}/#/release/{crossed}?column=borough")
     expect(page.locator(".labels tbody tr")).to_have_count(4)
+
+
+def test_a_wrong_end_of_a_box_is_blamed_in_its_field(opened: Opened, crossed: str) -> None:
+    page = opened(f"#/release/{crossed}", refused=("400",))
+    expect(page.locator(".picture .cell").first).to_be_attached()
+    low = page.get_by_role("region", name="Boxes").get_by_label("fare from")
+    low.fill("0.3")
+    page.get_by_role("button", name="Count", exact=True).click()
+    expect(low).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("alert")).to_contain_text("is not an edge")
+    low.fill("8")
+    page.get_by_role("button", name="Count", exact=True).click()
+    expect(page.get_by_role("alert")).to_have_count(0)

@@ -33,7 +33,7 @@ def test_a_token_is_shown_once_works_and_stops_when_it_is_revoked(
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     expect(tokens.get_by_role("row", name=re.compile("^eve "))).to_contain_text("revoked")
     said = site.refused("/me", who="eve")
-    hers.get_by_role("link", name="Ask about fare").click()
+    hers.locator("a[href='#/ask/trips?column=fare']").click()
     expect(hers.get_by_role("alert")).to_have_text(f"You are signed out. {said}")
     expect(hers.get_by_label("Token", exact=True)).to_be_focused()
     page.reload()
@@ -74,7 +74,7 @@ def test_charges_limits_and_the_ledger_are_as_the_api_has_them(opened: Opened, s
 def test_an_analyst_sees_only_charges_of_his_own(opened: Opened, site: Any) -> None:
     site.token("new", "analyst", "1")
     page = opened("#/charges", who="new")
-    card = page.get_by_role("region", name="Charges to Taxi trips")
+    card = page.get_by_role("region", name="Charges to Taxi trips", exact=True)
     expect(card).to_contain_text("Nothing has been charged")
     expect(card).to_contain_text("1 of 1 is left")
     page = opened("#/owner", who="new")
@@ -91,3 +91,23 @@ def test_a_reader_explores_and_may_not_spend(opened: Opened, site: Any) -> None:
     expect(page.locator(".picture .line").first).to_be_attached()
     page.goto(f"{site.address}/#/ask/trips")
     expect(page.locator("main")).to_contain_text("It cannot spend")
+
+
+def test_a_wrong_token_and_a_wrong_allowance_are_blamed_in_their_fields(
+    opened: Callable[..., Page],
+) -> None:
+    page = opened("", who=None, refused=("401",))
+    token = page.get_by_label("Token", exact=True)
+    token.fill("trueup_nobody")
+    page.get_by_role("button", name="Sign in").click()
+    expect(token).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("alert")).to_contain_text("Your token does not allow this")
+    page = opened("#/owner", who="olga", refused=("400",))
+    allowance = page.get_by_role("textbox", name="Allowance of ann on trips")
+    allowance.fill("much")
+    page.get_by_role("button", name="Set the allowance of ann on trips").click()
+    expect(allowance).to_have_attribute("aria-invalid", "true")
+    allowance.fill("3")
+    page.get_by_role("button", name="Set the allowance of ann on trips").click()
+    expect(page.get_by_text("ann may spend ε = 3 in all")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)

@@ -84,7 +84,7 @@ def test_quantiles_in_bounded_time_are_those_of_all_laws(level, monkeypatch):
     size = 3000
     axis = tu.Axis.integers("x", 0, size - 1)
     counts = np.random.default_rng(3).poisson(2, size)
-    release = tu.infer(tu.measure(counts, tu.TreeCounts(axis), "1/20"))
+    release = tu.infer(measure_for_experiment(counts, tu.TreeCounts(axis), "1/20", seed=1))
     looked = []
     law = type(release.errors).noise_law
     monkeypatch.setattr(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 import trueup as tu
 from trueup.files.codec import read as read_file
 from trueup.files.codec import write
-from trueup.release.reweighted import ReweightedCounts, facts_of
+from trueup.release.reweighted import ReweightedCounts, facts_of, half_width
 
 X, Y = tu.Axis.integers("x", 0, 9), tu.Axis.categories("y", ["a", "b", "c"])
 
@@ -31,6 +33,9 @@ def test_ranges_are_sums_of_cells() -> None:
     assert two.ranges(([0], ["a"]), ([3], ["c"])) == pytest.approx([two.counts()[:3, :2].sum()])
     assert two.to_frame().num_rows == 30
     assert one.scale == 5  # a total and two rounds of two parts
+    three = replace(one, facts=facts_of(Fraction(1), "replace", None, unit="user", rows=3))
+    assert three.scale == 15
+    assert "at most 3 rows of each user" in repr(three)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "json"])
@@ -45,11 +50,29 @@ def test_a_file_gives_the_same_counts_back_and_is_checked(ending: str, tmp_path:
         kind, columns, about = read_file(path)
         for wrong in (
             {"answers": [41, 9]}, {"cost": "0"}, {"stops": [[99], [3]]}, {"answers": [1.5, 2]},
-            {"starts": [[0]]}, {"neighbours": "none"},
+            {"starts": [[0]]}, {"neighbours": "none"}, {"rows_per_unit": 0},
         ):  # fmt: skip
             write(path, kind, columns, {**about, **wrong})
             with pytest.raises(tu.FileError):
                 tu.load(path)
+
+
+def test_what_was_counted_has_exact_intervals() -> None:
+    made = counts(X)
+    found = made.measured(0.9)
+    assert found["x from"].tolist() == [0, 1]
+    assert found["noisy"].tolist() == [40, 9]
+    for scale in (0.3, 5.0, 41.5):
+        q = math.exp(-1 / scale)
+        mass = (1 - q) / (1 + q) * q ** np.abs(np.arange(-3_000, 3_001))
+        for level in (0.5, 0.9, 0.95):
+            wide = half_width(scale, level)
+            inside = mass[3_000 - wide : 3_001 + wide].sum()
+            assert inside >= level - 1e-12
+            assert wide == 0 or inside - mass[3_000 - wide] - mass[3_000 + wide] < level
+    wide = half_width(5.0, 0.9)
+    assert found["low"].tolist() == [40 - wide, 0]
+    assert found["high"].tolist() == [40 + wide, 9 + wide]
 
 
 def test_rounds_without_a_box_are_refused() -> None:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
+from trueup.paper.noise import measure_for_experiment
 from trueup.release import rows as module
 from trueup.release.rows import Rows
 
@@ -79,6 +80,32 @@ def test_values_do_not_depend_on_how_rows_are_cut_into_batches(
     rows = release.rows()
     assert len(list(rows.batches())) == -(-len(rows) // 64)
     check(release, rows)
+
+
+def test_values_inside_cells_are_drawn_apart_for_every_row_and_column(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No batch and no column has the draws of another."""
+    monkeypatch.setattr(module, "_BATCH", 50)
+    x, y = (tu.Axis.edges(name, [0.0, 1.0]) for name in "xy")
+    rows = shown(tu.GridCounts(tu.CellCounts(x), tu.CellCounts(y)), np.array([[200]])).rows()
+    table = rows.to_frame()
+    values = np.concatenate([table[name].to_numpy() for name in "xy"])
+    assert len(values) == 2 * len(rows) > 200
+    assert len(np.unique(values)) == len(values)
+    assert ((values >= 0) & (values < 1)).all()
+
+
+def test_rows_of_counts_that_are_not_private_say_so_wherever_they_go(tmp_path: Path) -> None:
+    measured = measure_for_experiment(np.full(20, 9), tu.TreeCounts(AGE), 1, 1)
+    rows = tu.infer(measured, nonnegative=True, integers=True).rows()
+    assert rows.report["source"]["private"] is False
+    assert "NOT PRIVATE" in repr(rows)
+    rows.save(tmp_path / "x.csv")
+    assert "NOT PRIVATE" in (tmp_path / "x.csv").read_text().splitlines()[1]
+    assert json.loads((tmp_path / "x.report.json").read_text())["source"]["private"] is False
+    private = tu.measure(np.full(20, 9), tu.TreeCounts(AGE), 1)
+    assert "NOT PRIVATE" not in tu.infer(private, nonnegative=True, integers=True).rows().stamp
 
 
 def test_margins_that_were_never_measured_together_are_independent() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import ssl
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,12 +24,16 @@ import pyarrow.parquet as pq
 import pytest
 import uvicorn
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "owner"))
+from postgres_server import Postgres
+
 import trueup as tu
 from trueup.config import Config, read_config
 from trueup.server.app import create_app
 from trueup.server.auth import Tokens, create, open_ledger
 from trueup.server.run import bound, configured
 from trueup.server.settings import read_settings
+from trueup.standing import publish_due, read_series
 
 _PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used: making the usual one is slow
 
@@ -67,6 +74,105 @@ nodes = 300
 """
 
 
+SERIES = """
+[datasets.riders]
+source = "daily.parquet"
+ledger = "riders.ledger"
+limit = 100
+unit = "user"
+people.trips = {count = "*", where = "tip >= 2"}
+people.top = {max = "fare"}
+columns = {tip = "integer", fare = "integer"}
+axes.trips = {kind = "integers", first = 0, last = 199}
+axes.top = {kind = "integers", first = 0, last = 39, title = "Dearest trip"}
+[datasets.capped]
+source = "daily.parquet"
+ledger = "capped.ledger"
+limit = 100
+unit = "user"
+rows_per_unit = "auto"
+at_most = 1000
+axes.tip = {kind = "integers", first = 0, last = 9}
+[datasets.words]
+title = "Searches"
+source = "words.parquet"
+ledger = "words.ledger"
+limit = 100
+delta_limit = "1e-3"
+unit = "user"
+rows_per_unit = 2
+columns = {age = "integer"}
+axes.age = {kind = "integers", first = 0, last = 9}
+keys.word = {universe = "text:a-z:6", title = "Search terms", number = "1/10"}
+keys.hosts = {universe = "ipv4", column = "host", tree = true, step = 8}
+[datasets.daily]
+title = "Taxi trips, day by day"
+source = "daily.parquet"
+ledger = "daily.ledger"
+limit = "3"
+per = "day"
+date = "day"
+unit = "user"
+rows_per_unit = 2
+keys.tips = {universe = "integers:0:9", column = "tip"}
+[datasets.daily.axes.fare]
+kind = "integers"
+first = 0
+last = 39
+[datasets.daily.axes.tip]
+kind = "integers"
+first = 0
+last = 9
+[publish.fares]
+dataset = "daily"
+title = "Fares of each day"
+column = "fare"
+strategy = "tree"
+epsilon = 1
+first = "2026-01-01"
+[publish.both]
+dataset = "daily"
+columns = ["fare", "tip"]
+epsilon = 1
+first = "2026-01-01"
+[publish.riders]
+dataset = "daily"
+by = "user"
+groups = 50
+epsilon = 1
+first = "2026-01-01"
+"""
+LAST = "2026-01-07"
+
+
+def words(rows: int = 6000) -> pa.Table:
+    """Searches: four words that many have, and some that few have."""
+    made = np.random.default_rng(10)
+    some = np.array(["fig", "pear", "apple", "quince", *(f"w{chr(97 + n)}" for n in range(20))])
+    often = np.array([0.4, 0.3, 0.2, 0.08, *[0.001] * 20])
+    return pa.table(
+        {
+            "word": made.choice(some, rows, p=often),
+            "host": [f"10.{n % 3}.{n % 7}.{n % 11}" for n in range(rows)],
+            "user": np.arange(rows),
+            "age": made.integers(0, 10, rows),
+        }
+    )
+
+
+def daily(rows: int = 4000) -> pa.Table:
+    """Rows of ten days."""
+    made = np.random.default_rng(9)
+    return pa.table(
+        {
+            "day": np.datetime64("2026-01-01") + made.integers(0, 10, rows).astype("m8[D]"),
+            "user": made.integers(0, 50, rows),
+            "fare": made.integers(0, 40, rows),
+            "tip": made.integers(0, 10, rows),
+        }
+    )
+
+
 BOROUGHS = {
     "type": "FeatureCollection",
     "features": [
@@ -104,6 +210,7 @@ def write_config(
     rows: Any = None,
     deadline: float = 0.15,
     patience: float = 60,
+    series: bool = False,
 ) -> Path:
     """A configuration and the tables that it names."""
     pq.write_table(trips() if rows is None else rows, folder / "trips.parquet")
@@ -113,7 +220,11 @@ def write_config(
     path = folder / "trueup.toml"
     text = DATASETS.format(limit=limit)
     usual = f"port = 0\ndeadline = {deadline}\npatience = {patience}\nwarm = false"
-    path.write_text(f"[server]\n{usual}\n{server}\n{text}")
+    path.write_text(f"[server]\n{usual}\n{server}\n{text}{SERIES if series else ''}")
+    if series:  # published through the first week
+        pq.write_table(words(), folder / "words.parquet")
+        pq.write_table(daily(), folder / "daily.parquet")
+        publish_due(read_series(read_config(path)), datetime(2026, 2, 1, tzinfo=UTC), LAST)
     return path
 
 
@@ -177,7 +288,7 @@ def running(path: Path, people: dict[str, tuple[str, object]] | None = None) -> 
     settings = read_settings(config)
     tokens = Tokens(settings.tokens)
     people = people or {"boss": ("owner", None), "ana": ("analyst", 50), "rea": ("reader", None)}
-    secrets = {
+    made = {
         name: create(tokens, config.datasets, name, role, limit)
         for name, (role, limit) in people.items()
     }
@@ -190,7 +301,7 @@ def running(path: Path, people: dict[str, tuple[str, object]] | None = None) -> 
         assert thread.is_alive()
         time.sleep(0.01)
     port = listening.getsockname()[1]
-    found = Running(f"http://127.0.0.1:{port}", config, secrets, guard)
+    found = Running(f"http://127.0.0.1:{port}", config, made, guard)
     try:
         yield found
     finally:
@@ -201,10 +312,45 @@ def running(path: Path, people: dict[str, tuple[str, object]] | None = None) -> 
         listening.close()
 
 
+@pytest.fixture(scope="session")
+def durable() -> Iterator[Callable[[], Postgres]]:
+    """A PostgreSQL server that syncs what it writes, started when first asked for."""
+    started: list[Postgres] = []
+
+    def server() -> Postgres:
+        if not started:
+            try:
+                started.append(Postgres.made(durable=True))
+            except FileNotFoundError:
+                pytest.skip("NOT TESTED: PostgreSQL, which is not installed. Run `make system`.")
+        return started[0]
+
+    yield server
+    for one in started:
+        one.remove()
+
+
+@pytest.fixture(params=["file", "postgresql"])
+def token_place(
+    request: pytest.FixtureRequest, tmp_path: Path, durable: Callable[[], Postgres]
+) -> str | Path:
+    """Where tokens may be kept: a new file, or a new schema."""
+    if request.param == "file":
+        return tmp_path / "trueup.tokens"
+    return f"{durable().address}#t{secrets.token_hex(8)}"
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One server for the tests of a module."""
     with running(write_config(tmp_path_factory.mktemp("served"))) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server with series of a week, for the tests of all modules."""
+    with running(write_config(tmp_path_factory.mktemp("standing"), series=True)) as found:
         yield found
 
 
@@ -214,8 +360,14 @@ def config_of() -> Callable[..., Path]:
     return write_config
 
 
-@pytest.fixture
-def running_at() -> Callable[[Path], Any]:
+@pytest.fixture(scope="session")
+def config_at() -> Callable[..., Path]:
+    """The same, for servers of a module."""
+    return write_config
+
+
+@pytest.fixture(scope="session")
+def running_at() -> Callable[..., Any]:
     """A server of a configuration that is there."""
     return running
 

@@ -23,10 +23,19 @@ from pathlib import Path
 from typing import Any
 
 KNOWN: dict[str, tuple[str, ...]] = {
-    "dataset": ("trips", "friends"),
+    "dataset": ("trips", "friends", "daily", "words", "riders"),
     "name": ("bo", "nobody"),
+    "series": ("fares", "both", "riders"),
     "column": ("borough", "age"),
 }
+ASKED: tuple[dict[str, Any], ...] = (
+    {"column": "fare", "epsilon": "1/1000"},
+    {"column": "fare", "epsilon": "1/1000", "period": "2026-01-09", "through": "2026-01-10"},
+    {"column": "tip", "epsilon": "1/1000", "period": ["2026-01-03", "2026-01-12"]},
+    {"keys": "tips", "epsilon": "1/1000", "period": "2026-01-09"},
+    {"keys": "word", "epsilon": "1/1000", "delta": "1e-9"},
+    {"column": "top", "epsilon": "1/1000", "where": "trips > 3"},
+)  # questions that some dataset answers; mixed with each other, and with what is made
 SERVER = "most_measurements = 4"
 TIMES = 8  # requests sent for each that schemathesis makes
 Sent = dict[str, Any]
@@ -49,7 +58,8 @@ def attack(server: Any, cases: int, seed: int = 0) -> Counter[int]:
     columns = [{"column": "age"}, {"column": "borough"}]
     grid = server.measured("fuzz-grid", column=None, columns=columns, epsilon=1)
     link = server("boss").put(f"/api/v1/releases/{grid}/public").json()["link"]
-    known = {**KNOWN, "release": (release, graph, grid), "job": (release, graph), "link": (link,)}
+    releases = (release, graph, grid, "fares@2026-01-03")
+    known = {**KNOWN, "release": releases, "job": (release, graph), "link": (link,)}
     answers = Answers(document)
     chance = random.Random(seed)
     seen: Counter[int] = Counter()
@@ -59,6 +69,8 @@ def attack(server: Any, cases: int, seed: int = 0) -> Counter[int]:
         for name, names in known.items():
             if name in case.path_parameters and pick.draw(st.integers(0, 3)):
                 case.path_parameters[name] = pick.draw(st.sampled_from(names))
+        if case.operation.path.endswith(("/quote", "/measure")) and pick.draw(st.booleans()):
+            case.body = dict(pick.draw(st.sampled_from(ASKED)))
         if case.operation.path.endswith("/public"):  # the link of the grid stays
             case.path_parameters["release"] = release
         if "/tokens/" in case.operation.path:  # and so do the tokens that ask
@@ -193,7 +205,7 @@ def main() -> None:
     sys.modules[spec.name] = conftest
     spec.loader.exec_module(conftest)
     folder = Path(tempfile.mkdtemp())
-    config = conftest.write_config(folder, limit=10**9, server=SERVER, deadline=0.01)
+    config = conftest.write_config(folder, limit=10**9, server=SERVER, deadline=0.01, series=True)
     people = {"boss": ("owner", None), "ana": ("analyst", 10**6), "rea": ("reader", None)}
     people["bo"] = ("analyst", 1)
     with conftest.running(config, people) as server:

@@ -44,9 +44,9 @@ def tokens(tmp_path: Path) -> Tokens:
 
 def test_a_token_is_not_kept(tokens: Tokens) -> None:
     secret = tokens.create("ana", "analyst")
-    assert secret.encode() not in tokens.path.read_bytes()
-    assert secret.removeprefix("trueup_").encode() not in tokens.path.read_bytes()
-    assert tokens.path.stat().st_mode & 0o077 == 0
+    assert secret.encode() not in tokens.store.path.read_bytes()
+    assert secret.removeprefix("trueup_").encode() not in tokens.store.path.read_bytes()
+    assert tokens.store.path.stat().st_mode & 0o077 == 0
 
 
 def test_tokens_are_long_and_never_alike(tokens: Tokens) -> None:
@@ -56,7 +56,7 @@ def test_tokens_are_long_and_never_alike(tokens: Tokens) -> None:
 
 
 def test_another_process_sees_a_revocation_at_once(tokens: Tokens) -> None:
-    other = Tokens(tokens.path)
+    other = Tokens(tokens.store.path)
     secret = tokens.create("ana", "analyst")
     assert other.holder(secret) is not None
     assert tokens.revoke("ana") == 1
@@ -68,7 +68,7 @@ def test_a_fork_and_a_real_process_see_a_revocation_at_once(tokens: Tokens) -> N
     secret = tokens.create("ana", "analyst")
     assert tokens.holder(secret) is not None  # read before the fork
     code = "from pathlib import Path; from trueup.server.auth import Tokens; "
-    code += f"Tokens(Path({str(tokens.path)!r})).revoke('ana')"
+    code += f"Tokens(Path({str(tokens.store.path)!r})).revoke('ana')"
     ran, wrote = os.pipe()
     child = os.fork()
     if not child:
@@ -88,10 +88,10 @@ def test_a_file_put_in_the_place_of_the_old_one_is_read(tokens: Tokens, tmp_path
     assert tokens.holder(old) is not None
     other = Tokens(tmp_path / "other.tokens")
     new = other.create("bob", "reader")
-    os.replace(other.path, tokens.path)
+    os.replace(other.store.path, tokens.store.path)
     assert tokens.holder(old) is None
     assert tokens.holder(new) is not None
-    tokens.path.unlink()
+    tokens.store.path.unlink()
     with pytest.raises(tu.FileError, match="cannot be read as a file of tokens"):
         tokens.holder(new)
 

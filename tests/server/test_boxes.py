@@ -99,6 +99,9 @@ def test_what_is_no_box_is_refused(server: Any, fares: str, grid: tuple[str, tu.
     for boxes in ([[None]], [[[1, 3], None]], [[None] * 3], [[[0, "x"], None]], []):
         said = server("rea").post(f"/api/v1/releases/{name}/boxes", json={"boxes": boxes})
         assert said.status_code == 400, boxes
+    body = {"boxes": [[None, None], [None, ["Queens", "Atlantis"]]]}
+    said = server("rea").post(f"/api/v1/releases/{name}/boxes", json=body)
+    assert said.json()["pointer"] == "/boxes/1/1"  # the second range of the second box
     one_axis = server("rea").post(f"/api/v1/releases/{fares}/boxes", json={"boxes": [[None] * 2]})
     assert one_axis.status_code == 400
     assert server("rea").get(f"/api/v1/releases/{fares}/heatmap").status_code == 400

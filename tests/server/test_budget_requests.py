@@ -1,4 +1,4 @@
-"""Requests for more budget, as the file keeps them."""
+"""Requests for more budget, as either store keeps them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 import trueup as tu
 from trueup.server import budget_requests
+from trueup.server.auth import open_store
 from trueup.server.budget_requests import BudgetRequests
 from trueup.server.errors import NotFoundError
-from trueup.server.store import Store
 
 
 @pytest.fixture
-def requests(tmp_path: Path) -> BudgetRequests:
-    return BudgetRequests(Store(tmp_path / "trueup.tokens"))
+def requests(token_place: str | Path) -> BudgetRequests:
+    return BudgetRequests(open_store(token_place))
 
 
 def test_a_request_is_decided_once(requests: BudgetRequests) -> None:

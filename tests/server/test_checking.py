@@ -148,7 +148,7 @@ def test_every_kind_of_axis_is_in_the_docs_and_can_be_declared_so(tmp_path: Path
     assert {axis.traits.kind for axis in axes.values()} == set(_KINDS)
 
 
-def test_a_dataset_with_periods_is_said_to_take_no_questions(
+def test_a_dataset_with_periods_is_served_and_its_series_are_checked(
     config_of: Callable[..., Path], tmp_path: Path
 ) -> None:
     import datetime as dt
@@ -162,11 +162,8 @@ def test_a_dataset_with_periods_is_said_to_take_no_questions(
     daily += 'per = "day"\ndate = "at"\n[datasets.days.axes.n]\nkind = "integers"\nfirst = 0\n'
     daily += 'last = 9\n[publish.daily]\ndataset = "days"\ncolumn = "n"\nepsilon = "1/10"\n'
     path.write_text(path.read_text() + daily + 'first = "2026-03-01"\n')
-    notes = check(read_config(path))
-    assert (
-        "Dataset 'days' has a limit for each day: the server takes no questions about it." in notes
-    )
-    assert "days" not in open_tables(read_config(path))
+    assert not any("questions" in note for note in check(read_config(path)))
+    assert open_tables(read_config(path))["days"].per == "day"
     path.write_text(path.read_text().replace('column = "n"', 'column = "m"'))
     with pytest.raises(tu.FileError, match="no axis for 'm'"):
         check(read_config(path))

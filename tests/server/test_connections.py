@@ -86,17 +86,18 @@ def test_many_connections_are_let_go(serving: Any) -> None:
     server = serving(server="most_connections = 50\nmost_requests = 20")
     port = int(server.url.rsplit(":", 1)[1])
     held = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(200)]
-    time.sleep(0.3)
-    closed = 0
-    for wire in held:
-        wire.settimeout(0.01)
-        try:
-            closed += wire.recv(1) == b""
-        except TimeoutError:
-            pass
-        except ConnectionResetError:
-            closed += 1
-    assert closed >= 140
+    closed: set[int] = set()
+    until = time.monotonic() + 60  # a machine at work on other things takes its time
+    while len(closed) < 140 and time.monotonic() < until:
+        for place, wire in enumerate(held):
+            wire.settimeout(0.01)
+            try:
+                closed |= {place} if wire.recv(1) == b"" else set()
+            except TimeoutError:
+                pass
+            except ConnectionResetError:
+                closed.add(place)
+    assert len(closed) >= 140
     for wire in held:
         wire.close()
     assert alive(server)

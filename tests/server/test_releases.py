@@ -9,11 +9,12 @@ import pytest
 
 import trueup as tu
 from trueup.config import read_config
-from trueup.server import releases
 from trueup.server.errors import NotFoundError
+from trueup.server.opened import OpenedMeasurement
 from trueup.server.service import Service, open_service
 
 AGE = tu.Axis.integers("age", 0, 99)
+BOROUGH = tu.Axis.categories("borough", ["Bronx", "Queens"])
 
 
 @pytest.fixture
@@ -49,6 +50,7 @@ def test_no_other_name_finds_a_release(service: Service) -> None:
     measured = owner.measure(tu.CellCounts(AGE), "1/10")
     entry = owner.ledger.history()[-1].entry
     opened = service.releases.open(f"trips.{entry}")
+    assert isinstance(opened, OpenedMeasurement)
     assert opened.measurement == measured
     for name in ("", "trips", f"trips.0{entry}", f"trips.{entry}.", f"friends.{entry}",
                  "trips.²", "trips.-1", f" trips.{entry}", "trips." + "9" * 30):  # fmt: skip
@@ -68,23 +70,23 @@ def test_only_so_many_are_kept_open(service: Service) -> None:
         service.releases.open(name)
     again = service.releases.open(names[0])
     assert again is not first
+    assert isinstance(first, OpenedMeasurement)
+    assert isinstance(again, OpenedMeasurement)
     assert again.measurement == first.measurement
 
 
-def test_a_file_of_text_is_bounded_and_others_are_not(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+def test_a_table_in_a_folder_is_left_out_and_refused_with_its_reason(
+    service: Service, tmp_path: Path
 ) -> None:
-    axis = tu.Axis.integers("age", 0, 99)
-    service.tables["trips"].owner.measure(tu.CellCounts(axis), "1/10")
-    ((table, charge),) = service.releases.all()
-    opened = service.releases.open(releases.release_id(table, charge))
-    monkeypatch.setattr(releases, "_MOST_WRITTEN", 99)
-    for kind in ("csv", "json"):
-        with pytest.raises(tu.InputError, match="Take parquet or arrow"):
-            releases.release_file(opened, "unbiased", kind)  # type: ignore[arg-type]
-        with pytest.raises(tu.InputError, match="Take parquet or arrow"):
-            releases.measurement_file(opened, kind)  # type: ignore[arg-type]
-    for kind in ("parquet", "arrow"):
-        assert releases.release_file(opened, "whole", kind)  # type: ignore[arg-type]
-    monkeypatch.setattr(releases, "_MOST_WRITTEN", 100)
-    assert releases.release_file(opened, "unbiased", "csv")
+    owner = service.tables["trips"].owner
+    young = tu.Axis.integers("age", 0, 49)
+    owner.measure(tu.CellCounts(AGE), "1/10")
+    question = tu.GridCounts(tu.CellCounts(BOROUGH), tu.TreeCounts(young))
+    owner.publish(question, "1/10", to=tmp_path / "table")
+    owner.publish(young, "1/10", nonnegative=False, to=tmp_path / "line")
+    first, table, line = (f"trips.{charge.entry}" for charge in owner.ledger.history())
+    seen = [service.releases.entry(*each)["id"] for each in service.releases.all()]
+    assert seen == [first, line]
+    with pytest.raises(tu.InputError, match="a table in a folder, which is not served"):
+        service.releases.open(table)
+    service.releases.open(line)

@@ -118,7 +118,7 @@ def test_more_rho_is_asked_for_and_granted(many: Any) -> None:
     wrong = many("boss").post("/api/v1/tokens", json=body)
     assert "'trips' counts rho: give rho" in wrong.json()["detail"]
     made = many("boss").post("/api/v1/tokens", json=body | {"rho": "1/9"}).json()
-    assert made["limits"]["trips"] == {"limit": "1/9", "spent": "0", "notion": "rho"}
+    assert made["limits"]["trips"] == {"limit": "1/9", "spent": "0", "notion": "rho", "per": None}
 
 
 def test_two_releases_at_a_rho_are_combined_by_their_rho(many: Any) -> None:

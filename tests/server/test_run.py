@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import signal
@@ -14,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-import pytest
 
 import trueup as tu
 from trueup.server.run import bound
@@ -29,52 +27,36 @@ def test_a_body_does_not_wait_until_its_headers_are_acknowledged(tmp_path: Path)
             assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_workers_answer_and_stop_when_told(
-    config_of: Callable[..., Path], tmp_path: Path, workers: int
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
-    path = config_of(tmp_path)
-    words = ["serve", "--config", path, "--port", str(port), "--workers", str(workers)]
-    run = subprocess.Popen(
-        [sys.executable, "-m", "trueup", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        said = None
-        for _ in range(600):
-            with contextlib.suppress(httpx.TransportError):
-                said = httpx.get(f"http://127.0.0.1:{port}/health", timeout=30).json()
-                break
-            assert run.poll() is None
-            time.sleep(0.1)
-        assert said == {"status": "ok", "version": tu.__version__}
-    finally:
-        run.send_signal(signal.SIGINT)
-        _, log = run.communicate(timeout=60)
-    # One line a request: who, what and what came of it; no duration, no size.
+def checked_log(log: str) -> None:
+    """One line a request: who, what and what came of it; no duration, no size."""
     assert re.search(r"^\S+ - GET /health 200$", log, re.MULTILINE)
     assert "Traceback" not in log
 
 
-def test_the_address_is_told_once_the_port_is_bound(
+def test_a_server_tells_its_address_once_it_is_bound_answers_and_stops_when_told(
     config_of: Callable[..., Path], tmp_path: Path
 ) -> None:
     words = [sys.executable, "-m", "trueup", "serve", "--config", str(config_of(tmp_path))]
-    with subprocess.Popen(
-        [*words, "--port", "0", "--json"], stdout=subprocess.PIPE, text=True
-    ) as run:
-        assert run.stdout is not None
-        address = json.loads(run.stdout.readline())["address"]
-        port = int(address.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), 5):  # at once: it is bound
-            pass
-        assert httpx.get(f"{address}/health", timeout=60).json()["status"] == "ok"
-        taken = subprocess.run([*words, "--port", str(port)], capture_output=True, text=True)
-        run.send_signal(signal.SIGINT)
+    log = tmp_path / "log"
+    with (
+        log.open("w") as told,
+        subprocess.Popen(
+            [*words, "--port", "0", "--json"], stdout=subprocess.PIPE, stderr=told, text=True
+        ) as run,
+    ):
+        try:
+            assert run.stdout is not None
+            address = json.loads(run.stdout.readline())["address"]
+            port = int(address.rpartition(":")[2])
+            with socket.create_connection(("127.0.0.1", port), 5):  # at once: it is bound
+                pass
+            said = httpx.get(f"{address}/health", timeout=60).json()
+            assert said == {"status": "ok", "version": tu.__version__}
+            taken = subprocess.run([*words, "--port", str(port)], capture_output=True, text=True)
+        finally:
+            run.send_signal(signal.SIGINT)
+            run.wait(60)
+    checked_log(log.read_text())
     assert taken.returncode == 1
     assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in taken.stderr
     assert "serves on" not in taken.stdout + taken.stderr
@@ -125,12 +107,13 @@ def test_workers_are_counted_together_and_restarted_without_a_lost_request(
     path = config_of(tmp_path)
     boss = create(Tokens(tmp_path / "trueup.tokens"), read_config(path).datasets, "boss", "owner")
     words = [sys.executable, "-m", "trueup", "serve", "--config", str(path), "--workers", "2"]
-    with subprocess.Popen(
-        [*words, "--port", "0", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as run:
+    log = tmp_path / "log"
+    with (
+        log.open("w") as said_there,
+        subprocess.Popen(
+            [*words, "--port", "0", "--json"], stdout=subprocess.PIPE, stderr=said_there, text=True
+        ) as run,
+    ):
         assert run.stdout is not None
         address = json.loads(run.stdout.readline())["address"]
         try:
@@ -156,3 +139,4 @@ def test_workers_are_counted_together_and_restarted_without_a_lost_request(
         finally:
             run.send_signal(signal.SIGINT)
             run.wait(60)
+    checked_log(log.read_text())

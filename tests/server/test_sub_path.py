@@ -62,7 +62,7 @@ def test_every_file_of_the_page_is_found_from_where_the_page_is(proxied: str) ->
         if address in seen:
             continue
         seen.add(address)
-        said = httpx.get(address)
+        said = httpx.get(address, timeout=60)
         assert said.status_code == 200, address
         kind = said.headers["content-type"]
         if "html" in kind:

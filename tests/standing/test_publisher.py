@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from kills import FIRST, NOW, Shop, torture
+from postgres_server import Postgres
 
 import trueup as tu
-from trueup.errors import FileError, PublishedError
-from trueup.owner import together
+from trueup.config import read_config
+from trueup.errors import BudgetError, FileError, PublishedError
+from trueup.owner import counting, together
 from trueup.owner.ledger import Ledger
-from trueup.standing import publish_due, publisher, statuses
-from trueup.standing.publisher import Desk, desks
+from trueup.standing import publish_due, publisher, read_series, statuses
+from trueup.standing.publisher import Desk, desks, publish_at
 
 
 def test_nothing_is_missing_or_twice_whoever_is_killed_when() -> None:
     figures = torture(days=12, series=3, kills=12, commands=1, seed=7)
     assert figures["children killed"] >= 12
+
+
+def test_a_ledger_on_postgresql_is_charged_once_whoever_is_killed_when() -> None:
+    try:
+        server = Postgres.made(durable=True)
+    except FileNotFoundError:
+        pytest.fail("NOT TESTED: PostgreSQL, which is not installed. Run `make system`.")
+    try:
+        address = f"{server.address}#trips"
+        figures = torture(days=6, series=2, kills=6, commands=0, seed=8, ledger=address)
+    finally:
+        server.remove()
+    assert figures["children killed"] >= 6
 
 
 class Killed(BaseException):
@@ -36,15 +55,16 @@ PLACES: list[tuple[Any, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(("after", "at_once"), [(False, 1), (True, 1), (False, 2), (True, 2)])
 @pytest.mark.parametrize("number", range(len(PLACES)))
 def test_a_run_killed_at_each_step_is_finished_by_the_next(
-    tmp_path: Path, number: int, after: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, number: int, after: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(publisher, "AT_ONCE", at_once)
     shop = Shop(tmp_path, days=3, series=2)
     place, name = PLACES[number]
     real: Callable[..., Any] = getattr(place, name)
-    left = [2]  # the second day's is the one that is killed
+    left = [2]  # the second day's is the one that is killed, or what comes after two days
 
     def dying(*given: Any, **options: Any) -> Any:
         left[0] -= 1
@@ -68,7 +88,7 @@ def test_files_that_are_lost_are_written_again_and_cost_nothing(tmp_path: Path) 
     shop = Shop(tmp_path, days=3, series=2)
     shop.publish()
     shop.look()
-    lost = tmp_path / "published" / "s1" / "2026-01-02.parquet"
+    lost = tmp_path / "published" / "s1" / "2026-01-02.json"
     lost.unlink()
     (status,) = [each for each in statuses(shop.declared, NOW, shop.last) if each.unwritten]
     assert (status.unwritten, status.word) == (("2026-01-02",), "due")
@@ -76,6 +96,58 @@ def test_files_that_are_lost_are_written_again_and_cost_nothing(tmp_path: Path) 
     assert done.written == [lost]
     assert not done.published
     shop.check()
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_a_result_is_what_its_dataset_and_its_series_declare(
+    tmp_path: Path, nonnegative: bool
+) -> None:
+    """The rows of a unit, the relation, the filter: in the noise, in the count, in the ledger.
+
+    At an ε of thousands the counts are the true ones: of each user at most three rows.
+    """
+    users = [user for user in range(30) for _ in range(user % 5)]
+    zones = [row % 2 for row in range(len(users))]
+    days = [FIRST] * len(users)
+    rows = {"user": users, "zone": zones, "fare": [1] * len(users), "day": days}
+    pq.write_table(pa.table(rows), tmp_path / "trips.parquet")
+    (tmp_path / "trueup.toml").write_text(
+        '[datasets.trips]\nsource = "trips.parquet"\nledger = "l"\nlimit = 12000\nper = "day"\n'
+        'date = "day"\nunit = "user"\nrows_per_unit = 3\nneighbours = "replace"\n'
+        'columns = {zone = "integer"}\n'
+        '[datasets.trips.axes.fare]\nkind = "integers"\nfirst = 0\nlast = 3\n'
+        '[publish.odd]\ncolumn = "fare"\nstrategy = "flat"\nepsilon = 6000\n'
+        f'where = "zone = 1"\nfirst = "{FIRST}"\nnonnegative = {str(nonnegative).lower()}\n'
+    )
+    series = read_series(read_config(tmp_path / "trueup.toml"))
+    publish_due(series, NOW, str(FIRST))
+    ledger = Desk(series[0].dataset, series).ledger
+    (charge,) = ledger.history()
+    (measured,) = together.stored_answers(ledger.stored(charge)).values()
+    assert (measured.unit, measured.rows_per_unit, measured.neighbours) == ("user", 3, "replace")
+    assert measured.noise.scales == (Fraction(2 * 3, 6000),)
+    odd = Counter(user for user, zone in zip(users, zones, strict=True) if zone)
+    assert measured.noisy.tolist() == [0, sum(min(3, rows) for rows in odd.values()), 0, 0]
+    assert measured.facts.period is not None
+    assert measured.facts.period.names == (str(FIRST),)
+    release = tu.load(tmp_path / "published" / "odd" / f"{FIRST}.parquet")
+    assert (release.facts.inferred == "least squares") == (not nonnegative)
+
+
+def test_old_drafts_are_swept_away_and_nothing_else(tmp_path: Path) -> None:
+    """Results stay however old they are, and drafts that somebody may be writing."""
+    shop = Shop(tmp_path, days=2, series=1)
+    shop.publish()
+    folder = tmp_path / "published" / "s0"
+    for name in (".left-by-a-kill", ".being-written", "a note"):
+        (folder / name).write_text("x")
+    for path in folder.iterdir():
+        if path.name != ".being-written":
+            os.utime(path, (1, 1))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    shop.publish()
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert after == {name: data for name, data in before.items() if name != ".left-by-a-kill"}
 
 
 def test_what_a_period_cannot_pay_for_is_refused_and_the_next_goes_on(tmp_path: Path) -> None:
@@ -90,6 +162,10 @@ def test_what_a_period_cannot_pay_for_is_refused_and_the_next_goes_on(tmp_path: 
     assert found["s1"].gaps == ("2026-01-02",)
     assert (found["s0"].word, found["s1"].word) == ("published", "gap")
     assert list(publish_due(shop.declared, NOW, shop.last).refused) == [("s1", "2026-01-02")]
+    # Desks that stay open remember what is paid, and not more.
+    places = desks(shop.declared)
+    for _ in range(2):
+        assert list(publish_at(places, NOW, shop.last).refused) == [("s1", "2026-01-02")]
 
 
 def test_a_name_is_charged_once_a_period_whatever_the_key(tmp_path: Path) -> None:
@@ -112,10 +188,27 @@ def test_a_publisher_that_comes_second_finishes_what_the_first_has_paid_for(
     with monkeypatch.context() as during:
         during.setattr(Ledger, "_record", lambda *_: (_ for _ in ()).throw(Killed))
         with pytest.raises(Killed):
-            shop.publish()  # charged the first day and died
+            shop.publish()  # charged both days and died
     done = publisher.Done()
     slow.publish(NOW, None if not shop.last else shop.declared[0].calendar.period(shop.last), done)
-    assert sorted(done.completed) == [("s0", "2026-01-01"), ("s1", "2026-01-01")]
+    days = ("2026-01-01", "2026-01-02")
+    assert sorted(done.completed) == [(name, day) for name in ("s0", "s1") for day in days]
+    shop.check()
+
+
+@pytest.mark.parametrize(
+    ("at_once", "cells", "passes"), [(32, 1 << 24, 1), (2, 1 << 24, 3), (32, 16, 3)]
+)
+def test_days_that_are_overdue_are_counted_in_few_passes(
+    tmp_path: Path, at_once: int, cells: int, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = Shop(tmp_path, days=6, series=2)  # of four cells each
+    monkeypatch.setattr(publisher, "AT_ONCE", at_once)
+    monkeypatch.setattr(publisher, "_CELLS", cells)
+    read, real = [], counting.each_batch
+    monkeypatch.setattr(counting, "each_batch", lambda *given: (read.append(1), real(*given))[1])
+    shop.publish()
+    assert len(read) == passes
     shop.check()
 
 
@@ -142,21 +235,34 @@ def test_nothing_is_published_before_its_time(tmp_path: Path) -> None:
     assert publish_due(shop.declared, midnight).published == [("s0", "2026-01-01")]
     late = shop.config.read_text().replace("[publish.s0]", '[publish.s0]\nwait = "36 hours"')
     shop.config.write_text(late)
-    from trueup.config import read_config
-    from trueup.standing import read_series
-
     waits = read_series(read_config(shop.config))
     day_two = midnight + dt.timedelta(hours=60)
     assert publish_due(waits, day_two - second).published == []
     assert publish_due(waits, day_two).published == [("s0", "2026-01-02")]
 
 
+def test_rows_that_come_late_change_nothing_that_was_published(tmp_path: Path) -> None:
+    """What they belong to is published; to count it again costs again, and says what is left."""
+    shop = Shop(tmp_path, days=2, series=1)
+    shop.publish()
+    shop.look()
+    table = pq.read_table(tmp_path / "trips.parquet")
+    late = table.slice(0, 1).to_pylist()[0] | {"day": FIRST, "fare": 1, "zone": 0}
+    more = pa.Table.from_pylist([late] * 1_000, table.schema)
+    pq.write_table(pa.concat_tables([table, more]), tmp_path / "trips.parquet")
+    done = publish_due(shop.declared, NOW, shop.last)
+    assert (done.published, done.completed, done.written, done.refused) == ([], [], [], {})
+    shop.check()
+    owner = desks(shop.declared)[0].owner
+    fare = tu.CellCounts(tu.Axis.integers("fare", 0, 3))
+    with pytest.raises(BudgetError, match="0 of"):
+        owner.measure(fare, "1/1000", period=FIRST)
+
+
 def test_results_that_cannot_be_written_are_paid_for_and_said(tmp_path: Path) -> None:
     shop = Shop(tmp_path, days=1, series=1)
     (tmp_path / "published").mkdir()
     (tmp_path / "published" / "s0").mkdir(mode=0o500)
-    import os
-
     if os.geteuid() == 0:  # whom no mode stops
         (tmp_path / "published" / "s0").rmdir()
         (tmp_path / "published" / "s0").write_text("in the way")
@@ -178,13 +284,10 @@ def test_sums_over_periods_have_the_interval_of_their_noise(tmp_path: Path) -> N
 
     shop = Shop(tmp_path, days=5, series=1)
     text = shop.config.read_text().replace('epsilon = "1/1000"', 'epsilon = "1"')
-    text = text.replace('limit = "1/1000"', "limit = 1") + "\nnonnegative = false\n"
+    text = text.replace('limit = "1/1000"', "limit = 1")
     shop.config.write_text(text)
-    from trueup.config import read_config
-    from trueup.standing import read_series
-
     publish_due(read_series(read_config(shop.config)), NOW, shop.last)
-    days = [tu.load(path) for path in sorted((tmp_path / "published" / "s0").glob("*.parquet"))]
+    days = [tu.load(path) for path in sorted((tmp_path / "published" / "s0").glob("*.json"))]
     assert len(days) == 5
     total = sum(day.range(1, 3) for day in days)
     assert total.value == sum(day.range(1, 3).value for day in days)

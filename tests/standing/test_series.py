@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from kills import FIRST, Shop
 
 import trueup as tu
 from trueup.config import read_config
 from trueup.errors import FileError, InputError
-from trueup.standing import read_series
+from trueup.standing import publish_due, read_series
+from trueup.standing import series as series_module
 from trueup.standing.series import read_wait
 
 TEXT = """
@@ -76,6 +81,8 @@ def test_grids_strategies_and_groups_can_stand(tmp_path: Path) -> None:
     [
         (('dataset = "trips"\n', 'dataset = "trip"\n'), "dataset must be one that is declared"),
         (('dataset = "trips"\n', 'dataset = "plain"\n'), "one limit for all time"),
+        (('date = "at"', 'date = "at"\nunit = "user"\nrows_per_unit = "auto"\nat_most = 9'),
+         "write the number that it chose here"),
         (('first = "2026-01-01"', ""), 'first is missing, the first day: "2026-03-01"'),
         (('first = "2026-01-01"', 'first = "soon"'), "A day is named like"),
         (('column = "fare"', 'column = "fares"'), "no axis for 'fares'"),
@@ -109,3 +116,49 @@ def test_a_wait_is_a_number_of_minutes_hours_days_or_weeks() -> None:
     for wrong in ("-1 days", "1.5 days", "1 month", "", None):
         with pytest.raises(InputError, match="wait must be such as"):
             read_wait(wrong)
+
+
+def test_people_of_each_day_are_a_series(tmp_path: Path) -> None:
+    user, day = [1, 1, 1, 2, 3, 1, 2, 2], [1, 1, 1, 1, 1, 2, 2, 2]
+    at = [dt.datetime(2026, 1, each, 12) for each in day]
+    pq.write_table(pa.table({"user": user, "at": at}), tmp_path / "trips.parquet")
+    (tmp_path / "trueup.toml").write_text("""
+[datasets.riders]
+source = "trips.parquet"
+ledger = "riders.ledger"
+limit = 50
+per = "day"
+date = "at"
+unit = "user"
+people.trips = {count = "*"}
+axes.trips = {kind = "integers", first = 0, last = 4}
+[publish.trips]
+column = "trips"
+strategy = "flat"
+epsilon = 50
+first = "2026-01-01"
+""")
+    series = read_series(read_config(tmp_path / "trueup.toml"))
+    publish_due(series, now=dt.datetime(2026, 1, 3, tzinfo=dt.UTC))
+    for each, people in ((1, [0, 2, 0, 1, 0]), (2, [0, 1, 1, 0, 0])):
+        release = tu.load(tmp_path / "published" / "trips" / f"2026-01-0{each}.parquet", tu.Release)
+        assert release.counts().tolist() == people  # noise of 50 is 0, all but surely
+        assert (release.facts.rows, [name for name, _ in release.facts.features]) == (1, ["trips"])
+
+
+@pytest.mark.parametrize("formats", [("json",), ("json", "csv")])
+@pytest.mark.parametrize("many", [series_module._LOOKED_FOR - 1, series_module._LOOKED_FOR, 40])
+def test_a_period_lacks_a_file_if_one_of_its_formats_does(
+    tmp_path: Path, formats: tuple[str, ...], many: int
+) -> None:
+    """The same whether names are looked for one by one or read from the folder at once."""
+    made = replace(Shop(tmp_path, days=3, series=1).declared[0], formats=formats)
+    days = [str(FIRST + dt.timedelta(days=number)) for number in range(many)]
+    assert made.unwritten(days) == days  # there is no folder yet
+    made.folder.mkdir(parents=True)
+    for number, day in enumerate(days):
+        for ending in formats[: number % (len(formats) + 1)]:
+            (made.folder / f"{day}.{ending}").touch()
+        (made.folder / f".{day}.json.0123").touch()  # a draft
+    whole = days[len(formats) :: len(formats) + 1]
+    assert made.unwritten(days) == [day for day in days if day not in whole]

@@ -47,7 +47,7 @@ def test_a_stream_at_a_rho_is_resumed_and_becomes_one_measurement(
     with tu.Stream.resume(path, ledger) as stream:
         assert stream.total(9).value == pytest.approx(total.value)
         assert stream.window(3, 6).value == pytest.approx(12, abs=2)
-        low, high = stream.window(3, 6).interval(0.9999)
+        low, high = stream.window(3, 6).interval(1 - 1e-9)
         assert low < 12 < high
         table = stream.totals(level=0.9)
         assert table["std_error"][8] == pytest.approx(total.std_error)

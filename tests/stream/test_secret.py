@@ -80,3 +80,28 @@ def test_every_node_has_noise_of_its_own(schedule: Schedule) -> None:
         node = (STEPS - 1) // width
         counts = sum(5 + step % 3 for step in range(node * width, STEPS))
         assert last[level, 0] == counts + tapes[level][node]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_every_node_and_cell_has_noise_of_its_own(schedule: Schedule) -> None:
+    """Noise that tells which draw it came from: no draw is in two nodes, in two cells, or lost."""
+    cells, handed = 3, [0]
+
+    def draw(size: int, scale: Fraction) -> np.ndarray:
+        handed[0] += size
+        return np.arange(handed[0] - size, handed[0]) + 1
+
+    secret = Secret.start(schedule, schedule.noise(Fraction(1), "add-remove", 1), cells)
+    used: dict[tuple[int, int, int], int] = {}
+    for step in range(STEPS):
+        secret = secret.after(np.zeros(cells, np.int64), draw)
+        for level, width in enumerate(schedule.widths):
+            for cell in range(cells):
+                noise = int(secret.noise[level, cell])
+                assert used.setdefault((level, step // width, cell), noise) == noise > 0
+    waiting = [int(n) for later in secret.later for n in later.ravel()]
+    assert sorted([*used.values(), *waiting]) == list(range(1, handed[0] + 1))
+    kept = secret.arrays()
+    assert [kept[f"later{level}"].tolist() for level in range(schedule.levels - 1)] == [
+        later.tolist() for later in secret.later
+    ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import trueup as tu
-from trueup.errors import InputError
+from trueup.errors import InputError, TrueupError
 from trueup.stream import Schedule, mean_error
 
 
@@ -100,6 +101,64 @@ def test_a_stream_over_an_axis_becomes_a_grid(path: Path) -> None:
         release = stream.release(nonnegative=True, integers=True)
     assert np.asarray(release.counts()).shape == (45, 3)
     assert np.asarray(release.counts())[:, 1] == pytest.approx(2 * np.arange(45), abs=12)
+
+
+@pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": "1/2"}])
+def test_totals_of_all_cells_have_the_errors_of_all_cells(path: Path, cost: Any) -> None:
+    """Cells have noise of their own: variances add up, and a table says what each total says."""
+    axis = tu.Axis.integers("cell", 0, 3)
+    with tu.Stream.open(path, steps=6, axis=axis, **cost) as stream:
+        for _ in range(9):  # longer than said: several blocks
+            last = stream.step([1, 2, 3, 4])
+        table = stream.totals(level=0.9)
+        for step in range(1, 10):
+            total = stream.total(step)
+            one = stream.total(step, cells=(2, 3))
+            assert total.std_error == pytest.approx(2 * one.std_error)
+            assert table["std_error"][step - 1] == pytest.approx(total.std_error)
+            assert (table["low"][step - 1], table["high"][step - 1]) == total.interval(0.9)
+            assert table["total"][step - 1] == pytest.approx(total.value)
+        assert last.std_error == pytest.approx(stream.total().std_error)
+        assert table["std_error"][8] > table["std_error"][0]
+
+
+def test_a_stream_that_was_closed_stays_closed(path: Path) -> None:
+    ledger = tu.Ledger(path.with_name("ledger"), limit=3)
+    for name, given in (("alone", {}), ("paid", {"ledger": ledger})):
+        place = path.with_name(name)
+        how: Any = {"key": name} if given else {}
+        with tu.Stream.open(place, epsilon=1, steps=6, **given, **how) as stream:  # type: ignore[arg-type]
+            stream.step(3)
+            before = place.read_bytes()
+            stream.close()
+        with tu.Stream.resume(place, **given) as again:  # type: ignore[arg-type]
+            assert (again.closed, again.steps) == (True, 1)
+            with pytest.raises(InputError, match="takes no more steps"):
+                again.step(3)
+            again.measurement()
+    # The ledger knows that it was closed: the state before that is an older copy.
+    place.write_bytes(before)
+    with pytest.raises(TrueupError):
+        tu.Stream.resume(place, ledger=ledger)
+
+
+def test_what_a_ledger_paid_for_goes_on_with_that_ledger_alone(path: Path) -> None:
+    ledger = tu.Ledger(path.with_name("ledger"), limit=3)
+    with tu.Stream.open(path, epsilon=1, steps=6, ledger=ledger, key="s") as stream:
+        stream.step(3)
+    with pytest.raises(InputError, match="opened with a ledger: give it"):
+        tu.Stream.resume(path)
+    with pytest.raises(InputError, match="does not know the stream"):
+        tu.Stream.resume(path, tu.Ledger(path.with_name("other"), limit=3))
+    for place in (path, path.with_name("second")):
+        with pytest.raises(InputError):
+            tu.Stream.open(place, epsilon=1, steps=6, ledger=ledger, key="s")
+    assert not path.with_name("second").exists()
+    assert ledger.spent == 1
+    with tu.Stream.open(path.with_name("alone"), epsilon=1, steps=6) as alone:
+        alone.step(3)
+    with pytest.raises(InputError, match="opened with no ledger"):
+        tu.Stream.resume(path.with_name("alone"), ledger)
 
 
 def test_noise_follows_rows_and_steps_of_a_unit(path: Path) -> None:

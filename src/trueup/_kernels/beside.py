@@ -11,11 +11,11 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, cast
 
-from trueup._kernels.compiled import Kernel
+from trueup._kernels.compiled import Kernel, much_to_do
 
 Wanted = tuple[str, str, tuple[str, ...]]
 """A module of kernels, the name of one, and the types of its arguments as numba writes them."""
@@ -30,9 +30,7 @@ BESIDE: tuple[Wanted, ...] = (
 )
 """The last of those that fit a tree, and those that make its counts non-negative."""
 
-LAST: tuple[Wanted, ...] = (
-    ("display.rounding", "whole_numbers", (INTS, FLOATS, "int64", "boolean")),
-)
+LAST: tuple[Wanted, ...] = (("display.rounding", "whole_below", (INTS, FLOATS, INTS, "boolean")),)
 """Those that make them whole: the first process compiles them before it waits for the second."""
 
 _PATIENCE = 30.0  # seconds after which the first process goes on alone
@@ -40,19 +38,31 @@ _COMMAND = "from trueup._kernels import beside as b; b.compile_now(b.BESIDE)"
 
 
 @contextlib.contextmanager
-def shown_compiled_beside() -> Iterator[None]:
-    """While this lasts, the kernels of BESIDE are compiled by a second process if they must be."""
+def compiled_at_once() -> Iterator[None]:
+    """While this lasts, kernels are compiled, those of BESIDE by a second process if need be."""
+    with beside(_COMMAND, _PATIENCE, lambda: compile_now(LAST)), much_to_do():
+        yield
+
+
+@contextlib.contextmanager
+def beside(
+    command: str, patience: float, then: Callable[[], object] = lambda: None
+) -> Iterator[None]:
+    """While this lasts, a second process runs a command of Python's, if kernels are missing.
+
+    In the end the first does what comes `then`, and waits for the second so many seconds.
+    """
     process = None
     with contextlib.suppress(Exception):  # no second process: the first one does it all
         if _cores() > 1 and sys.executable and _missing(BESIDE):
-            process = _started()
+            process = _started(command)
     try:
         yield
     finally:
         if process is not None:
             if sys.exception() is None:
-                compile_now(LAST)
-            _ended(process)
+                then()
+            _ended(process, patience)
 
 
 def compile_now(wanted: Sequence[Wanted]) -> None:
@@ -80,16 +90,16 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started(command: str) -> subprocess.Popen[bytes]:
     nowhere = subprocess.DEVNULL
-    command = [sys.executable, "-P", "-c", _COMMAND]  # -P: the working folder is no place for code
-    return subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+    run = [sys.executable, "-P", "-c", command]  # -P: the working folder is no place for code
+    return subprocess.Popen(run, stdin=nowhere, stdout=nowhere, stderr=nowhere)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> None:
+def _ended(process: subprocess.Popen[bytes], patience: float) -> None:
     """Waits for the process, which has little left to do; ends it if it takes too long."""
     try:
-        process.wait(_PATIENCE)
+        process.wait(patience)
     except BaseException:
         process.kill()
         process.wait()

@@ -22,6 +22,9 @@ F = TypeVar("F", bound=Callable[..., object])
 PLAIN_ELEMENTS = 1 << 16
 """A call with more elements in its arrays than this is always run as machine code."""
 
+ARRAY_ELEMENTS = 1 << 24
+"""The same for kernels that numpy can stand in for, a few times slower than machine code."""
+
 PLAIN_PAIRS = 1 << 10
 """The same for kernels that look at pairs of elements."""
 
@@ -38,6 +41,7 @@ KEPT_SECONDS = 0.5
 """The same for a kernel whose machine code is kept on disk: to load numba and it takes less."""
 
 _plain_seconds = 0.0
+_much_to_do = False
 
 
 class Kernel:
@@ -117,6 +121,8 @@ class Kernel:
 
     def _runs_plain(self, arguments: tuple[Any, ...]) -> bool:
         """Whether a call is too little work to compile for; by sizes alone, never by values."""
+        if self._by_arrays is not None and _much_to_do:
+            return False
         return _plain_seconds <= PLAIN_SECONDS and self.size(arguments) <= self.most
 
     def size(self, arguments: tuple[Any, ...]) -> int:
@@ -250,6 +256,18 @@ def worth_compiling(kernel: object, elements: int) -> bool:
     assert isinstance(kernel, Kernel)
     kernel.met += elements
     return kernel.met >= WORTH_ELEMENTS or kernel.is_compiled or _plain_seconds > PLAIN_SECONDS
+
+
+@contextlib.contextmanager
+def much_to_do() -> Iterator[None]:
+    """While this lasts, kernels are compiled though numpy could stand in: many calls are to come,
+    each of them small."""
+    global _much_to_do
+    was, _much_to_do = _much_to_do, True
+    try:
+        yield
+    finally:
+        _much_to_do = was
 
 
 def machine_code_only() -> None:

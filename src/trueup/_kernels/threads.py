@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-_SHARES = 4  # stretches for each thread, so that one that was held up does not hold up the others
+_SHARES = 2  # stretches for each thread, so that one that was held up does not hold up the others
 
 
 def cores() -> int:

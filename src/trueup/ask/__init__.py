@@ -7,6 +7,7 @@ over several axes. A question is frozen and knows nothing of noise or of inferen
 
 from __future__ import annotations
 
+from trueup.ask.adaptive_boxes import AdaptiveBoxCounts
 from trueup.ask.adaptive_tree import AdaptiveTreeCounts
 from trueup.ask.boxes import BoxCounts
 from trueup.ask.cells import CellCounts
@@ -43,6 +44,7 @@ QUESTIONS: tuple[type[Question], ...] = (
     NamedCounts,
     GridCounts,
     BoxCounts,
+    AdaptiveBoxCounts,
     SortedCounts,
 )
 QuestionOfCells = (
@@ -56,6 +58,7 @@ QuestionOfCells = (
     | PastCounts
     | GridCounts
     | BoxCounts
+    | AdaptiveBoxCounts
 )
 """The questions about the cells of one axis or several, for those who check types."""
 
@@ -64,6 +67,7 @@ for _question in QUESTIONS:
 
 __all__ = [
     "QUESTIONS",
+    "AdaptiveBoxCounts",
     "AdaptiveQuestion",
     "AdaptiveTreeCounts",
     "BoxCounts",

@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.pooled import NO_RUNS, Descent, Pooled, Reached, Runs, reached_by
-from trueup.ask.question import AdaptiveQuestion, Block, Draw, Ints, Neighbours, Space
+from trueup.ask.pooled import (
+    NO_RUNS,
+    Descent,
+    Pooled,
+    PooledQuestion,
+    Reached,
+    Runs,
+    pooled_from,
+    reached_by,
+)
+from trueup.ask.question import Block, Draw, Ints, Neighbours
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
 from trueup.errors import InputError
@@ -28,7 +37,7 @@ _PARTS = 100  # shares are whole hundredths
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class AdaptiveTreeCounts(AdaptiveQuestion):
+class AdaptiveTreeCounts(PooledQuestion):
     """The counts of a tree, asked from the root down, with few answers where it is empty.
 
     A node whose noisy count is small is not split. It is pooled with small neighbours, and the
@@ -47,6 +56,7 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
     tree: TreeCounts
     pooled: Pooled | None
     kinds = ("adaptive tree",)
+    again = "TreeCounts(axis, adaptive=True)"
 
     def __init__(self, tree: TreeCounts | Axis | int, pooled: Pooled | None = None) -> None:
         put = object.__setattr__
@@ -63,27 +73,8 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
         return self.tree.axis
 
     @property
-    def space(self) -> Space:
-        return self.tree.space
-
-    @property
-    def size(self) -> int:
-        return self.tree.size
-
-    @property
-    def heaviest(self) -> int:
-        return 1
-
-    @property
-    def settled(self) -> bool:
-        return self.pooled is not None
-
-    def check_new(self) -> None:
-        if self.settled:
-            raise InputError(
-                "This adaptive tree was asked already: what it pools follows from its noisy "
-                "answers. Ask TreeCounts(axis, adaptive=True) anew."
-            )
+    def at_once(self) -> TreeCounts:
+        return self.tree
 
     @cached_property
     def _narrow(self) -> tuple[IntervalTree, list[int]]:
@@ -172,8 +163,14 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
     ) -> tuple[AdaptiveTreeCounts, Ints]:
         from trueup._kernels.tree.pooled import CROWDED, SMALL
 
+        return self.measure_by(counts, scale, draw, (SMALL, CROWDED))
+
+    def measure_by(
+        self, counts: npt.ArrayLike, scale: Fraction, draw: Draw, rule: tuple[float, float]
+    ) -> tuple[AdaptiveTreeCounts, Ints]:
+        """As `measure_adaptively`, by another rule of what is small and what is crowded."""
         ask = _answers_with_noise(self.tree.cells_of(counts), draw)
-        return self._asked(ask, scale, SMALL, CROWDED)
+        return self._asked(ask, scale, *rule)
 
     def _asked(
         self, ask: Ask, scale: Fraction, small: float, crowded: float
@@ -274,17 +271,11 @@ class AdaptiveTreeCounts(AdaptiveQuestion):
         return csr_array((np.ones(len(cells)), cells, pointer), (len(starts), self.size))
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": "adaptive tree", "tree": self.tree.to_json()}
-        found["pooled"] = None
-        if self.pooled is not None:
-            found |= {"pooled": self.pooled.to_json(), "rule": list(self.pooled.rule)}
-        return found
+        return self.with_pooled({"kind": self.kinds[0], "tree": self.tree.to_json()})
 
     @classmethod
     def from_json(cls, spec: dict[str, Any]) -> AdaptiveTreeCounts:
-        pooled = spec["pooled"]
-        tree = TreeCounts.from_json(spec["tree"])
-        return cls(tree, None if pooled is None else Pooled.from_json(pooled, spec["rule"]))
+        return cls(TreeCounts.from_json(spec["tree"]), pooled_from(spec))
 
 
 Ask = Callable[[Ints, Ints, Fraction, Fraction], Ints]

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from trueup.ask.kinds import question_of_kind
 from trueup.ask.margins import best_shares, centred, most_moved
 from trueup.ask.question import Block, Ints, Neighbours, Question, Space, check_neighbours, listed
 from trueup.ask.several import (
@@ -26,14 +27,17 @@ from trueup.ask.several import (
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact, positive
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.intervaltree import IntervalTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from trueup.ask.adaptive_boxes import AdaptiveBoxCounts
+
 Levels = tuple[int, ...]
 
+_FINER = "1.3"  # times the share of the level above, of an adaptive quadtree
 _WIDEST = 8  # parts of an axis: 64 boxes in a box of two axes
 
 
@@ -118,14 +122,30 @@ class BoxCounts(Question):
             return BoxCounts(*over, radices=radices, shares=best, centred=True)
         return BoxCounts(*over, radices=radices, shares=asked)
 
+    @overload
     @staticmethod
-    def quadtree(*axes: Axis | int, branching: int = 4, finer: object = 1) -> BoxCounts:
+    def quadtree(
+        *axes: Axis | int, branching: int = ..., finer: object = ..., adaptive: Literal[False] = ...
+    ) -> BoxCounts: ...
+
+    @overload
+    @staticmethod
+    def quadtree(
+        *axes: Axis | int, branching: int = ..., finer: object = ..., adaptive: Literal[True]
+    ) -> AdaptiveBoxCounts: ...
+
+    @staticmethod
+    def quadtree(
+        *axes: Axis | int, branching: int = 4, finer: object = None, adaptive: bool = False
+    ) -> BoxCounts | AdaptiveBoxCounts:
         """Boxes in boxes: each axis cut into about so many equal parts on every level.
 
         The root is not asked, and the levels share ε alike; with `finer`, each level has so many
-        times the share of the one above. A size that is no power of the
-        branching is cut by other factors near it (100 by 5 · 5 · 4); one that has no such factors
-        is refused. A short axis is not cut on the first levels.
+        times the share of the one above. With `adaptive` it is an `AdaptiveBoxCounts`: few answers
+        where counts are small, and 1.3 times the share on each level.
+
+        A size that is no power of the branching is cut by other factors near it (100 by 5 · 5 · 4);
+        one that has no such factors is refused. A short axis is not cut on the first levels.
         """
         over = [grid_axis(axis, number) for number, axis in enumerate(axes)]
         branching = whole_number(branching, "branching")
@@ -141,14 +161,19 @@ class BoxCounts(Question):
                     f"product of trees or hats."
                 )
             radices.append(cut)
-        height = max(len(cut) for cut in radices)
-        times = positive(finer, "finer")
-        parts = [times**level for level in range(height)]
-        shares = {
-            tuple(max(0, level + 1 - height + len(cut)) for cut in radices): part / sum(parts)
-            for level, part in enumerate(parts)
-        }
-        return BoxCounts(*over, radices=radices, shares=shares or {(0,) * len(over): 1})
+        if adaptive not in (True, False):
+            raise InputError(f"adaptive must be True or False, got {shown(adaptive)}.")
+        usual = _FINER if adaptive else 1
+        times, levels = (
+            positive(usual if finer is None else finer, "finer"),
+            chain_of_levels(radices),
+        )
+        parts = [times**level for level in range(len(levels))]
+        shares = {level: part / sum(parts) for level, part in zip(levels, parts, strict=True)}
+        found = BoxCounts(*over, radices=radices, shares=shares)
+        if not adaptive:
+            return found
+        return cast("type[AdaptiveBoxCounts]", question_of_kind("adaptive quadtree"))(found)
 
     @property
     def space(self) -> Space:
@@ -316,6 +341,14 @@ class BoxCounts(Question):
         shares = {tuple(levels): share for levels, share in spec["shares"]}
         asked = spec.get("centred", False)
         return BoxCounts(*axes, radices=spec["radices"], shares=shares, centred=asked)
+
+
+def chain_of_levels(radices: Sequence[Sequence[int]]) -> tuple[Levels, ...]:
+    """The levels of boxes in boxes: all axes reach their cells last, short ones are cut later."""
+    height = max(len(cut) for cut in radices)
+    return tuple(
+        tuple(max(0, level + 1 - height + len(cut)) for cut in radices) for level in range(height)
+    ) or ((0,) * len(radices),)
 
 
 def equal_parts(size: int, branching: int) -> tuple[int, ...] | None:

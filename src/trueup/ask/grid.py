@@ -26,6 +26,7 @@ from trueup.ask.question import (
     check_neighbours,
 )
 from trueup.ask.several import (
+    MOST_CELLS,
     block_labels,
     check_grid,
     grid_axis,
@@ -89,11 +90,24 @@ class GridCounts(Question):
             )
         factors = tuple(_factor(axis, number) for number, axis in enumerate(axes))
         object.__setattr__(self, "factors", factors)
-        check_grid([factor.axis for factor in factors], math.prod(q.length for q in factors))
+        answers = math.prod(q.length for q in factors)
+        check_grid([factor.axis for factor in factors], 0 if self._lines else answers)
         if self.heaviest > _HEAVIEST:
             raise InputError(
                 f"The hats of this grid weigh up to {self.heaviest:,}; at most {_HEAVIEST:,} can "
                 f"be added up in 64 bits. Ask smaller strides."
+            )
+
+    @property
+    def _lines(self) -> bool:
+        """Whether it is cells by a tree, which may be larger than memory: a line at a time."""
+        return len(self.factors) == 2 and tuple(map(type, self.factors)) == (CellCounts, TreeCounts)
+
+    def check_new(self) -> None:
+        if self.length > MOST_CELLS:
+            raise InputError(
+                f"The grid has {self.length:,} answers, more than are kept in memory. Publish it "
+                f"to a folder: publish(…, to='folder')."
             )
 
     @property
@@ -201,12 +215,17 @@ class GridCounts(Question):
 
     @property
     def _spared(self) -> bool:
-        """Whether hats are left out on some axis: then it has two cells under no common answer.
+        """Whether some axis has two cells under no common answer: all its answers are cells, or
+        hats are left out.
 
         Two cells of the grid that differ there, and pay in full on all axes, are as far apart as
         any can be.
         """
-        return any(isinstance(factor, HatCounts) and not factor.ends for factor in self.factors)
+        return any(
+            (isinstance(factor, HatCounts) and not factor.ends)
+            or (factor.size > 1 and factor.sensitivity() == 1)
+            for factor in self.factors
+        )
 
     def _apart(self, weights: list[Fraction]) -> Fraction:
         """How far apart the columns of two opposite corners are, at most.

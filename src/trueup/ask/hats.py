@@ -208,13 +208,8 @@ class HatCounts(Question):
         falling = rising = counts
         below = 1
         for k in self.strides:
-            ratio, stretches = k // below, self.intervals(k)
-            padding = np.zeros(stretches * ratio - len(falling), np.int64)
-            left = np.concatenate([falling, padding]).reshape(stretches, ratio)
-            right = np.concatenate([rising, padding]).reshape(stretches, ratio)
-            i = np.arange(ratio)
-            falling = np.asarray(left @ (ratio - i) + right @ (ratio - i - 1), np.int64)
-            rising = np.asarray(left @ i + right @ (i + 1), np.int64)
+            stretches = self.intervals(k)
+            falling, rising = straight_sums(falling, rising, k // below, stretches)
             below = k
             hats = np.zeros(stretches + 1, np.int64)
             hats[:-1] += falling
@@ -262,6 +257,19 @@ class HatCounts(Question):
     @classmethod
     def from_json(cls, spec: dict[str, Any]) -> HatCounts:
         return cls(Axis.from_json(spec["axis"]), spec["strides"], spec["shares"], spec["ends"])
+
+
+def straight_sums(falling: Ints, rising: Ints, ratio: int, stretches: int) -> tuple[Ints, Ints]:
+    """What stretches of so many finer ones put into the hats at their left and right ends.
+
+    From what the finer ones do, cells being the finest; the last stretch may be cut short.
+    """
+    padding = np.zeros(stretches * ratio - len(falling), np.int64)
+    left = np.concatenate([falling, padding]).reshape(stretches, ratio)
+    right = np.concatenate([rising, padding]).reshape(stretches, ratio)
+    i = np.arange(ratio)
+    down = np.asarray(left @ (ratio - i) + right @ (ratio - i - 1), np.int64)
+    return down, np.asarray(left @ i + right @ (i + 1), np.int64)
 
 
 def strides_for(size: int) -> tuple[int, ...]:

@@ -9,16 +9,18 @@ all answers that count it add up to the same.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.pooled import CROWDED, SMALL
+from trueup.ask.question import AdaptiveQuestion, Question, Space
 from trueup.errors import InputError
 from trueup.intervaltree import IntervalTree
 
@@ -70,6 +72,63 @@ class Pooled:
             runs.append((first, first + long))
             totals.append(total)
         return Pooled(tuple(runs), tuple(totals), (small, crowded))
+
+
+class PooledQuestion(AdaptiveQuestion):
+    """A question whose small neighbours are pooled: what is the same of ranges and of boxes.
+
+    `pooled` says which runs were, once it was put to data.
+    """
+
+    pooled: Pooled | None
+    again: ClassVar[str]
+    """How it is asked anew, for people."""
+
+    @property
+    @abstractmethod
+    def at_once(self) -> Question:
+        """What is asked where nothing is small."""
+
+    @property
+    def space(self) -> Space:
+        return self.at_once.space
+
+    @property
+    def size(self) -> int:
+        return self.at_once.size
+
+    @property
+    def heaviest(self) -> int:
+        return 1
+
+    @property
+    def settled(self) -> bool:
+        return self.pooled is not None
+
+    @property
+    def anew(self) -> Self:
+        made: Any = type(self)
+        found: Self = made(self.at_once)
+        return found
+
+    def check_new(self) -> None:
+        if self.settled:
+            raise InputError(
+                f"This {self.kinds[0]} was asked already: what it pools follows from its noisy "
+                f"answers. Ask {self.again} anew."
+            )
+
+    def with_pooled(self, found: dict[str, Any]) -> dict[str, Any]:
+        """What `to_json` says, and what was pooled by which rule."""
+        if self.pooled is None:
+            return {**found, "pooled": None}
+        return {**found, "pooled": self.pooled.to_json(), "rule": list(self.pooled.rule)}
+
+
+def pooled_from(spec: dict[str, Any]) -> Pooled | None:
+    """What `with_pooled` wrote."""
+    pooled = spec["pooled"]
+    return None if pooled is None else Pooled.from_json(pooled, spec["rule"])
 
 
 def _whole_numbers(values: Any) -> Ints:

@@ -108,6 +108,11 @@ class Question(ABC):
         """The word under which it is recorded."""
         return str(self.to_json()["kind"])
 
+    @property
+    def anew(self) -> Question:
+        """The same question without what noise chose of it: as it was first put to data."""
+        return self
+
     @abstractmethod
     def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
         """The most that one record can move the answers, in L1."""
@@ -153,7 +158,8 @@ class Question(ABC):
         """The question that `to_json` described; checked as if typed."""
 
     def check_new(self) -> None:  # noqa: B027 (most questions may be asked again)
-        """Refuses, before anything is spent, a question that can only have been asked already."""
+        """Refuses, before anything is spent, a question that can only have been asked already, or
+        whose answers no memory holds."""
 
 
 class Draw(Protocol):

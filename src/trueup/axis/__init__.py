@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis.bins import IntegerCells, RegularCells
+from trueup.axis.codes import CodeCells
 from trueup.axis.column import column_of
 from trueup.axis.dates import DateCells
 from trueup.axis.edges import EdgeCells
@@ -22,16 +23,21 @@ from trueup.axis.reading import Check, read
 from trueup.axis.traits import CellTraits
 from trueup.errors import FileError, InputError, shown
 
-__all__ = ["Axis", "parse_box"]
+__all__ = ["Axis"]
 
 Cells = (
-    IntegerCells | RegularCells | EdgeCells | CategoryCells | DateCells | Ipv4Cells | HierarchyCells
+    IntegerCells
+    | RegularCells
+    | EdgeCells
+    | CategoryCells
+    | DateCells
+    | Ipv4Cells
+    | HierarchyCells
+    | CodeCells
 )
-
-
 Labelled = (CategoryCells, HierarchyCells)
 Numbers = (IntegerCells, RegularCells, EdgeCells)
-Levelled = (DateCells, Ipv4Cells, HierarchyCells)
+Levelled = (DateCells, Ipv4Cells, HierarchyCells, CodeCells)
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,6 +105,19 @@ class Axis:
             raise InputError("A hierarchy is given by its tree or by its parents: one of them.")
         paths = paths_of(tree, name) if parents is None else paths_from_parents(parents, name)
         return Axis(_named(name), HierarchyCells(name, paths, names))
+
+    @staticmethod
+    def codes(name: str, codes: Any, levels: Mapping[str, int]) -> Axis:
+        """Whole-number codes whose first digits name the groups, such as those of census blocks.
+
+        `levels` says how many digits name a node of each level. Millions of cells take 8 bytes
+        each. Take codes from a public list, never from the data; the column has whole numbers.
+
+        >>> place = Axis.codes("county", ["06029", "06055", "32003"], {"state": 2, "county": 5})
+        >>> place.size, place.node("06"), place.locate([6055]).tolist()
+        (3, (0, 2), [1])
+        """
+        return Axis(_named(name), CodeCells(name, codes, levels))  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         _named(self.name)
@@ -334,7 +353,7 @@ class Axis:
         """The axis in the unit, prefix or level that has so many cells."""
         if cells == self.size:
             return self
-        levels = {level: len(starts) for level, starts in self.levels().items()}
+        levels = self.level_sizes()
         for level, size in levels.items():
             if size == cells:
                 return self.coarsen(level)
@@ -357,14 +376,20 @@ class Axis:
             path = path[0]  # a path that `parse` read
         return self.cells.node(*path)
 
-    def levels(self) -> dict[str, Ints]:
+    def levels(self) -> Mapping[str, Ints]:
         """The first cell of every node of the axis's own hierarchy, coarsest level first."""
         return self.cells.levels() if isinstance(self.cells, Levelled) else {}
 
-    def every_level(self) -> dict[str, Ints]:
+    def level_sizes(self) -> dict[str, int]:
+        """How many nodes each of these levels has."""
+        if isinstance(self.cells, Ipv4Cells):
+            return self.cells.level_sizes()
+        return {level: len(starts) for level, starts in self.levels().items()}
+
+    def every_level(self) -> Mapping[str, Ints]:
         """As `levels`, with those that do not nest in the others: of dates, weeks."""
         others = self.cells.other_levels() if isinstance(self.cells, DateCells) else {}
-        return {**self.levels(), **others}
+        return {**self.levels(), **others} if others else self.levels()
 
     def level_labels(self, level: str, starts: Ints, stops: Ints) -> list[str]:
         """What the nodes [starts, stops) of a level are called."""
@@ -405,12 +430,13 @@ class Axis:
                 case "categories":
                     return Axis.categories(name, spec["labels"])
                 case "dates":
-                    cut = bool(spec.get("cut", False))
-                    monday = bool(spec.get("monday", False))
-                    ends = spec["first"], spec["last"]
-                    return Axis(name, DateCells(name, *ends, spec["unit"], cut, monday))
+                    marks = (bool(spec.get(mark, False)) for mark in ("cut", "monday"))
+                    said = spec["first"], spec["last"], spec["unit"]
+                    return Axis(name, DateCells(name, *said, *marks))
                 case "ipv4":
                     return Axis.ipv4(name, spec["network"], spec["length"])
+                case "codes":
+                    return Axis.codes(name, spec["codes"], spec["levels"])
                 case "hierarchy":
                     return Axis.hierarchy(name, spec["paths"], spec["levels"])
         except KeyError as missing:
@@ -422,16 +448,3 @@ class Axis:
 
 def _named(name: object) -> str:
     return text(name, "The name of an axis, its column,")
-
-
-def parse_box(axes: Sequence[Axis], typed: str) -> tuple[tuple[int, int], ...]:
-    """The cells of "0:20,2013-01..2013-04": a range of each axis, in order; none is all of it."""
-    parts = typed.split(",")
-    if len(parts) > len(axes):
-        names = ", ".join(axis.name for axis in axes)
-        raise InputError(f"{typed!r} has {len(parts)} ranges; the axes are {names}.")
-    parts += [""] * (len(axes) - len(parts))
-    return tuple(
-        axis.parse_span(part) if part.strip() else (0, axis.size)
-        for axis, part in zip(axes, parts, strict=True)
-    )

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.numbers import Ints, check_size, each, off_grid, outside
+from trueup.axis.numbers import MOST_LISTED, Ints, check_size, each, off_grid, outside
 from trueup.axis.traits import CellTraits
 from trueup.errors import InputError, shown
 
@@ -186,7 +186,7 @@ class DateCells:
         width = _MICROSECONDS[self.unit]
         origin = self._origin(start)
         size = -(-(stop - origin) // width)
-        check_size(size, self.name)
+        check_size(size, self.name, MOST_LISTED)
         return origin + np.arange(size + 1, dtype=np.int64) * width
 
     def _origin(self, start: int) -> int:

@@ -17,6 +17,7 @@ _KINDS: dict[str, tuple[Callable[..., Axis], tuple[str, ...], tuple[str, ...]]] 
     "dates": (Axis.dates, ("first", "last"), ("unit",)),
     "ipv4": (Axis.ipv4, ("network",), ("length",)),
     "hierarchy": (Axis.hierarchy, ("tree",), ("levels",)),
+    "codes": (Axis.codes, ("codes", "levels"), ()),
 }
 """What makes each kind, the words that it needs, and those that it may have."""
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis.bins import IntegerCells
+from trueup.axis.codes import CodeCells
 from trueup.axis.dates import DateCells
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.errors import InputError
@@ -46,6 +47,8 @@ def values_inside(axis: Axis, cells: Ints, draws: Draws) -> Any:
     match axis.cells:
         case IntegerCells():
             return pa.array(cells + axis.cells.first)
+        case CodeCells():
+            return pa.array(axis.cells.codes[cells])
         case DateCells():
             return _moments(axis.cells, cells, draws)
         case Ipv4Cells():

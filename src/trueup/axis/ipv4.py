@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -182,12 +183,19 @@ class Ipv4Cells:
         start = (int(prefix.network_address) - self.base) >> self.shift
         return start, start + (1 << (self.length - prefix.prefixlen))
 
-    def levels(self) -> dict[str, Ints]:
+    def levels(self) -> Mapping[str, Ints]:
         """The first cell of every prefix, for each length from the network's own to the cells'."""
+        return PrefixLevels(self)
+
+    def level_sizes(self) -> dict[str, int]:
+        """How many prefixes there are of each length: none of them is written down for it."""
         lengths = range(self._network.prefixlen + 1, self.length + 1)
-        return {
-            f"/{length}": np.arange(0, self.size, 1 << (self.length - length)) for length in lengths
-        }
+        return {f"/{length}": self.size >> (self.length - length) for length in lengths}
+
+    def prefixes_inside(self, level: str, start: int, stop: int) -> range:
+        """The first cells of the prefixes of one length that lie inside some cells."""
+        width = 1 << (self.length - int(level.removeprefix("/")))
+        return range(-(-start // width) * width, stop // width * width, width)
 
     def coarsen(self, level: str) -> Ipv4Cells:
         """The same network in shorter prefixes."""
@@ -201,3 +209,23 @@ class Ipv4Cells:
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "ipv4", "network": self.network, "length": self.length}
+
+
+class PrefixLevels(Mapping[str, Ints]):
+    """The prefixes of an axis by their length, made when they are asked for: there may be 2^32."""
+
+    def __init__(self, cells: Ipv4Cells) -> None:
+        self._cells = cells
+        self._sizes = cells.level_sizes()
+
+    def __getitem__(self, level: str) -> Ints:
+        return np.arange(0, self._cells.size, self._cells.size // self._sizes[level])
+
+    def __contains__(self, level: object) -> bool:
+        return level in self._sizes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sizes)
+
+    def __len__(self) -> int:
+        return len(self._sizes)

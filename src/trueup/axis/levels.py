@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,40 +10,85 @@ import numpy.typing as npt
 
 from trueup.axis import Axis
 from trueup.axis.hierarchy import HierarchyCells
+from trueup.axis.ipv4 import Ipv4Cells
 from trueup.errors import InputError
 
 Ints = npt.NDArray[np.int64]
 
 
-def below(axis: Axis, path: tuple[object, ...], level: str | None) -> list[tuple[str, Ints, Ints]]:
+def every_size(axis: Axis) -> dict[str, int]:
+    """How many nodes every level of an axis has, weeks too; coarsest first."""
+    sizes = axis.level_sizes()
+    return {name: sizes.get(name) or len(axis.every_level()[name]) for name in axis.every_level()}
+
+
+def nodes_inside(
+    axis: Axis, level: str, start: int, stop: int, most: int | None = None
+) -> tuple[Ints, Ints]:
+    """The nodes of a level that lie inside some cells: the first cell and the end of each.
+
+    Refused if they are more than `most`. It takes the memory of what is found, also where the level
+    has billions of nodes.
+    """
+    if isinstance(axis.cells, Ipv4Cells):
+        found = axis.cells.prefixes_inside(level, start, min(stop, axis.size))
+        _check_number(len(found), most)
+        starts = np.arange(found.start, found.stop, found.step, dtype=np.int64)
+        return starts, starts + found.step
+    cuts = axis.every_level()[level]
+    ends = np.append(cuts[1:], axis.size)
+    inside = (cuts >= start) & (ends <= stop)
+    _check_number(int(np.count_nonzero(inside)), most)
+    return cuts[inside], ends[inside]
+
+
+def _check_number(number: int, most: int | None) -> None:
+    if most is not None and number > most:
+        raise InputError(
+            f"{number:,} nodes are more than the {most:,} that are told at once. "
+            f"Choose a coarser level, or fewer cells by start and stop."
+        )
+
+
+def below(
+    axis: Axis, path: tuple[object, ...], level: str | None
+) -> Iterator[tuple[str, Ints, Ints]]:
     """The levels under a path, coarsest first: name, first cells, ends of the nodes on each.
 
-    A node whose label ended further up is left out. With a level named, that one alone.
+    A node whose label ended further up is left out. With a level named, that one alone. Each level
+    is made when it is asked for.
     """
-    levels = axis.levels() if level is None else axis.every_level()
-    if not levels:
+    nested = list(axis.levels())
+    known = nested if level is None else list(axis.every_level())
+    if not known:
         raise InputError(f"Axis '{axis.name}' has no levels to go down; ask for ranges.")
-    if level is not None and level not in levels:
-        raise InputError(f"Axis '{axis.name}' has no level {level!r}. Levels: {', '.join(levels)}.")
+    if level is not None and level not in known:
+        raise InputError(f"Axis '{axis.name}' has no level {level!r}. Levels: {', '.join(known)}.")
+    return _below(axis, path, level, known, nested)
+
+
+def _below(
+    axis: Axis, path: tuple[object, ...], level: str | None, known: list[str], nested: list[str]
+) -> Iterator[tuple[str, Ints, Ints]]:
     start, stop = axis.node(*path) if path else (0, axis.size)
     depth = _depth(axis, path)
-    found = []
-    for number, (name, cuts) in enumerate(levels.items()):
-        ends = np.append(cuts[1:], axis.size)
-        inside = (cuts >= start) & (ends <= stop)
+    for number, name in enumerate(known):
+        if level not in (None, name):
+            continue
+        if name not in nested:  # a week that a period cuts is cut
+            cuts = axis.every_level()[name]
+            ends = np.append(cuts[1:], axis.size)
+            reach = (cuts < stop) & (ends > start)
+            yield name, np.maximum(cuts[reach], start), np.minimum(ends[reach], stop)
+            continue
+        starts, stops = nodes_inside(axis, name, start, stop)
+        deeper = len(starts) > 1
         if isinstance(axis.cells, HierarchyCells):
             paths = axis.cells.paths
-            ended = np.array([len(paths[cut]) <= number for cut in cuts.tolist()])
-            inside &= ~ended
-            deeper = number >= depth
-        else:
-            deeper = inside.sum() > 1
-        if name == level and name not in axis.levels():  # a week that a period cuts is cut
-            reach = (cuts < stop) & (ends > start)
-            found.append((name, np.maximum(cuts[reach], start), np.minimum(ends[reach], stop)))
-        elif deeper and inside.any() and level in (None, name):
-            found.append((name, cuts[inside], ends[inside]))
-    return found
+            goes_on = np.array([len(paths[cut]) > number for cut in starts.tolist()], np.bool_)
+            starts, stops, deeper = starts[goes_on], stops[goes_on], number >= depth
+        if deeper and len(starts):
+            yield name, starts, stops
 
 
 def _depth(axis: Axis, path: tuple[object, ...]) -> int:

@@ -16,7 +16,8 @@ from trueup.errors import InputError, shown
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MOST_CELLS = 1 << 32  # more than fits in memory anywhere; a typing error rather than a domain
+MOST_CELLS = 1 << 34  # more than folders are made for; a typing error rather than a domain
+MOST_LISTED = 1 << 32  # where each cell is listed in memory
 COMPILED = 1 << 14  # so many values at once are worth a compiled kernel
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.I)
@@ -113,13 +114,13 @@ def each(boundary: Callable[[object], int], values: npt.NDArray[Any]) -> Ints:
     return np.array([boundary(value) for value in given], np.int64).reshape(values.shape)
 
 
-def check_size(size: int, name: str) -> None:
+def check_size(size: int, name: str, most: int = MOST_CELLS) -> None:
     """Refuses an axis of no cells or of absurdly many."""
     if size < 1:
         raise InputError(f"Axis '{name}' has no cells.")
-    if size > MOST_CELLS:
+    if size > most:
         raise InputError(
-            f"Axis '{name}' has {size:,} cells; at most {MOST_CELLS:,} can be held. Use wider bins."
+            f"Axis '{name}' has {size:,} cells; at most {most:,} can be held. Use wider bins."
         )
 
 

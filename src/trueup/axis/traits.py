@@ -22,6 +22,8 @@ class CellTraits:
     labelled: bool = False
     # Labels stand under labels: the axis's own levels are what is asked about.
     nested: bool = False
+    # A cell is one whole number, its code, and codes have gaps.
+    coded: bool = False
 
     @property
     def circular(self) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from trueup.axis import parse_box
+from trueup.axis import Axis
 from trueup.cli.output import AsJson, emit, number, say, table, visible, waiting
 from trueup.errors import InputError
 
@@ -374,3 +375,16 @@ def combine_command(
     release.save(output)
     facts = {"saved": str(output), "epsilon": str(release.facts.epsilon), "parts": len(parts)}
     emit(as_json, facts, lambda: say(f"{release!r}\nsaved to {output}"))
+
+
+def parse_box(axes: Sequence[Axis], typed: str) -> tuple[tuple[int, int], ...]:
+    """The cells of "0:20,2013-01..2013-04": a range of each axis, in order; none is all of it."""
+    parts = typed.split(",")
+    if len(parts) > len(axes):
+        names = ", ".join(axis.name for axis in axes)
+        raise InputError(f"{typed!r} has {len(parts)} ranges; the axes are {names}.")
+    parts += [""] * (len(axes) - len(parts))
+    return tuple(
+        axis.parse_span(part) if part.strip() else (0, axis.size)
+        for axis, part in zip(axes, parts, strict=True)
+    )

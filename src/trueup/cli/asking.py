@@ -57,7 +57,9 @@ class Counted:
     strategy: Annotated[
         str | None,
         typer.Option(
-            "--strategy", help="tree, hats, flat, binary or best; on a server also sorted."
+            "--strategy",
+            help="best, tree, adaptive (pools what is empty), hats, flat or binary; on a server "
+            "also sorted.",
         ),
     ] = None
     by: Annotated[

@@ -23,7 +23,7 @@ from trueup.cli.output import (
     table,
     waiting,
 )
-from trueup.cli.spending import TableOptions
+from trueup.cli.spending import Periods, TableOptions, least, say_protects
 from trueup.config import read_config
 from trueup.cost import Cost
 from trueup.errors import InputError
@@ -156,6 +156,7 @@ class KeyPayment:
             "--key", help="Ask again with the same key to get the same answer, paid once."
         ),
     ] = None
+    period: Periods = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False
     config: Annotated[
         Path | None,
@@ -231,19 +232,20 @@ def measure_command(
     check_output(output)
     key = secrets.token_hex(16) if pay.key is None else pay.key
     owner = options.open(source if dataset is None else dataset.source, dataset, Counted())
-    terms = owner.keys.check(question, cost, where=where, neighbours=neighbours)
-    now = owner.ledger.balance
+    asked: Any = {"where": where, "neighbours": neighbours, "period": pay.period or None}
+    now = least(owner.ledger, pay.period or [])
+    terms = owner.keys.check(question, cost, **asked)
     charged = cost.counted_in(now.limit.notion)
     if not as_json:
         _say_terms(terms)
         say(f"{'cost':<10}  {cost}; {now.remaining.amount} is left in {owner.ledger.name}")
-        say(f"{'protects':<10}  one {owner.protects}, {neighbours}")
+        say_protects(owner, neighbours, pay.period or [], 10)
     if charged.amount <= now.remaining.amount and not pay.yes:
         confirm(as_json)
     with waiting("counting, and drawing noise"):
-        measured = owner.keys.measure(question, cost, key, where=where, neighbours=neighbours)
+        measured = owner.keys.measure(question, cost, key, **asked)
         save_paid(measured, output, key)
-    left = owner.ledger.remaining
+    left = least(owner.ledger, pay.period or []).remaining.amount
     said = {
         "saved": str(output),
         cost.notion: cost.amount,
@@ -277,8 +279,6 @@ def tree_command(
 
     Shows the threshold, what it costs and what remains, and asks before it spends.
     """
-    from trueup.keys import PrefixTerms
-
     dataset = read_config(pay.config).datasets.get(source)
     cost, question = pay.cost, tree.question
     options = options.of(dataset)
@@ -286,22 +286,21 @@ def tree_command(
     check_output(output)
     key = secrets.token_hex(16) if pay.key is None else pay.key
     owner = options.open(source if dataset is None else dataset.source, dataset, Counted())
-    terms = PrefixTerms.of(question, cost, neighbours, owner.protects, owner.rows_per_unit)
-    now = owner.ledger.balance
+    asked: Any = {"where": tree.where, "neighbours": neighbours, "period": pay.period or None}
+    now = least(owner.ledger, pay.period or [])
+    terms = owner.keys.check_prefixes(question, cost, **asked)
     charged = cost.counted_in(now.limit.notion)
     if not as_json:
         for name, words in terms.lines().items():
             say(f"{name:<10}  {words}")
         say(f"{'cost':<10}  {cost}; {now.remaining.amount} is left in {owner.ledger.name}")
-        say(f"{'protects':<10}  one {owner.protects}, {neighbours}")
+        say_protects(owner, neighbours, pay.period or [], 10)
     if charged.amount <= now.remaining.amount and not pay.yes:
         confirm(as_json)
     with waiting("counting, and drawing noise"):
-        measured = owner.keys.measure_prefixes(
-            question, cost, key, where=tree.where, neighbours=neighbours
-        )
+        measured = owner.keys.measure_prefixes(question, cost, key, **asked)
         save_paid(measured, output, key)
-    left = owner.ledger.remaining
+    left = least(owner.ledger, pay.period or []).remaining.amount
     said = {"saved": str(output), cost.notion: cost.amount, "remaining": left}
     said |= {"nodes": len(measured.noisy), "terms": terms.lines()}
     emit(as_json, said, lambda: say(f"{'saved':<10}  {output}; {left} is left"))

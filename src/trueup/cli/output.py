@@ -26,7 +26,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a ta
 def emit(as_json: bool, answer: dict[str, Any], show: Callable[[], None]) -> None:
     """Prints the answer as JSON, or shows it to a person."""
     if as_json:
-        print(json.dumps(answer, default=_plain, ensure_ascii=False))
+        print(json.dumps(answer, default=_plain, ensure_ascii=False), flush=True)
     else:
         show()
 
@@ -113,7 +113,7 @@ def _line(cells: list[str], wide: list[int]) -> str:
 
 def say(words: str) -> None:
     """A plain line on standard output."""
-    print(visible(words, lines=True))
+    print(visible(words, lines=True), flush=True)
 
 
 def confirm(as_json: bool) -> None:

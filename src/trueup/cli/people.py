@@ -3,12 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 from trueup.errors import InputError, shown
 
 if TYPE_CHECKING:
     from trueup.owner.person import Person
+
+RowsPerUnit = Annotated[
+    str | None,
+    typer.Option(
+        "--rows-per-unit",
+        help="With --unit: how many rows of each unit count, at most; auto to have the number "
+        "chosen privately, for a share of epsilon.",
+    ),
+]
+AtMost = Annotated[
+    int | None,
+    typer.Option(
+        "--at-most",
+        help="With --rows-per-unit auto: the most rows that anybody has, from what is public.",
+    ),
+]
+
+
+def rows_typed(given: str | int | None) -> int | Literal["auto"] | None:
+    """How many rows of a unit count, as it was typed.
+
+    >>> rows_typed("12"), rows_typed("auto"), rows_typed(None)
+    (12, 'auto', None)
+    """
+    if given is None or isinstance(given, int):
+        return given
+    if given.strip() == "auto":
+        return "auto"
+    try:
+        return int(given)
+    except ValueError:
+        raise InputError(
+            f"--rows-per-unit is a whole number or auto, got {shown(given)}."
+        ) from None
 
 
 def features(typed: Sequence[str]) -> dict[str, Person]:

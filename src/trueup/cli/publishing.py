@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ from trueup.cli.asking import Counted, Epsilon, Rho, missing, question_of
 from trueup.cli.axes import AxisOptions
 from trueup.cli.options import spelled_out
 from trueup.cli.output import AsJson, check_output, emit, say, table, waiting
+from trueup.cli.people import AtMost, RowsPerUnit, rows_typed
 from trueup.config import read_config
 from trueup.cost import Cost
 from trueup.errors import FileError, InputError
@@ -72,17 +73,17 @@ class OnceOptions:
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to save the release in.")
     ] = None
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", help="Instead of -o: a new folder, for releases larger than memory."),
+    ] = None
     epsilon: Epsilon = None
     rho: Rho = None
     unit: Annotated[
         str | None, typer.Option("--unit", help="The column that tells apart those to protect.")
     ] = None
-    rows_per_unit: Annotated[
-        int | None,
-        typer.Option(
-            "--rows-per-unit", help="With --unit: how many rows of each unit count, at most."
-        ),
-    ] = None
+    rows_per_unit: RowsPerUnit = None
+    at_most: AtMost = None
     neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = (
         "add-remove"
     )
@@ -121,24 +122,40 @@ def _once(
 
     if once.epsilon is None and once.rho is None:
         missing("--epsilon, or --rho")
-    if once.output is None:
-        missing("--output")
-    assert once.output is not None
+    if (once.output is None) == (once.to is None):
+        missing("--output, or --to: one of the two")
     if counted.where is not None or counted.degrees is not None:
         raise InputError("A table that is published once has no --where and no --degrees: measure.")
-    check_output(once.output)
+    if once.output is not None:
+        check_output(once.output)
     if not Path(source).exists():
         raise InputError(f"There is no file {source}.")
     cost, neighbours = Cost.of(once.epsilon, once.rho), check_neighbours(once.neighbours)
-    rows = rows_for(once.unit, once.rows_per_unit)
+    typed = rows_typed(once.rows_per_unit)
+    rows = 1 if typed == "auto" else rows_for(once.unit, typed)
+    if once.to is not None and counted.branching is None and counted.strategy is None:
+        counted = replace(counted, strategy="tree")  # the best for all ranges
     question = question_of(declared, None, counted, cost, neighbours, rows)
-    with waiting("counting, and drawing noise"):
-        release: Any = publish(
-            Path(source), question, cost, neighbours, unit=once.unit or "row", rows_per_unit=rows
-        )
-        release.save(once.output)
-    said = {"saved": str(once.output), cost.notion: cost.amount}
-    emit(as_json, said, lambda: say(f"saved     {once.output}; no ledger knows of its {cost}"))
+    bound: Any = {"rows_per_unit": typed or rows, "at_most": once.at_most}
+    bound["unit"] = once.unit or "row"
+    if once.to is not None:
+        terms = {"to": once.to, **bound}
+        release: Any = publish(Path(source), question, cost, neighbours, **terms)
+    else:
+        with waiting("counting, and drawing noise"):
+            release = publish(Path(source), question, cost, neighbours, **bound)
+            release.save(once.output)
+    place = once.output or once.to
+    said: dict[str, Any] = {"saved": str(place), cost.notion: cost.amount}
+    if typed == "auto":
+        said["counted"] = release.facts.capped
+
+    def show() -> None:
+        say(f"saved     {place}; no ledger knows of its {cost}")
+        if typed == "auto":
+            say(f"counted   {release.facts.capped}")
+
+    emit(as_json, said, show)
 
 
 def _due(standing: DueOptions, as_json: bool) -> None:

@@ -31,23 +31,29 @@ def record_command(
     from trueup.facts import Facts
     from trueup.files.atomic import write_whole
     from trueup.files.codec import read
+    from trueup.keys.recorded import facts_in, keys_record, keys_risk, terms_in
 
-    facts = Facts.from_json(read(file)[2])
-    fields = record.record(facts)
+    about = read(file)[2]
+    terms = terms_in(about)
+    facts = Facts.from_json(about) if terms is None else facts_in(about, terms)
+    fields = record.record(facts) if terms is None else keys_record(terms, facts)
+    risk = record.risk(facts)
+    if terms is not None and terms.cost.delta:
+        risk = keys_risk(terms.cost, facts)
     answer = {
         "record": record.plain(fields),
         "to_fill_in": dict(record.to_fill_in(fields)),
-        "risk": record.risk(facts),
+        "risk": risk,
         "citation": record.citation(),
     }
     if output is None:
-        emit(as_json, answer, lambda: say(record.to_yaml(facts).rstrip("\n")))
+        emit(as_json, answer, lambda: say(record.to_yaml(facts, fields, risk).rstrip("\n")))
         return
     if output.suffix not in (".yaml", ".yml", ".json"):
         raise InputError(f"A record must end in .yaml or .json, got {shown(output.name)}.")
     text = json.dumps(answer, ensure_ascii=False, indent=2) + "\n"
     if output.suffix != ".json":
-        text = record.to_yaml(facts)
+        text = record.to_yaml(facts, fields, risk)
     try:
         write_whole(output, text.encode(), 0o666)
     except OSError as wrong:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueup.ask import check_neighbours
+from trueup.ask import Neighbours, Question, check_neighbours
 from trueup.budget import Balance, Budget
 from trueup.cli import remote
 from trueup.cli.asking import Counted, Epsilon, Rho, expected_errors, missing, question_of
@@ -26,7 +26,7 @@ from trueup.cli.output import (
     say,
     waiting,
 )
-from trueup.cli.people import features
+from trueup.cli.people import AtMost, RowsPerUnit, features, rows_typed
 from trueup.config import Dataset, read_config
 from trueup.cost import Cost
 from trueup.errors import InputError, shown
@@ -65,12 +65,7 @@ class TableOptions:
     unit: Annotated[
         str | None, typer.Option("--unit", help="The column that tells apart those to protect.")
     ] = None
-    rows_per_unit: Annotated[
-        int | None,
-        typer.Option(
-            "--rows-per-unit", help="With --unit: how many rows of each unit count, at most."
-        ),
-    ] = None
+    rows_per_unit: RowsPerUnit = None
     types: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,13 +83,14 @@ class TableOptions:
             "Repeat.",
         ),
     ] = None
+    at_most: AtMost = None
 
     def of(self, dataset: Dataset | None) -> TableOptions:
         """The same, with what trueup.toml says of a dataset."""
         if dataset is None:
             return self
         own = (self.unit, self.rows_per_unit, self.limit, self.limit_rho, self.table, self.types)
-        if any(own):
+        if any(own) or self.at_most is not None or (self.person and dataset.people):
             raise InputError(
                 f"'{dataset.name}' is declared in trueup.toml with its unit, limit, table and "
                 f"columns; change them there."
@@ -106,7 +102,7 @@ class TableOptions:
             self.anchor or dataset.anchor,
             dataset.table,
             dataset.unit,
-            dataset.rows_per_unit,
+            str(dataset.rows_per_unit),
             None,
             dataset.neighbours,
             self.person,
@@ -115,7 +111,12 @@ class TableOptions:
     @property
     def rows(self) -> int:
         """How many rows of each unit count; a person is one record, whatever their rows."""
-        return 1 if self.person else rows_for(self.unit, self.rows_per_unit)
+        typed = rows_typed(self.rows_per_unit)
+        return 1 if self.person or typed == "auto" else rows_for(self.unit, typed)
+
+    @property
+    def _chosen(self) -> bool:
+        return not self.person and rows_typed(self.rows_per_unit) == "auto"
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -132,14 +133,18 @@ class TableOptions:
 
     def open(self, source: str, dataset: Dataset | None, counted: Counted) -> Owner:
         """The owner of the table, on its ledger, with what trueup.toml says of a dataset."""
-        from trueup.owner import Ledger, Owner
+        from trueup.owner import Ledger
+        from trueup.owner.of_dataset import owner_of
 
-        columns: Any = self.columns if dataset is None else dict(dataset.columns)
         said = Budget.said(self.limit, self.limit_rho)
         options = said.options if said is not None else {}
         if dataset is not None:
             options = dataset.ledger_options
 
+        if dataset is not None and counted.ends not in (None, dataset.edges):
+            raise InputError(
+                f"'{dataset.name}' is declared in trueup.toml: name the ends of its edges there."
+            )
         if self.ledger is None:
             raise InputError(
                 "A measurement needs --ledger, the account of what was spent; "
@@ -148,23 +153,39 @@ class TableOptions:
         # The source first: a mistyped path should not leave a new ledger behind.
         if "://" not in source and not _some_file(source):
             raise InputError(f"There is no file {source}.")
-        owner = Owner(
+        ledger = Ledger(self.ledger, anchor=self.anchor, **options)
+        owner = (
+            self._plain(source, ledger, counted) if dataset is None else owner_of(dataset, ledger)
+        )
+        return owner.people(**features(self.person)) if self.person else owner
+
+    def _plain(self, source: str, ledger: Ledger, counted: Counted) -> Owner:
+        """The owner of a table that trueup.toml says nothing of."""
+        from trueup.owner import Owner
+
+        return Owner(
             source,
-            Ledger(self.ledger, anchor=self.anchor, **options),
+            ledger,
             unit=self.unit,
-            rows_per_unit=self.rows,
-            columns=columns or None,
+            rows_per_unit="auto" if self._chosen else self.rows,
+            at_most=self.at_most,
+            columns=self.columns or None,
             table=self.table,
             edges=counted.ends,
             graph=counted.graph,
         )
-        return owner.people(**features(self.person)) if self.person else owner
 
 
 def _some_file(source: str) -> bool:
     import glob
 
     return Path(source).exists() or bool(glob.glob(source, recursive=True))
+
+
+Periods = Annotated[
+    list[str] | None,
+    typer.Option("--period", help="With a ledger that has a limit for each day: the day. Repeat."),
+]
 
 
 @dataclass(frozen=True)
@@ -179,12 +200,7 @@ class SpendOptions:
             "--key", help="Ask again with the same key to get the same answer, paid once."
         ),
     ] = None
-    period: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--period", help="With a ledger that has a limit for each day: the day. Repeat."
-        ),
-    ] = None
+    period: Periods = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False
     token: Annotated[
         str | None, typer.Option("--token", envvar="TRUEUP_TOKEN", help="The token for a server.")
@@ -236,13 +252,14 @@ def measure_command(
     key = secrets.token_hex(16) if spend.key is None else spend.key
     owner = table.open(source if dataset is None else dataset.source, dataset, counted)
     periods = spend.period or []
-    now = _least(owner.ledger, periods)
+    now = least(owner.ledger, periods)
     charged = cost.counted_in(now.limit.notion)
-    expected = expected_errors(question, cost, neighbours, owner.rows_per_unit)
+    expected = _expected(owner, question, cost, neighbours)
     if not as_json:
         left = now.remaining.amount
         say(f"cost      {_words(cost, charged, now)}; {left} is left in {owner.ledger.name}")
-        _say_protects(owner, neighbours, periods)
+        say_protects(owner, neighbours, periods)
+        _say_counted(owner)
         _say_expected(expected)
     if charged.amount <= now.remaining.amount and not spend.yes:
         confirm(as_json)
@@ -250,7 +267,7 @@ def measure_command(
         asked: Any = {"where": counted.where, "period": periods or None}
         measured = owner.measure(question, cost, key, neighbours=neighbours, **asked)
         save_paid(measured, output, key)
-    left = _least(owner.ledger, periods).remaining.amount
+    left = least(owner.ledger, periods).remaining.amount
     said: dict[str, Any] = {
         "saved": str(output),
         **{each.notion: each.amount for each in (cost, charged)},
@@ -258,10 +275,21 @@ def measure_command(
         "answers": len(measured.noisy),
         "expected": [{"of": what, "within": error} for what, error in expected],
     }
-    emit(as_json, said, lambda: say(f"saved     {output}; {left} is left"))
+    counts = {} if owner.at_most is None else {"counted": measured.facts.capped}
+    shown = [f"saved     {output}; {left} is left", *(f"counted   {c}" for c in counts.values())]
+    emit(as_json, said | counts, lambda: say("\n".join(shown)))
 
 
-def _least(ledger: Ledger, periods: list[str]) -> Balance:
+def _expected(
+    owner: Owner, question: Question, cost: Cost, neighbours: Neighbours
+) -> list[tuple[str, float]]:
+    """What error to expect; nothing where the noise follows from a bound not chosen yet."""
+    if owner.at_most is not None:
+        return []
+    return expected_errors(question, cost, neighbours, owner.rows_per_unit)
+
+
+def least(ledger: Ledger, periods: list[str]) -> Balance:
     """How much is left: of the ledger, or of the period that has the least."""
     if ledger.calendar is None:
         return ledger.balance
@@ -308,15 +336,25 @@ def _say_expected(expected: Sequence[tuple[str, float]]) -> None:
         say(f"expect    ±{number(error)} on {what}, 95 times in 100")
 
 
-def _say_protects(owner: Owner, neighbours: str, periods: list[str]) -> None:
-    """Whom the noise protects, and that rows of a unit may be left out."""
+def say_protects(owner: Owner, neighbours: str, periods: list[str], width: int = 8) -> None:
+    """Whom the noise protects; where each period has a limit, what is charged and lost."""
     if owner.calendar is None:
-        say(f"protects  one {owner.protects}, {neighbours}")
-    else:
-        say(f"charged   to {', '.join(periods)}, each the whole cost")
-        rows = "" if owner.unit is None else "'s rows"
-        say(f"protects  one {owner.protects}{rows} of one {owner.calendar.per}, {neighbours}")
-        say(f"loses     {owner.ledger.loses}")
+        say(f"{'protects':<{width}}  one {owner.protects}, {neighbours}")
+        return
+    say(f"{'charged':<{width}}  to {', '.join(periods)}, each the whole cost")
+    rows = "" if owner.unit is None else "'s rows"
+    of = f"{owner.protects}{rows} of one {owner.calendar.per}"
+    say(f"{'protects':<{width}}  one {of}, {neighbours}")
+    say(f"{'loses':<{width}}  {owner.ledger.loses}")
+
+
+def _say_counted(owner: Owner) -> None:
+    """That rows of a unit may be left out."""
     capped = "" if "people" in owner.source else counted_rows(owner.protects, owner.rows_per_unit)
-    if capped:
+    if owner.at_most is not None:
+        say(
+            f"counts    at most so many rows of each {owner.protects} as are chosen privately, for "
+            f"a share of epsilon; the noise grows with their number"
+        )
+    elif capped:
         say(f"counts    {capped}")

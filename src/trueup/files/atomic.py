@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+_SYNC_DISK = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)  # of Linux
 
 
 def sync_folder(folder: Path) -> None:
@@ -15,6 +18,24 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def sync_disks(folders: Iterable[Path]) -> None:
+    """Make all that was written on the disks of some folders durable.
+
+    `os.sync` waits for every other disk of the machine too, and tells of no write that failed.
+    """
+    for folder in {os.stat(each).st_dev: each for each in folders}.values():
+        if _SYNC_DISK is None:
+            os.sync()
+            continue
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if _SYNC_DISK(handle):
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number))
+        finally:
+            os.close(handle)
 
 
 def write_many(files: Mapping[Path, bytes], mode: int = 0o600) -> None:
@@ -29,8 +50,7 @@ def write_many(files: Mapping[Path, bytes], mode: int = 0o600) -> None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             with open(os.open(drafts[path], flags, mode), "wb") as file:
                 file.write(data)
-        if files:
-            os.sync()
+        sync_disks({path.parent for path in files})
         for path, draft in drafts.items():
             os.replace(draft, path)
     finally:

@@ -8,14 +8,25 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from trueup.ask import NamedCounts, Question, QuestionOfCells, SortedCounts
+from trueup.ask import (
+    AdaptiveBoxCounts,
+    AdaptiveTreeCounts,
+    BoxCounts,
+    CellCounts,
+    GridCounts,
+    HatCounts,
+    NamedCounts,
+    PastCounts,
+    Question,
+    QuestionOfCells,
+    SortedCounts,
+    TreeCounts,
+    WaveletCounts,
+    WeightedCounts,
+    WindowCounts,
+)
 from trueup.errors import InputError, kind
-from trueup.infer.adaptive_tree import AdaptiveTreeModel
-from trueup.infer.boxes import BoxModel
-from trueup.infer.cells import CellModel
 from trueup.infer.display import METHODS, Method, checked_wish
-from trueup.infer.grid import GridModel
-from trueup.infer.hats import HatModel
 from trueup.infer.model import (
     Candidate,
     Model,
@@ -23,35 +34,32 @@ from trueup.infer.model import (
     model_of,
     models,
     register,
+    register_later,
     table_model,
 )
-from trueup.infer.named import NamedModel
-from trueup.infer.past import PastModel
-from trueup.infer.sorted import SortedModel
-from trueup.infer.tree import TreeModel
-from trueup.infer.wavelet import WaveletModel
-from trueup.infer.weighted import WeightedModel
-from trueup.infer.windows import WindowModel
 from trueup.measurement import Measurement
 from trueup.noise import Noise
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.workload import Figures
 
-MODELS: tuple[type[Model], ...] = (
-    CellModel,
-    TreeModel,
-    AdaptiveTreeModel,
-    HatModel,
-    WaveletModel,
-    WeightedModel,
-    WindowModel,
-    PastModel,
-    NamedModel,
-    GridModel,
-    BoxModel,
-    SortedModel,
-)
-register(*MODELS)
+MODELS: dict[type[Question], str] = {
+    CellCounts: "trueup.infer.cells.CellModel",
+    TreeCounts: "trueup.infer.tree.TreeModel",
+    AdaptiveTreeCounts: "trueup.infer.adaptive_tree.AdaptiveTreeModel",
+    HatCounts: "trueup.infer.hats.HatModel",
+    WaveletCounts: "trueup.infer.wavelet.WaveletModel",
+    WeightedCounts: "trueup.infer.weighted.WeightedModel",
+    WindowCounts: "trueup.infer.windows.WindowModel",
+    PastCounts: "trueup.infer.past.PastModel",
+    NamedCounts: "trueup.infer.named.NamedModel",
+    GridCounts: "trueup.infer.grid.GridModel",
+    BoxCounts: "trueup.infer.boxes.BoxModel",
+    AdaptiveBoxCounts: "trueup.infer.adaptive_boxes.AdaptiveBoxModel",
+    SortedCounts: "trueup.infer.sorted.SortedModel",
+}
+"""The model of every question. It is imported when such a question is first answered."""
+
+register_later(MODELS)
 
 __all__ = [
     "METHODS",

@@ -16,7 +16,7 @@ whose every cell was pooled holds the runs inside it, and at most the runs that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -30,7 +30,8 @@ from trueup.noise import noise_variance
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_RUNS = 4.0  # the part of the chance to fail that is for runs: one in so many
+ALL_THE_WAY = 2.0  # the part of the chance to fail for paths that go all the way: one in so many
+RUNS = 4.0  # the part that is for runs; the other ways of paths share a part as large
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +105,9 @@ class PathErrors(RangeErrors):
         rows, told = classes_of(self.tree, np.array(cuts), np.array(values), self._runs.totals)
         rows = rows[rows[:, 0] != 0]
         ways = float(told[WAYS])
-        among = 1.0 if ways == 1 else 2.0
+        among = 1.0 if ways == 1 else ALL_THE_WAY
         if told[STOPPED]:  # and in each way, cuts beside each other may lie in one run or in two
-            among = 4 * (ways * 2 ** max(len(cuts) - 3, 0) - 1)
+            among = RUNS * (ways * 2 ** max(len(cuts) - 3, 0) - 1)
         each = self._scales[rows[:, 1].astype(np.int64)]
         paths = NoiseLaw(
             np.abs(rows[:, 0]),
@@ -117,28 +118,36 @@ class PathErrors(RangeErrors):
             left_open=float(told[OPEN]),
         )
         runs = self._by_runs(combination) if ways > 1 else None
-        return paths if runs is None or _rough(paths) < _rough(runs) else runs
+        return paths if runs is None or rough_reach(paths) < rough_reach(runs) else runs
+
+    def by_runs(self, start: int, stop: int) -> tuple[float, float, NoiseLaw] | None:
+        """Between what the runs say that the count of [start, stop) lies, and the law of their
+        noise; None unless every cell of it was pooled."""
+        found = self._runs.inside(start, stop)
+        if found is None:
+            return None
+        whole, cut = found
+        least = float(self._runs.totals[whole].sum())
+        most = least + float(np.maximum(self._runs.totals[cut], 0).sum())
+        both = np.concatenate(found)
+        each = self._scales[len(self.levels) + self._runs.levels[both]]
+        return least, most, NoiseLaw(np.ones(len(both)), each, np.ones(len(both)), self.law)
 
     def _by_runs(self, combination: Combination) -> NoiseLaw | None:
         """The law of the error of a range that was pooled as a whole; None for any other."""
         if self.prefix is None or len(combination) != 1:
             return None
-        ((start, stop), times) = combination[0]
-        found = self._runs.inside(start, stop)
+        ((start, stop), factor) = combination[0]
+        found = self.by_runs(start, stop)
         if found is None:
             return None
-        whole, cut = found
+        least, most, law = found
         shown = float(self.prefix[stop] - self.prefix[start])
-        least = float(self._runs.totals[whole].sum())
-        most = least + float(np.maximum(self._runs.totals[cut], 0).sum())
-        both = np.concatenate([whole, cut])
-        return NoiseLaw(
-            np.full(len(both), abs(times)),
-            self._scales[len(self.levels) + self._runs.levels[both]],
-            np.ones(len(both)),
-            self.law,
-            among=_RUNS,
-            left_open=abs(times) * max(shown - least, most - shown, 0.0),
+        return replace(
+            law,
+            coefficients=abs(factor) * law.coefficients,
+            among=RUNS,
+            left_open=abs(factor) * max(shown - least, most - shown, 0.0),
         )
 
     @cached_property
@@ -154,7 +163,7 @@ class PathErrors(RangeErrors):
         return range_variances(self.tree, first, end, self._runs.totals, self._variances)
 
 
-def _rough(law: NoiseLaw) -> float:
+def rough_reach(law: NoiseLaw) -> float:
     """About how far an interval reaches, to tell the narrower of two: both hold at once."""
     return float(np.sqrt(law.variance) * (1.5 + np.log(law.among))) + law.left_open
 

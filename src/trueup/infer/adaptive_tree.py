@@ -35,6 +35,7 @@ class AdaptiveTreeModel(AxisModel):
     """
 
     asks = AdaptiveTreeCounts
+    adaptive = True
 
     @property
     def _question(self) -> AdaptiveTreeCounts:
@@ -128,6 +129,20 @@ class AdaptiveTreeModel(AxisModel):
             np.concatenate([*some, np.empty(0, kind)], dtype=kind)
             for some, kind in zip(each, types, strict=True)
         )
+
+    def answers_of(self, prefix: Floats) -> Floats:
+        """Answers that stand for the noisy ones: what counts with these prefix sums say of nodes,
+        and the totals of runs as they were answered."""
+        asked = self._question
+        assert asked.pooled is not None
+        found: list[npt.NDArray[Any]] = []
+        for level, share in enumerate(asked.shares):
+            if share:
+                starts, stops = asked.reached.spans(level)
+                found.append(prefix[stops] - prefix[starts])
+            if asked.can_pool(level):
+                found.append(asked.pooled.totals[level])
+        return np.concatenate(found, dtype=np.float64)
 
     def figures(self) -> TreeFigures:
         """The expected squared errors of the tree that is asked where nothing is small."""

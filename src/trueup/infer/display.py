@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 Method = Literal["large-first", "top-down", "exact"]
 METHODS: tuple[Method, ...] = ("large-first", "top-down", "exact")
 _BOXES = 8
+_FAR = 1.5  # from the fitted count: margins of whole cells that are off by less stay as they are
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,20 @@ def shown_boxes(
     back = np.empty_like(shown)
     back[order] = shown
     return back.reshape(cells.shape)
+
+
+def shown_margins(
+    table: npt.NDArray[np.int64], cells: Floats, margins: Sequence[tuple[int, ...]]
+) -> npt.NDArray[np.int64]:
+    """The whole cells with margins near the fitted ones, where rounding took one of them far off.
+
+    Where all are near, the cells stay as the hierarchy rounded them.
+    """
+    from trueup._kernels.display.margins import farthest, nearer_margins
+
+    if farthest(table, cells, margins) < _FAR:
+        return table
+    return nearer_margins(table, cells, margins)
 
 
 def _box_variances(trees: Sequence[IntervalTree], errors: BoxErrors) -> list[float]:

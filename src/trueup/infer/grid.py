@@ -265,9 +265,11 @@ def _fitting(factors: Sequence[Factor]) -> Callable[[], GridCounts | None]:
 
     def ask() -> GridCounts | None:
         try:
-            return GridCounts(*factors)
+            found = GridCounts(*factors)
+            found.check_new()
         except InputError:
             return None
+        return found
 
     return ask
 

@@ -10,19 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import HatCounts
-from trueup.ask.question import even_radices
 from trueup.axis import Axis
 from trueup.infer.figures import SampledFigures
 from trueup.infer.hat_errors import HatErrors
 from trueup.infer.hat_search import best_hats
-from trueup.infer.model import AxisModel, Candidate, Line
-from trueup.intervaltree import IntervalTree
+from trueup.infer.model import Candidate
+from trueup.infer.overlapping import OverlappingModel
 from trueup.workload import Workload
 
 Floats = npt.NDArray[np.float64]
 
 
-class HatModel(AxisModel):
+class HatModel(OverlappingModel):
     """The nearest counts to noisy cells and windows."""
 
     asks = HatCounts
@@ -31,22 +30,6 @@ class HatModel(AxisModel):
     def errors(self) -> HatErrors:
         """The error of every combination of ranges."""
         return HatErrors.of(self.noise)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """No node has a noisy count of its own."""
-        return ("top-down",)
-
-    @property
-    def tree(self) -> IntervalTree:
-        """A narrow one, since neighbouring stretches share the noise of the hats over both."""
-        size = self.noise.question.size
-        return IntervalTree.regular(size, even_radices(size, 4))
-
-    @property
-    def line(self) -> Line:
-        """Least squares on the same hats, line by line."""
-        return self.errors
 
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The least-squares cells."""

@@ -28,6 +28,17 @@ Ints = npt.NDArray[np.int64]
 Levels = tuple[int, ...]
 
 
+def _spread(
+    coarse: Floats, nodes: int, axis: int, fine: Floats | None = None, times: float = 1.0
+) -> Floats:
+    """An array with its nodes of an axis parted into more, times a factor, plus another array."""
+    head, have, tail = coarse.shape[:axis], coarse.shape[axis], coarse.shape[axis + 1 :]
+    if fine is None:
+        return coarse if have == nodes else np.repeat(coarse, nodes // have, axis=axis)
+    parted = fine.reshape(*head, have, nodes // have, *tail)
+    return (parted + times * coarse.reshape(*head, have, 1, *tail)).reshape(fine.shape)
+
+
 @dataclass(frozen=True, eq=False)
 class LatticeErrors:
     """The error of boxes; `widths` per axis and level, `scales` per tuple of levels asked."""
@@ -77,26 +88,24 @@ class LatticeErrors:
         known = self.spectrum > 0
         return np.where(known, 1 / np.where(known, self.spectrum, 1.0), 0.0)
 
-    def _averages(self, array: Floats, axis: int) -> list[Floats]:
-        """The parts E_j of an array along an axis, for every level j."""
-        found, before = [], np.zeros(())
-        for width in self.widths[axis]:
-            shape = array.shape
-            parted = array.reshape(*shape[:axis], -1, width, *shape[axis + 1 :])
-            mean = np.repeat(parted.mean(axis=axis + 1), width, axis=axis)
-            found.append(mean - before)
-            before = mean
-        return found
-
     def _filtered(self, array: Floats, factors: Floats, axis: int = 0) -> Floats:
-        """Σ_j factor_j · E_j array."""
+        """Σ_j factor_j · E_j array.
+
+        A part is as long along an axis as its level has nodes: what few levels asked takes little
+        more than going through the array.
+        """
         if axis == array.ndim:
             return array * factors
-        found = np.zeros_like(array)
-        for part, each in zip(self._averages(array, axis), factors, strict=True):
+        head, tail = array.shape[:axis], array.shape[axis + 1 :]
+        found, before = np.zeros((*head, 1, *tail)), np.zeros((*head, 1, *tail))
+        for width, each in zip(self.widths[axis], factors, strict=True):
+            nodes = array.shape[axis] // width
+            mean = array.reshape(*head, nodes, width, *tail).mean(axis=axis + 1)
+            part = _spread(before, nodes, axis, mean, -1.0)
             if np.any(each):
-                found += self._filtered(part, each, axis + 1)
-        return found
+                found = _spread(found, nodes, axis, self._filtered(part, each, axis + 1), 1.0)
+            before = mean
+        return _spread(found, array.shape[axis], axis)
 
     def gram(self, cells: Floats) -> Floats:
         """A'WA times an array of cells."""

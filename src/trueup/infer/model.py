@@ -9,9 +9,10 @@ read, tells the plan what to expect, and names the questions of its type that ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from trueup.ask.question import Question
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES
-from trueup.infer.display import Wish, shown_boxes, shown_cells
+from trueup.infer.display import Wish, shown_boxes, shown_cells, shown_margins
 from trueup.intervaltree import IntervalTree
 from trueup.law import BoxErrors, Errors, RangeErrors
 from trueup.measurement import Measurement
@@ -150,6 +151,9 @@ class Model(ABC):
 class AxisModel(Model):
     """The model of a question about the cells of one axis, and so about ranges."""
 
+    adaptive: ClassVar[bool] = False
+    """Whether noise had a say in what was asked, so that least squares has no honest law."""
+
     @property
     @abstractmethod
     def errors(self) -> RangeErrors:
@@ -177,6 +181,13 @@ class AxisModel(Model):
         """The noisy count and the weight of every node of the tree; weight 0 where not asked.
 
         For ways to show counts that need noisy nodes.
+        """
+        raise NotImplementedError
+
+    def answers_of(self, prefix: Floats) -> Floats:
+        """Answers that stand for the noisy ones, from the prefix sums of the fit.
+
+        For those where noise had a say in what was asked.
         """
         raise NotImplementedError
 
@@ -250,6 +261,13 @@ class TableModel(Model):
         """The margins that were asked, by the names of their axes, where the cells were not."""
         return self.noise.question.space.margins
 
+    @property
+    def _nested_margins(self) -> list[tuple[int, ...]]:
+        """The margins that were asked and those of single axes, by the numbers of their axes."""
+        numbers = {axis.name: n for n, axis in enumerate(self.noise.question.space.axes)}
+        asked = [tuple(sorted(numbers[name] for name in each)) for each in self.margins]
+        return sorted({*asked, *((axis,) for each in asked for axis in each)})
+
     @abstractmethod
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The least-squares count of every cell, one dimension an axis."""
@@ -273,6 +291,8 @@ class TableModel(Model):
             if wish.nonnegative and self.margins:
                 cells = self.fit_nonnegative(measurement.noisy)
             shown = shown_boxes(self.trees, cells, self.errors, wish)
+            if wish.nonnegative and wish.integers and self.margins:
+                shown = shown_margins(shown, cells, self._nested_margins)
             release = release.showing(shown, wish.words)
         return release
 
@@ -290,7 +310,7 @@ class TableModel(Model):
         ]
 
 
-_MODELS: dict[type[Question], type[Model]] = {}
+_MODELS: dict[type[Question], type[Model] | str] = {}
 
 
 def register(*models: type[Model]) -> None:
@@ -301,14 +321,28 @@ def register(*models: type[Model]) -> None:
             raise ValueError(f"{model.asks.__name__} is answered by another model already.")
 
 
+def register_later(models: Mapping[type[Question], str]) -> None:
+    """As `register`, by dotted names: each is imported when it is first asked for."""
+    _MODELS.update(models)
+
+
+def _registered(question: type[Question]) -> type[Model] | None:
+    found = _MODELS.get(question)
+    if isinstance(found, str):
+        module, _, name = found.rpartition(".")
+        model: type[Model] = getattr(import_module(module), name)
+        found = _MODELS[question] = model
+    return found
+
+
 def models() -> tuple[type[Model], ...]:
     """All models, in the order in which they were registered."""
-    return tuple(_MODELS.values())
+    return tuple(filter(None, map(_registered, _MODELS)))
 
 
 def model_of(noise: Noise) -> Model:
     """The model of a question and its noise."""
-    found = _MODELS.get(type(noise.question))
+    found = _registered(type(noise.question))
     if found is None:
         kind = type(noise.question).__name__
         raise InputError(

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.ask.past import PastCounts
-from trueup.ask.question import even_radices
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.infer.figures import DenseFigures
-from trueup.infer.model import AxisModel, Candidate, Line
-from trueup.intervaltree import IntervalTree
+from trueup.infer.model import Candidate
+from trueup.infer.overlapping import OverlappingModel
 from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values, law_of
 from trueup.noise import Noise, noise_variance
 from trueup.workload import Figures, Workload
@@ -102,7 +100,7 @@ class PastErrors(RangeErrors):
         return law_of([found], [self.scale], self.law)
 
 
-class PastModel(AxisModel):
+class PastModel(OverlappingModel):
     """As many answers as cells: the windows are inverted, block by block."""
 
     asks = PastCounts
@@ -111,26 +109,6 @@ class PastModel(AxisModel):
     def errors(self) -> PastErrors:
         """The error of every combination of ranges."""
         return PastErrors.of(self.noise)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """No node has a noisy count of its own."""
-        return ("top-down",)
-
-    @property
-    def tree(self) -> IntervalTree:
-        """A narrow one, as for hats: neighbouring stretches share the noise of windows."""
-        size = self.noise.question.size
-        return IntervalTree.regular(size, even_radices(size, 4))
-
-    @property
-    def line(self) -> Line:
-        """The same windows, line by line."""
-        return self.errors
-
-    def fit(self, noisy: npt.NDArray[Any]) -> Floats:
-        """The cells that the windows stand for."""
-        return self.errors.fit_lines(np.asarray(noisy, np.float64))
 
     def figures(self) -> Figures:
         """The expected squared errors of sets of ranges, exact; for some thousand cells."""

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import WindowCounts
-from trueup.ask.question import even_radices
 from trueup.ask.windows import MOST_CELLS, For
 from trueup.axis import Axis
 from trueup.infer.figures import DenseFigures
-from trueup.infer.model import AxisModel, Candidate, Line
-from trueup.intervaltree import IntervalTree
+from trueup.infer.model import Candidate
+from trueup.infer.overlapping import OverlappingModel
 from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values, law_of
 from trueup.noise import Noise, noise_variance
 from trueup.workload import Figures, Workload
@@ -77,12 +76,8 @@ class WindowErrors(RangeErrors):
         """The variance of the noise in an answer."""
         return noise_variance(self.scale, self.law)
 
-    def fit(self, noisy: npt.NDArray[Any]) -> Floats:
-        """The cells that the windows stand for."""
-        return self.fit_lines(np.asarray(noisy, np.float64))
-
     def fit_lines(self, noisy: Floats) -> Floats:
-        """As `fit`, for every line of noisy answers."""
+        """The cells that the windows stand for, along every line of noisy answers."""
         from trueup._kernels.windows.spectrum import cells_of
 
         return cells_of(self.profile, noisy)
@@ -172,7 +167,7 @@ class WindowFigures:
         return DenseFigures(self.errors.prefixes(edges)).worst_range()
 
 
-class WindowModel(AxisModel):
+class WindowModel(OverlappingModel):
     """As many answers as cells: the windows are inverted."""
 
     asks = WindowCounts
@@ -181,26 +176,6 @@ class WindowModel(AxisModel):
     def errors(self) -> WindowErrors:
         """The error of every combination of ranges."""
         return WindowErrors.of(self.noise)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """No node has a noisy count of its own."""
-        return ("top-down",)
-
-    @property
-    def tree(self) -> IntervalTree:
-        """A narrow one, as for hats: neighbouring stretches share the noise of windows."""
-        size = self.noise.question.size
-        return IntervalTree.regular(size, even_radices(size, 4))
-
-    @property
-    def line(self) -> Line:
-        """The same windows, line by line."""
-        return self.errors
-
-    def fit(self, noisy: npt.NDArray[Any]) -> Floats:
-        """The cells that the windows stand for."""
-        return self.errors.fit(noisy)
 
     def figures(self) -> Figures:
         """The expected squared errors of sets of ranges: exact over all ranges and prefixes."""

@@ -21,7 +21,6 @@ def nested(shapes: Sequence[IntervalTree]) -> tuple[Ints, IntervalTree]:
     """
     height = max(shape.height for shape in shapes)
     sizes = [shape.size for shape in shapes]
-    order = np.zeros(1, np.int64)
     keys = []
     for level in range(1, height):
         nodes = []
@@ -34,6 +33,8 @@ def nested(shapes: Sequence[IntervalTree]) -> tuple[Ints, IntervalTree]:
             key *= count
             key += each.reshape([-1 if other == axis else 1 for other in range(len(sizes))])
         keys.append(key.ravel())
+    if not keys:  # one cell
+        return np.zeros(1, np.int64), IntervalTree.irregular(1, [])
     order = np.lexsort(keys[::-1]).astype(np.int64)
     cuts = []
     for key in keys:

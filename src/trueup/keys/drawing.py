@@ -39,8 +39,7 @@ def shown_keys(
     # The sign of discrete Laplace noise is independent of its size, which is geometric.
     beyond = draw(false, scale)
     beyond = threshold + np.where(beyond < 0, -1 - beyond, beyond)
-    found = [*_taken(keys, shown), *strangers]
-    return _ordered(found, np.concatenate([noisy[shown], beyond]))
+    return _ordered(_with(_taken(keys, shown), strangers), np.concatenate([noisy[shown], beyond]))
 
 
 def selected_keys(
@@ -62,19 +61,33 @@ def selected_keys(
     return _ordered(_taken(keys, enough), noisy[enough])
 
 
-def _ordered(found: list[Key], values: Ints) -> tuple[list[Key], Ints]:
-    """Keys and their counts in the order of the keys."""
-    order = sorted(range(len(found)), key=found.__getitem__)
-    return [found[place] for place in order], values[np.array(order, np.int64)]
+def _ordered(found: Any, values: Ints) -> tuple[list[Key], Ints]:
+    """Keys and their counts in the order of the keys: of bytes, that of Python's."""
+    if isinstance(found, np.ndarray):
+        order = np.argsort(found, kind="stable")
+        return found[order].tolist(), values[order]
+    import pyarrow.compute as pc
+
+    places = pc.sort_indices(found)
+    return found.take(places).to_pylist(), values[places.to_numpy().astype(np.int64)]
 
 
-def _taken(keys: Any, shown: Bools) -> list[Key]:
-    """The keys at these places, as Python's own numbers or bytes."""
+def _taken(keys: Any, shown: Bools) -> Any:
+    """The keys at these places."""
     if isinstance(keys, np.ndarray):
-        return keys[shown].tolist()
+        return keys[shown]
     import pyarrow as pa
 
-    return keys.filter(pa.array(shown)).to_pylist()
+    return keys.filter(pa.array(shown))
+
+
+def _with(keys: Any, more: list[Key]) -> Any:
+    """Keys, and more behind them."""
+    if isinstance(keys, np.ndarray):
+        return np.concatenate([keys, np.array(more, np.int64)])
+    import pyarrow as pa
+
+    return pa.concat_arrays([keys, pa.array(more, keys.type)])
 
 
 def _absent(universe: Universe, keys: Any, many: int, more: Any) -> list[Key]:

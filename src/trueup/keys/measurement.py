@@ -24,6 +24,7 @@ from trueup.keys.space import Key
 from trueup.keys.terms import KeyTerms
 from trueup.keys.universe import Universe
 from trueup.measure import new_id
+from trueup.period import Covered
 
 _KIND = "key measurement"
 
@@ -45,6 +46,7 @@ class KeyMeasurement:
     total: int | None = None
     number: int | None = None
     id: str | None = None
+    period: Covered | None = None
 
     def __post_init__(self) -> None:
         noisy = np.asarray(self.noisy)
@@ -73,7 +75,7 @@ class KeyMeasurement:
     @property
     def facts(self) -> Facts:
         """What it cost and whom it protects."""
-        return replace(self.terms.facts, id=self.id)
+        return replace(self.terms.facts, id=self.id, period=self.period)
 
     def infer(self, nonnegative: bool = True) -> KeyRelease:
         """The counts as they are published: with all other keys, they add up to the total.
@@ -91,8 +93,7 @@ class KeyMeasurement:
     def to_json(self) -> dict[str, Any]:
         """What a file says beside the table."""
         said = {"terms": self.terms.to_json(), "total": self.total, "number": self.number}
-        counted = {"counted": self.terms.counted} if self.terms.counted else {}
-        return {"keys": said, "private": True, **counted} | ({"id": self.id} if self.id else {})
+        return {"keys": said, "private": True} | self.terms.beside(self.id, self.period)
 
     def save(self, path: str | Path) -> None:
         """Writes one file by its ending: .parquet or .json, which `load` reads, or .csv."""
@@ -118,8 +119,8 @@ class KeyMeasurement:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, KeyMeasurement)
-            and (self.terms, self.keys, self.total, self.number, self.id)
-            == (other.terms, other.keys, other.total, other.number, other.id)
+            and (self.terms, self.keys, self.total, self.number, self.id, self.period)
+            == (other.terms, other.keys, other.total, other.number, other.id, other.period)
             and np.array_equal(self.noisy, other.noisy)
         )
 
@@ -214,6 +215,7 @@ def _read(saved: Saved) -> KeyMeasurement:
             said["total"],
             said["number"],
             saved.facts.id,
+            saved.facts.period,
         )
     except FileError:
         raise

@@ -43,6 +43,13 @@ class IntegerKeys:
             raise InputError(f"The keys end at {self.last}, before they begin at {self.first}.")
 
     @property
+    def words(self) -> str:
+        """What its keys are."""
+        if (self.first, self.last) == (_LEAST, _MOST):
+            return "whole numbers of 64 bits"
+        return f"whole numbers from {self.first:,} to {self.last:,}"
+
+    @property
     def size(self) -> int:
         """How many keys there are."""
         return self.last - self.first + 1
@@ -82,6 +89,7 @@ class Ipv4Keys:
     """Every IPv4 address, read from dotted text or from its number."""
 
     kind: ClassVar[str] = "ipv4"
+    words: ClassVar[str] = "IPv4 addresses"
     reads: ClassVar[tuple[str, ...]] = ("address",)
     whole: ClassVar[bool] = True
     size: ClassVar[int] = 1 << 32
@@ -120,6 +128,7 @@ class Ipv6Keys:
     """
 
     kind: ClassVar[str] = "ipv6"
+    words: ClassVar[str] = "IPv6 addresses"
     reads: ClassVar[tuple[str, ...]] = ("text",)
     whole: ClassVar[bool] = False
     size: ClassVar[int] = 1 << 128
@@ -194,6 +203,11 @@ class PlaceKeys:
         if 360 / degrees > _FINEST:
             raise InputError(f"A cell must be at least 360/10^9 degrees, got {degrees}.")
         object.__setattr__(self, "degrees", degrees)
+
+    @property
+    def words(self) -> str:
+        """What its keys are."""
+        return f"places on the globe, in cells of {self.degrees} degrees"
 
     @property
     def rows(self) -> int:

@@ -207,10 +207,3 @@ class Paths:
         high = tuple(end + size * space.degrees for end in low)
         corner = [",".join(f"{float(end):.10g}" for end in ends) for ends in (low, high)]
         return " to ".join(corner)
-
-    def keys_below(self, depth: int) -> int:
-        """How many keys a node of this depth has, of universes whose nodes are alike."""
-        found = 1
-        for fan in self._fans[depth:]:
-            found *= fan
-        return found

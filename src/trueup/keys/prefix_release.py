@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,10 @@ from trueup.keys.measurement import keys_of
 from trueup.keys.prefixes import PrefixCounts, PrefixTerms
 from trueup.measure import new_id
 from trueup.noise import noise_variance
+from trueup.period import Covered
 from trueup.pictures.keyed import TreeKind, tree_picture
+from trueup.release.reweighted import half_width
+from trueup.release.wording import check_level
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -48,6 +52,7 @@ class PrefixMeasurement:
     digits: Ints
     noisy: Ints
     id: str | None = None
+    period: Covered | None = None
 
     def __post_init__(self) -> None:
         for name in ("parents", "digits", "noisy"):
@@ -113,7 +118,7 @@ class PrefixMeasurement:
     @property
     def facts(self) -> Facts:
         """What it cost and whom it protects."""
-        return replace(self.terms.facts, id=self.id)
+        return replace(self.terms.facts, id=self.id, period=self.period)
 
     @cached_property
     def variances(self) -> Floats:
@@ -128,6 +133,12 @@ class PrefixMeasurement:
         kept = np.bincount(self.parents, minlength=len(self.levels))[self.parents[last]] - 1
         found[last] = np.maximum(self.terms.question.paths.fans[-1] - kept, 1) * own[-1]
         return np.maximum(found, _LEAST)
+
+    def scale(self, node: int) -> Fraction:
+        """The scale of the noise of a node that was asked by itself."""
+        level = int(self.levels[node]) - 1
+        shares = self.terms.left if self.digits[node - 1] == -1 else self.terms.question.shares
+        return self.terms.scale(shares[level])
 
     def infer(self) -> PrefixRelease:
         """The counts as they are published: whole, not below 0, children summing to parents."""
@@ -150,7 +161,9 @@ class PrefixMeasurement:
 
     def to_json(self) -> dict[str, Any]:
         """What a file says beside the table."""
-        said = {"prefixes": {"terms": self.terms.to_json()}, "private": True}
+        said: dict[str, Any] = {"prefixes": {"terms": self.terms.to_json()}, "private": True}
+        if self.period is not None:
+            said |= {"period": self.period.to_json(), "counted": f"of {self.period}"}
         return {**said, **({"id": self.id} if self.id else {})}
 
     def save(self, path: str | Path) -> None:
@@ -178,7 +191,8 @@ class PrefixMeasurement:
             parents, digits, noisy = (
                 saved.numbers(name, size).astype(np.int64) for name in _COLUMNS
             )
-            return PrefixMeasurement(terms, parents, digits, noisy, saved.facts.id)
+            facts = saved.facts
+            return PrefixMeasurement(terms, parents, digits, noisy, facts.id, facts.period)
         except FileError:
             raise
         except (TrueupError, LookupError, TypeError, ValueError) as wrong:
@@ -187,7 +201,7 @@ class PrefixMeasurement:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, PrefixMeasurement)
-            and (self.terms, self.id) == (other.terms, other.id)
+            and (self.terms, self.id, self.period) == (other.terms, other.id, other.period)
             and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in _NAMES)
         )
 
@@ -243,6 +257,29 @@ class PrefixRelease:
             )
         return int(self.nodes[place])
 
+    def interval(self, label: str, level: float = 0.95) -> tuple[int, int]:
+        """Where the true count of a prefix that is shown lies, from its own noisy answer.
+
+        A family of at most 64 children is asked for all of them, whatever they answer, so that the
+        interval holds at its level. Of a larger one only large answers are kept; its intervals are
+        wider, and hold for all children of the family together, shown or not. Counts that no single
+        answer stands for have none: everything, and others that were added up.
+        """
+        self.count(label)
+        node, fans = self._places[label], self.measured.terms.question.paths.fans
+        depth = int(self.measured.levels[node]) - 1
+        others = node > 0 and self.measured.digits[node - 1] == -1
+        if node == 0 or (others and depth + 1 == len(fans)):
+            raise InputError(
+                f"{shown(label)} was not asked by itself but is a sum: it has no interval. Those "
+                f"of its parts are in interval()."
+            )
+        family = 1 if others or fans[depth] <= DETAILED else fans[depth]
+        each = 1 - (1 - check_level(level)) / family
+        noisy = int(self.measured.noisy[node - 1])
+        wide = half_width(float(self.measured.scale(node)), each)
+        return max(noisy - wide, 0), max(noisy + wide, 0)
+
     @cached_property
     def _above(self) -> Ints:
         """The prefix above each node; −1 for all, and for others that are told one by one."""
@@ -277,8 +314,39 @@ class PrefixRelease:
         return {**said, "count": self.nodes[told], "depth": self.measured.levels[told]}
 
     def save(self, path: str | Path) -> None:
-        """Writes the table: .csv, or .parquet and .json for other programs."""
-        write(path, _RELEASED, self.columns(), self.measured.to_json())
+        """Writes one file by its ending: .parquet or .json, which `load` reads, or .csv.
+
+        What can be read again has a row for every node, and its noisy answer; a .csv file those
+        that are told and not 0.
+        """
+        found = self.columns() if Path(path).suffix == ".csv" else self._every()
+        write(path, _RELEASED, found, self.measured.to_json())
+
+    def _every(self) -> dict[str, Any]:
+        """All nodes as a table, everything first, which was not asked."""
+        above = np.where(self._above >= 0, self._above, 0).tolist()
+        said = {"prefix": list(self.labels), "above": ["", *(self.labels[n] for n in above[1:])]}
+        told = {"count": self.nodes, "depth": self.measured.levels}
+        asked = {name: np.append(-1, each) for name, each in self.measured.columns().items()}
+        return {**said, **told, **asked}
+
+    @staticmethod
+    def from_saved(saved: Saved) -> PrefixRelease:
+        """The release that a file holds; refused where its counts do not follow from its answers.
+
+        Its answers are everything: the counts are inferred from them again.
+        """
+        try:
+            below = {name: saved.columns[name][1:] for name in _COLUMNS}
+            found = PrefixMeasurement.from_saved(replace(saved, columns=below)).infer()
+            counts = saved.numbers("count", len(found.nodes))
+        except FileError:
+            raise
+        except (TrueupError, LookupError, TypeError, ValueError) as wrong:
+            raise FileError(f"The file holds no tree that makes sense: {wrong}") from None
+        if (counts != found.nodes).any():
+            raise FileError("The file's counts do not follow from its noisy answers.")
+        return found
 
     def __repr__(self) -> str:
         return f"<PrefixRelease: {len(self.nodes):,} nodes, total {self.total():,}>"

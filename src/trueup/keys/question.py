@@ -22,13 +22,14 @@ _MOST_KEYS = 1_000_000  # of one unit
 class KeyCounts:
     """The counts of all keys of a universe that reach a threshold, and of all others together.
 
-    `by` names the column that holds the key (for places two: latitude and longitude). Every key of
-    the universe gets noise, also those that nobody has; keys whose noisy count reaches the
-    threshold are shown. The threshold follows from the universe and `false_keys`, how many keys
-    that nobody has may be shown on average. Of one unit at most `keys_per_unit` keys count (None:
-    the owner's `rows_per_unit`), each `"once"`, or with `duplicates="many"` as many rows in all.
-    `total` and `number` are the shares of the cost that go to the total, and to how many different
-    keys there are; with a share of 0 it is not asked.
+    `by` names the column that holds the key (for places two: latitude and longitude; of cells, the
+    columns of the axes if you name none). Every key of the universe gets noise, also those that
+    nobody has; keys whose noisy count reaches the threshold are shown. The threshold follows from
+    the universe and `false_keys`, how many keys that nobody has may be shown on average. Of one
+    unit at most `keys_per_unit` keys count (None: the owner's `rows_per_unit`), each `"once"`, or
+    with `duplicates="many"` as many rows in all. `total` and `number` are the shares of the cost
+    that go to the total, and to how many different keys there are; with a share of 0 it is not
+    asked.
 
     >>> asked = KeyCounts(Universe.ipv4(), by="host", keys_per_unit=2)
     >>> asked.total, asked.number, asked.counts
@@ -110,12 +111,15 @@ class KeyCounts:
 def checked_columns(by: Any, universe: Universe) -> str | tuple[str, ...] | None:
     """The column that has the key, or the two that do, refused if they are not as many."""
     needs = len(universe.reads)
+    by = universe.columns or None if by is None else by
     if by is None:
         return None
     given = by if isinstance(by, (tuple, list)) else (by,)
     names = tuple(text(name, "The name of a column") for name in given)
     if len(names) != needs:
         columns = "one column" if needs == 1 else "two columns, latitude and longitude"
+        if universe.columns:
+            columns = f"a column for each axis, {needs} in all"
         raise InputError(f"This universe reads {columns}, got {len(names)}.")
     return names[0] if needs == 1 else names
 

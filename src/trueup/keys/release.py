@@ -216,7 +216,7 @@ class KeyRelease:
             )
         column = name or (question.columns[0] if question.by else "key")
         labels: list[Any] = list(self.keys)
-        if question.universe.whole:
+        if question.universe.reads == ("integer",):
             labels = [int(key) for key in self.keys]
         return Axis.categories(column, labels)
 
@@ -250,12 +250,9 @@ class KeyRelease:
             "others": None if self.whole is None else self.others(),
             "statement": self.statement(),
         }
-        counted = {"counted": self.terms.counted} if self.terms.counted else {}
-        return {"keys": said, "private": True, **counted} | {
-            name: value
-            for name, value in (("id", self.facts.id), ("inferred", self.facts.inferred))
-            if value is not None
-        }
+        inferred = {} if self.facts.inferred is None else {"inferred": self.facts.inferred}
+        beside = self.terms.beside(self.facts.id, self.facts.period)
+        return {"keys": said, "private": True, **beside, **inferred}
 
     @staticmethod
     def from_saved(saved: Saved) -> KeyRelease:
@@ -299,7 +296,7 @@ def _read(saved: Saved) -> KeyRelease:
             raise FileError("The file holds what is no key of its universe.")
         made = KeyRelease.of(
             terms,
-            replace(terms.facts, id=saved.facts.id),
+            replace(terms.facts, id=saved.facts.id, period=saved.facts.period),
             keys,
             saved.numbers("noisy", len(keys)).astype(np.int64),
             said["noisy_total"],

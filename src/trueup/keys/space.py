@@ -25,6 +25,10 @@ class KeySpace(Protocol):
         """Its word in files and settings."""
 
     @property
+    def words(self) -> str:
+        """What its keys are, for a person to read."""
+
+    @property
     def reads(self) -> tuple[str, ...]:
         """The kinds of plain columns that say a key."""
 

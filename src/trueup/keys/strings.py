@@ -39,6 +39,29 @@ def expanded(alphabet: object) -> str:
     return "".join(sorted(found))
 
 
+def _listed(alphabet: str) -> str:
+    """The characters of an alphabet for a person to read, three and more in a row as a stretch."""
+    runs: list[str] = []
+    for sign in alphabet:
+        if runs and ord(sign) == ord(runs[-1][-1]) + 1:
+            runs[-1] += sign
+        else:
+            runs.append(sign)
+    parts = [
+        part
+        for run in runs
+        for part in ([f"{_sign(run[0])}–{_sign(run[-1])}"] if len(run) > 2 else map(_sign, run))
+    ]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _sign(sign: str) -> str:
+    """A character that can be seen, as it is; any other by its number or its name."""
+    if sign == " ":
+        return "space"
+    return sign if sign.isprintable() else f"U+{ord(sign):04X}"
+
+
 def spans(column: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
     """Where the bytes of each value of a large_binary array begin and end, and all bytes."""
     offsets = np.frombuffer(column.buffers()[1], np.int64, len(column) + 1, 8 * column.offset)
@@ -52,6 +75,12 @@ def printable(key: Key) -> str:
     >>> printable("Zürich".encode()), printable(b"\\xff\\\\")
     ('Zürich', '\\\\xff\\\\\\\\')
     """
+    try:
+        plain = bytes(key).decode()
+    except UnicodeDecodeError:
+        plain = "\\"
+    if "\\" not in plain:  # most keys
+        return plain
     text = bytes(key).decode("utf-8", "surrogateescape").replace("\\", "\\\\")
     return re.sub("[\udc80-\udcff]", lambda one: f"\\x{ord(one[0]) - 0xDC00:02x}", text)
 
@@ -59,6 +88,8 @@ def printable(key: Key) -> str:
 def unprinted(text: str) -> bytes | None:
     """The bytes that `printable` words so; None if it never does."""
     try:
+        if "\\" not in text:
+            return text.encode()
         parts = re.split(r"(\\\\|\\x[0-9a-f]{2})", text)
         found = b"".join(
             part.encode()
@@ -99,6 +130,18 @@ class StringKeys:
         return "bytes" if self.alphabet is None else "text"
 
     @property
+    def words(self) -> str:
+        """What its keys are.
+
+        >>> StringKeys(6, "a-z0-9_").words
+        'text of up to 6 characters, from 0–9, _ and a–z'
+        """
+        if self.alphabet is None:
+            return f"up to {self.most:,} bytes"
+        signs = f"{self.most:,} character{'s' if self.most > 1 else ''}"
+        return f"text of up to {signs}, from {_listed(self.alphabet)}"
+
+    @property
     def longest(self) -> int:
         """The most bytes that a key has."""
         return self.most * max(len(letter.encode()) for letter in self.alphabet or "a")
@@ -121,39 +164,38 @@ class StringKeys:
     def _codes(self) -> dict[str, int]:
         return {letter: code for code, letter in enumerate(self.alphabet or "")}
 
+    @cached_property
+    def _plain(self) -> bytes | None:
+        """The letters as bytes, where each is one."""
+        return self.alphabet.encode() if self.alphabet and self.alphabet.isascii() else None
+
     def place(self, values: Any, known: Bools) -> Placed:
         """The keys of texts: those of a good length whose letters are all in the alphabet."""
         ends, data = spans(values)
         known = known & (np.diff(ends) <= self.longest)
         if self.alphabet is None:
             return values, known
-        if self.alphabet.isascii():
+        if self._plain is not None:
             strange = np.ones(256, np.bool_)
-            strange[np.frombuffer(self.alphabet.encode(), np.uint8)] = False
+            strange[np.frombuffer(self._plain, np.uint8)] = False
             begin = int(ends[0])
-            many = np.concatenate([[0], np.cumsum(strange[data[begin : int(ends[-1])]])])
+            bad = strange[data[begin : int(ends[-1])]]
+            if not bad.any():
+                return values, known
+            many = np.concatenate([[0], np.cumsum(bad)])
             return values, known & (many[ends[1:] - begin] == many[ends[:-1] - begin])
         some = values.filter(known_array(known)).to_pylist()
-        known[known] = [self._rank(text) is not None for text in some]
+        known[known] = [self._holds(text) for text in some]
         return values, known
 
-    def _rank(self, key: bytes) -> int | None:
-        try:
-            codes = list(key) if self.alphabet is None else [self._codes[c] for c in key.decode()]
-        except (KeyError, UnicodeDecodeError):
-            return None
-        if len(codes) > self.most:
-            return None
+    def rank(self, key: Key) -> int:
+        """The number of a key among all: shorter ones first, then by letters."""
+        held = bytes(key)
+        codes = list(held) if self.alphabet is None else [self._codes[c] for c in held.decode()]
         number = 0
         for code in codes:
             number = number * self._letters + code
         return self._shorter[len(codes)] + number
-
-    def rank(self, key: Key) -> int:
-        """The number of a key among all: shorter ones first, then by letters."""
-        found = self._rank(key)  # type: ignore[arg-type]
-        assert found is not None
-        return found
 
     def unrank(self, number: int) -> Key:
         """The key of this number."""
@@ -177,7 +219,19 @@ class StringKeys:
     def read(self, text: str) -> Key | None:
         """The key that a label is; None if it is none."""
         key = unprinted(text)
-        return None if key is None or self._rank(key) is None else key
+        return key if key is not None and self._holds(key) else None
+
+    def _holds(self, key: bytes) -> bool:
+        """Whether it is one of the keys."""
+        if self.alphabet is None:
+            return len(key) <= self.most
+        if self._plain is not None:
+            return len(key) <= self.most and not key.translate(None, self._plain)
+        try:
+            letters = key.decode()
+        except UnicodeDecodeError:
+            return False
+        return len(letters) <= self.most and self._codes.keys() >= set(letters)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -204,6 +258,11 @@ class PatternKeys:
     def __post_init__(self) -> None:
         if not isinstance(self.pattern, str) or not self.places:
             raise InputError(f"A pattern is text such as [A-Z]{{2}}-[0-9]{{4}}, got {self._said}.")
+
+    @property
+    def words(self) -> str:
+        """What its keys are."""
+        return f"text of the form {self._said}"
 
     @property
     def _said(self) -> str:

@@ -29,6 +29,7 @@ from trueup.keys.law import GaussTails, LaplaceTails, ShownLaw
 from trueup.keys.question import KeyCounts, check_keys_per_unit
 from trueup.keys.universe import many
 from trueup.noise import Noise
+from trueup.period import Covered
 
 _TWO = CellCounts(Axis.integers("key", 0, 1))
 _LONG = 100  # bits of a universe beyond which a tree of prefixes needs fewer records a key
@@ -232,6 +233,12 @@ class KeyTerms:
             unit=self.unit,
             rows_per_unit=self.keys_per_unit,
         )
+
+    def beside(self, name: str | None, period: Covered | None) -> dict[str, Any]:
+        """What a file of keys says beside them: what was counted, its id, and its periods."""
+        said = "; ".join(each for each in (self.counted, period and f"of {period}") if each)
+        found = {"counted": said or None, "id": name, "period": period and period.to_json()}
+        return {word: value for word, value in found.items() if value is not None}
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, the noise and the threshold among them."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trueup.axis import Axis
 from trueup.errors import InputError, shown
+from trueup.keys.cells import CellKeys
 from trueup.keys.numbered import IntegerKeys, Ipv4Keys, Ipv6Keys, PlaceKeys
 from trueup.keys.space import Bools, Key, KeySpace, Placed
 from trueup.keys.strings import PatternKeys, StringKeys
@@ -62,6 +63,22 @@ class Universe:
         return Universe(PlaceKeys(degrees))
 
     @staticmethod
+    def cells(*axes: Axis) -> Universe:
+        """The cells of an axis, or of the grid of several; its columns are those of the axes.
+
+        >>> Universe.cells(Axis.integers("age", 0, 99), Axis.regular("fare", 0, 8, bins=16)).size
+        1600
+        """
+        return Universe(CellKeys(axes))
+
+    @staticmethod
+    def _of_axes(axes: object) -> Universe:
+        """As `cells`, from axes that were written."""
+        if not isinstance(axes, list):
+            raise InputError(f"The axes of a universe are a list, got {shown(axes)}.")
+        return Universe.cells(*(Axis.from_json(axis) for axis in axes))
+
+    @staticmethod
     def typed(text: str) -> Universe:
         """A universe as it is typed: its kind and what it needs, with colons between.
 
@@ -72,9 +89,10 @@ class Universe:
         if kind == "text":
             alphabet, _, most = rest.rpartition(":")
             return Universe.from_json({"kind": kind, "alphabet": alphabet, "most": _typed(most)})
-        names = _KINDS[kind][1] if kind in _KINDS else ()
+        known = kind in _KINDS and kind != CellKeys.kind
+        names = _KINDS[kind][1] if known else ()
         given = rest.split(":", len(names) - 1) if rest and names else [rest] if rest else []
-        if kind not in _KINDS or len(given) > len(names):
+        if not known or len(given) > len(names):
             raise InputError(
                 f"A universe is typed as one of {', '.join(_TYPED)}; got {shown(text)}."
             )
@@ -98,6 +116,16 @@ class Universe:
     def reads(self) -> tuple[str, ...]:
         """The kinds of plain columns that say a key."""
         return self.space.reads
+
+    @property
+    def longest(self) -> int:
+        """The most bytes of a text that is a key; 0 where keys are not read from texts."""
+        return getattr(self.space, "longest", 0)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold the key, where the universe names them; else none."""
+        return getattr(self.space, "columns", ())
 
     def place(self, *values: Any, known: Bools) -> Placed:
         """The keys of plain columns, and which rows have one: a function of each row alone."""
@@ -124,9 +152,7 @@ class Universe:
         return self.space.to_json()
 
     def __str__(self) -> str:
-        said = {name: value for name, value in self.to_json().items() if name != "kind"}
-        listed = ", ".join(f"{name} {json.dumps(value)}" for name, value in said.items())
-        return f"{self.space.kind}{f' ({listed})' if listed else ''}: {many(self.size)} keys"
+        return f"{self.space.words} ({many(self.size)} keys)"
 
     @staticmethod
     def from_json(said: object) -> Universe:
@@ -153,6 +179,7 @@ _KINDS: dict[str, tuple[Callable[..., Universe], tuple[str, ...]]] = {
     "ipv4": (Universe.ipv4, ()),
     "ipv6": (Universe.ipv6, ()),
     "places": (Universe.places, ("degrees",)),
+    "cells": (Universe._of_axes, ("axes",)),
 }
 
 

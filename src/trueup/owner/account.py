@@ -254,7 +254,8 @@ class Account:
         self._protect(self.named(fact["request"]), number)
         request = canonical(fact["request"])
         self.books.take(fact["request"], charged, by)
-        total = max((book.total for book in touched), key=lambda each: each.amount)
+        after = self.books.touched(fact["request"])  # of new periods, the books kept now
+        total = max((book.total for book in after), key=lambda each: each.amount)
         periods = tuple(book.of for book in touched if book.of)
         self.charges[fact["key"]] = Charge(
             number, fact["key"], cost, charged, total, request, by, fact["time"], periods=periods

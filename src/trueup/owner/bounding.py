@@ -1,62 +1,350 @@
-"""How many rows of a person count, chosen privately, and what the choice leaves out.
+"""Rows of each person counted up to a bound that is chosen privately, and what it leaves out.
 
-A small share of ε goes to a histogram of rows per person, which is handed out too. The bound is the
-one at which the rows left out and the noise of all cells are expected to be least together; it
-follows from noisy counts and from what is public, and so costs nothing more.
+A small share of ε, or of ρ, goes to a histogram of rows per person, which is handed out too. The
+bound follows from the noisy histogram and from what is public (`trueup.rows_bound`), and so costs
+nothing more. Histogram and answers are one charge and one stored answer.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import secrets
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask import CellCounts, Neighbours, Question
+from trueup.ask import CellCounts, Neighbours, Question, check_neighbours
 from trueup.axis import Axis
-from trueup.axis.numbers import whole_number
+from trueup.cost import Cost, Notion
 from trueup.epsilon import positive
-from trueup.errors import BudgetError, InputError, shown
+from trueup.errors import InputError, NoiseError, kind, shown
+from trueup.facts import Facts
 from trueup.infer import errors_of, infer
+from trueup.measure import measure_all
 from trueup.measurement import Measurement
-from trueup.noise import Noise
-from trueup.owner.owner import Owner
+from trueup.noise import Law, Noise
+from trueup.owner import where as filters
+from trueup.owner.folder import AskedTerms
+from trueup.owner.ledger import Ledger
 from trueup.owner.person import Person
+from trueup.owner.rehearsal import check_noise
+from trueup.owner.request import Count
+from trueup.period import Calendar, Period, told
 from trueup.release import Estimate, Release
 from trueup.release.wording import check_level, written
+from trueup.rows_bound import ChosenBound, check_at_most, chosen_bound, ends, rows_axis
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_EACH = 8  # numbers of rows up to this have a cell each
-_MOST = 1 << 31
-_SURE = 9.0  # an empty cell is taken for a full one once in e^9 histograms
-_LEAST, _LARGEST = Fraction(1, 10), Fraction(3, 10)  # of ε, for choosing
+_SHARE, _SHARE_OF_RHO = 0.7, 0.3  # for choosing: over the root of the noise of all cells
+_LEAST, _LARGEST = Fraction(1, 50), Fraction(1, 4)
+_MEAN_OF_LAPLACE, _MEAN_OF_NORMAL = math.sqrt(1 / 2), math.sqrt(2 / math.pi)  # |X| over deviation
+
+
+class BoundOwner(Protocol):
+    """An owner, as far as a bound that is chosen needs one."""
+
+    ledger: Ledger
+    unit: str | None
+
+    @property
+    def protects(self) -> str:
+        """What the noise hides."""
+
+    @property
+    def source(self) -> dict[str, str]:
+        """What is recorded of the table."""
+
+    def people(self, **features: Person) -> BoundOwner:
+        """The owner of the table of people."""
+
+    def bounded_by(self, rows: int) -> BoundOwner:
+        """The same owner with so many rows of each unit counted."""
+
+    @property
+    def calendar(self) -> Calendar | None:
+        """The periods of the ledger, if it has some."""
+
+    def periods(self, period: object) -> tuple[Period, ...]:
+        """The periods that were named."""
+
+    def covering(self, noisy: Measurement, periods: tuple[Period, ...]) -> Measurement:
+        """The measurement, which says of which periods it is."""
+
+    def prepared(
+        self,
+        question: Question,
+        part: filters.Part | None,
+        number: bool = False,
+        periods: tuple[Period, ...] = (),
+    ) -> Count:
+        """A count that is ready to run."""
+
+    def read(self, count: Count, key: str) -> Any:
+        """What a count finds."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a bound is chosen: the most rows of anybody, and the share of the cost that it takes."""
+
+    at_most: int
+    share: Fraction
+
+    @staticmethod
+    def of(
+        question: Question,
+        at_most: object,
+        share: object,
+        neighbours: Neighbours,
+        notion: Notion = "epsilon",
+    ) -> Choice:
+        """Checked; without a share, what is worth spending for this question."""
+        if not isinstance(question, Question) or question.space.kind != "cells":
+            raise InputError(
+                f"A bound is chosen for counts over axes, such as TreeCounts(axis); got "
+                f"{shown(question)}."
+            )
+        if question.space.margins or not getattr(question, "settled", True):
+            raise InputError("A bound is chosen for questions that are fixed and about all cells.")
+        part = positive(share, "share") if share is not None else None
+        if part is None:
+            part = share_for(question, neighbours, notion)
+        if part >= 1:
+            raise InputError(f"share must be below 1, got {shown(share)}.")
+        return Choice(check_at_most(at_most), part)
+
+    def parts(self, cost: Cost) -> tuple[Cost, Cost]:
+        """What of a cost goes to the histogram, and what to the question."""
+        small = replace(cost, amount=cost.amount * self.share)
+        return small, replace(cost, amount=cost.amount - small.amount)
+
+    def drawn(
+        self,
+        question: Question,
+        cost: Cost,
+        neighbours: Neighbours,
+        unit: str,
+        people: Callable[[Axis], Ints],
+        rows: Callable[[int], Ints],
+    ) -> Measurement:
+        """The noisy answers. `people` counts people by their rows, `rows` with a bound on them."""
+        axis = rows_axis(f"rows per {unit}", self.at_most)
+        small, rest = self.parts(cost)
+        sizes = measure_all(
+            people(axis), CellCounts(axis), small, neighbours, unit=unit, rows_per_unit=1
+        )
+        each = each_cell(question, rest, neighbours)
+        bound = chosen_bound(axis, sizes.noisy, sizes.noise, each)
+        measured = measure_all(
+            rows(bound), question, rest, neighbours, unit=unit, rows_per_unit=bound
+        )
+        people_seen = tuple(sizes.noisy.tolist())
+        chosen = ChosenBound(people_seen, self.at_most, small.epsilon, small.rho)
+        return replace(measured, bound=chosen)
+
+
+def each_cell(question: Question, cost: Cost, neighbours: Neighbours) -> float:
+    """The mean absolute noise of all cells together, for each row of a person that counts.
+
+    As if noise were on the real line: it then grows as the rows that count do, however small it is.
+    """
+    law: Law = "continuous" if cost.rho is None else "normal"
+    noise = Noise(question, cost.epsilon, neighbours, law=law, rho=cost.rho)
+    errors, mean = errors_of(noise), _MEAN_OF_NORMAL if noise.gaussian else _MEAN_OF_LAPLACE
+    sizes = [axis.size for axis in question.space.axes]
+    if len(sizes) == 1:
+        cells = np.arange(sizes[0])
+        variances = errors.range_variances(cells, cells + 1)
+    else:
+        variances = errors.product_variances([np.arange(size + 1) for size in sizes])
+    return float(np.sqrt(np.maximum(variances, 0.0)).sum()) * mean
+
+
+def share_for(question: Question, neighbours: Neighbours, notion: Notion = "epsilon") -> Fraction:
+    """What is worth spending on the choice: the more the fewer cells there are."""
+    one = Cost(notion, Fraction(1) if notion == "epsilon" else Fraction(1, 2))
+    cells = each_cell(question, one, neighbours)
+    most = _SHARE if notion == "epsilon" else _SHARE_OF_RHO
+    wanted = Fraction(most / math.sqrt(cells)).limit_denominator(100)
+    return min(max(wanted, _LEAST), _LARGEST)
+
+
+def measure_bounded(
+    owner: BoundOwner,
+    question: Question,
+    cost: Cost,
+    key: str | None,
+    choice: Choice,
+    **asked: Unpack[AskedTerms],
+) -> Measurement:
+    """The noisy answers with a bound that is chosen for them, charged before anything is read.
+
+    Where each period has a limit, a person is another one in each, and so is the bound.
+    """
+    if owner.unit is None:
+        raise InputError('A bound needs an Owner whose unit names people: unit="user_id".')
+    where, by = asked.get("where"), asked.get("by")
+    neighbours = check_neighbours(asked.get("neighbours", "add-remove"))
+    periods = owner.periods(asked.get("period"))
+    cost.counted_in(owner.ledger.notion)
+    key = secrets.token_hex(16) if key is None else key
+    part = None if where is None else filters.parse(where)
+    request: dict[str, object] = {
+        "question": question.to_json(),
+        "neighbours": neighbours,
+        "unit": owner.protects,
+        "rows_per_unit": "auto",
+        "at_most": choice.at_most,
+        "share": str(choice.share),
+        "where": None if part is None else filters.written(part),
+        "source": owner.source,
+    }
+    if owner.calendar is not None:
+        request["period"] = told(owner.calendar, periods)
+    stored = owner.ledger.recall(request, cost, key=key, by=by)
+    if stored is None:
+        counts = _Counts(owner, question, where, periods, key)
+        draw = counts.ready(choice, cost, neighbours)
+        stored = owner.ledger.spend(request, cost, draw=draw, key=key, by=by)
+    answer = Measurement.from_bytes(stored)
+    if not answer.private:
+        raise NoiseError("The stored answer is NOT PRIVATE; it was not released.")
+    return answer
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What is counted for a bound and with it: people by their rows, and the question's cells."""
+
+    owner: BoundOwner
+    question: Question
+    where: str | None
+    periods: tuple[Period, ...]
+    key: str
+
+    def ready(self, choice: Choice, cost: Cost, neighbours: Neighbours) -> Callable[[], bytes]:
+        """What draws the answers. All that can fail then, whatever the bound will be, is tried."""
+        owner, question = self.owner, self.question
+        axis = rows_axis(f"rows per {owner.unit}", choice.at_most)
+        small, rest = choice.parts(cost)
+        people = owner.people(**{axis.name: Person(count="*", where=self.where)})
+        of_people = people.prepared(CellCounts(axis), None, False, self.periods)
+        check_noise(CellCounts(axis), small, neighbours, 1)
+        for bound in (1, choice.at_most):
+            self._rows(bound)
+            check_noise(question, rest, neighbours, bound)
+
+        def draw() -> bytes:
+            noisy = choice.drawn(
+                question,
+                cost,
+                neighbours,
+                owner.protects,
+                lambda axis: people.read(of_people, self.key),
+                lambda bound: owner.read(self._rows(bound), self.key),
+            )
+            return owner.covering(noisy, self.periods).to_bytes()
+
+        return draw
+
+    def _rows(self, bound: int) -> Count:
+        """The count of the question's cells, with so many rows of each person."""
+        part = None if self.where is None else filters.parse(self.where)
+        return self.owner.bounded_by(bound).prepared(self.question, part, False, self.periods)
+
+
+def bounded(
+    owner: BoundOwner,
+    question: Question,
+    epsilon: object = None,
+    *,
+    at_most: int,
+    rho: object = None,
+    share: object = None,
+    key: str | None = None,
+    **asked: Unpack[AskedTerms],
+) -> BoundedCounts:
+    """The noisy answers to a question, with a bound on each person's rows that is chosen privately.
+
+    As an owner with `rows_per_unit="auto"` measures them; the owner's own `rows_per_unit` plays no
+    part. `at_most` is the largest number of rows that anybody has, in one period where each has a
+    limit; take it from what is public. `share` of ε, or ρ, goes to a histogram of rows per person
+    (without it a fiftieth to a quarter, the more the fewer cells the question has), the rest to the
+    question. The same key gives the same answers and is charged once. The rest (`where`,
+    `neighbours`, `by`, `period`) is as for `Owner.measure`.
+    """
+    if not hasattr(owner, "bounded_by"):
+        raise InputError(f"bounded needs an Owner, got {kind(owner)}.")
+    cost = Cost.of(epsilon, rho)
+    neighbours = check_neighbours(asked.get("neighbours", "add-remove"))
+    choice = Choice.of(question, at_most, share, neighbours, cost.notion)
+    return left_out(measure_bounded(owner, question, cost, key, choice, **asked))
+
+
+def left_out(counts: Measurement | Release) -> BoundedCounts:
+    """What a bound that was chosen privately leaves out, of a measurement or a release."""
+    facts = getattr(counts, "facts", None)
+    if not isinstance(facts, Facts) or facts.bound is None:
+        raise InputError(
+            f"left_out needs counts whose bound was chosen privately, rows_per_unit='auto'; got "
+            f"{shown(counts)}."
+        )
+    if isinstance(counts, Measurement):
+        return BoundedCounts(infer(counts), counts)
+    return BoundedCounts(counts)
 
 
 @dataclass(frozen=True, eq=False)
-class BoundedMeasurement:
+class BoundedCounts:
     """Counts with a bound on each person's rows, and the histogram of rows per person behind it.
 
-    `measurement` is that of the question, `sizes` that of rows per person: both can be saved,
-    inferred and shown. `not_counted` and `total` hold if nobody has more than `at_most` rows.
+    `release` are the counts, and `measurement` the noisy answers where they are at hand. `sizes`
+    can be saved, inferred and shown. `not_counted` and `total_interval` hold if nobody has more
+    than `at_most` rows.
     """
 
-    measurement: Measurement
-    sizes: Measurement
-    bound: int
-    at_most: int
+    release: Release
+    measurement: Measurement | None = None
+
+    @property
+    def chosen(self) -> ChosenBound:
+        """The histogram behind the bound, as it is kept with the counts."""
+        found = self.release.facts.bound
+        assert found is not None
+        return found
+
+    @property
+    def bound(self) -> int:
+        """How many rows of each person count, at most."""
+        return self.release.facts.rows
+
+    @property
+    def at_most(self) -> int:
+        """The most rows of anybody, as it was declared."""
+        return self.chosen.at_most
 
     @cached_property
-    def release(self) -> Release:
-        """The counts, unbiased for what the bound lets through."""
-        found: Release = infer(self.measurement)
-        return found
+    def sizes(self) -> Measurement:
+        """The noisy histogram of rows per person."""
+        facts = self.release.facts
+        return Measurement(
+            CellCounts(self.chosen.axis(str(facts.unit))),
+            np.array(self.chosen.people, np.int64),
+            self.chosen.epsilon,
+            check_neighbours(str(facts.neighbours)),
+            str(facts.unit),
+            rho=self.chosen.rho,
+            private=facts.private,
+            period=facts.period,
+            features=((f"rows per {facts.unit}", repr(Person(count="*"))),),
+        )
 
     @cached_property
     def rows_per_person(self) -> Release:
@@ -70,7 +358,7 @@ class BoundedMeasurement:
 
     def not_counted(self) -> Estimate:
         """How many rows the bound leaves out, as if each cell's people had its mean of rows."""
-        first, last = _ends(self.sizes.question.space.axes[0])
+        first, last = ends(self.sizes.question.space.axes[0])
         return self._beyond((first + last) / 2)
 
     def _beyond(self, rows: Floats) -> Estimate:
@@ -89,142 +377,28 @@ class BoundedMeasurement:
         """
         each = 1 - (1 - check_level(level)) / 2
         low, high = self.capped().interval(each)
-        most = self._beyond(_ends(self.sizes.question.space.axes[0])[1]).interval(each)[1]
+        most = self._beyond(ends(self.sizes.question.space.axes[0])[1]).interval(each)[1]
         return low, high + max(most, 0.0)
 
     def statement(self, level: float = 0.95) -> str:
         """The two parts of the answer in words: noise, and what the bound leaves out."""
-        unit = self.measurement.unit
+        facts = self.release.facts
         low, high = self.capped().interval(level)
-        left = max(float(self.not_counted().value), 0.0)
-        whole = max(float(self.capped().value) + left, 1.0)
+        left = self.chosen.share_left_out(self.bound, self.sizes.neighbours)
         first, last = self.total_interval(level)
         rows = "1 row" if self.bound == 1 else f"{self.bound:,} rows"
         sure = f"{100 * level:.6g} % sure"
         return (
-            f"At most {rows} of each {unit} count: {written(math.floor(low))} to "
+            f"At most {rows} of each {facts.unit} count: {written(math.floor(low))} to "
             f"{written(math.ceil(high))} rows in all, {sure}. If nobody has more than "
-            f"{self.at_most:,} rows, about {100 * left / whole:.2g} % of all rows are not counted, "
-            f"and there are {written(math.floor(first))} to {written(math.ceil(last))} rows in "
-            f"all, {sure}."
+            f"{self.at_most:,} rows, about {100 * left:.2g} % of all rows are not counted, and "
+            f"there are {written(math.floor(first))} to {written(math.ceil(last))} rows in all, "
+            f"{sure}."
         )
 
     def __repr__(self) -> str:
-        stamp, cost = self.measurement.facts.stamp, self.measurement.epsilon
-        spent = None if cost is None or self.sizes.epsilon is None else cost + self.sizes.epsilon
+        facts = self.release.facts
         return (
-            f"<BoundedMeasurement{stamp}: at most {self.bound:,} rows of each "
-            f"{self.measurement.unit}, chosen for epsilon={self.sizes.epsilon} of {spent}>"
+            f"<BoundedCounts{facts.stamp}: at most {self.bound:,} rows of each {facts.unit}, "
+            f"chosen for {self.chosen.cost} of {facts.whole_rho or facts.whole_epsilon}>"
         )
-
-
-def bounded(
-    owner: Owner,
-    question: Question,
-    epsilon: object,
-    *,
-    at_most: int,
-    share: object = None,
-    key: str | None = None,
-    where: str | None = None,
-    neighbours: Neighbours = "add-remove",
-) -> BoundedMeasurement:
-    """The noisy answers to a question, with a bound on each person's rows that is chosen privately.
-
-    `at_most` is the largest number of rows that anybody has, from what is public; the owner's own
-    `rows_per_unit` plays no part. `share` of ε goes to a histogram of rows per person (a tenth to
-    three tenths, the more the fewer cells the question has), the rest to the question. The same key
-    gives the same answers and is charged once.
-    """
-    unit = _checked(owner, question)
-    most = whole_number(at_most, "at_most, the largest number of rows of anybody,")
-    if not 2 <= most <= _MOST:
-        raise InputError(f"at_most must be between 2 and {_MOST:,}, got {shown(at_most)}.")
-    cost = positive(epsilon)
-    axis = rows_axis(f"rows per {unit}", most)
-    asked = CellCounts(axis)
-    small = _share(question, axis, neighbours) if share is None else positive(share, "share")
-    part = cost * small
-    if part >= cost:
-        raise InputError(f"share must be below 1, got {shown(share)}.")
-    people = owner.people(**{axis.name: Person(count="*", where=where)})
-    people.check(asked, part, neighbours=neighbours)
-    owner.check(question, cost - part, where=where, neighbours=neighbours)
-    key = secrets.token_hex(16) if key is None else key
-    begun = f"{key}, rows of each" in owner.ledger.charges["key"].to_pylist()
-    if owner.ledger.remaining < cost and not begun:
-        raise BudgetError(f"This costs {cost}; {owner.ledger.remaining} is left.")
-    sizes = people.measure(asked, part, f"{key}, rows of each", neighbours=neighbours)
-    each = each_cell(question, cost - part, neighbours)
-    bound = chosen_bound(axis, sizes.noisy, float(sizes.noise.scales[0]), each)
-    counting = copy.copy(owner)
-    counting.rows_per_unit = bound
-    measured = counting.measure(
-        question, cost - part, f"{key}, counts", where=where, neighbours=neighbours
-    )
-    return BoundedMeasurement(measured, sizes, bound, most)
-
-
-def _checked(owner: object, question: object) -> str:
-    """The unit; refused where there is none, or the question has no cells to count rows in."""
-    if not isinstance(owner, Owner) or owner.unit is None:
-        raise InputError('bounded needs an Owner whose unit names people: unit="user_id".')
-    if not isinstance(question, Question) or question.space.kind != "cells":
-        raise InputError(
-            f"A bound is chosen for counts over axes, such as TreeCounts(axis); got "
-            f"{shown(question)}."
-        )
-    if question.space.margins or not getattr(question, "settled", True):
-        raise InputError("A bound is chosen for questions that are fixed and about all cells.")
-    return owner.unit
-
-
-def rows_axis(name: str, at_most: int) -> Axis:
-    """Numbers of rows, from 1: each its own cell while they are small, then ever wider ones."""
-    edges = [*range(1, min(_EACH, at_most) + 1)]
-    while edges[-1] <= at_most:
-        edges.append(max(edges[-1] + 1, round(edges[-1] * math.sqrt(2))))
-    kept = [edge for edge in edges if edge <= at_most]
-    return Axis.edges(name, [float(edge) for edge in [*kept, at_most + 1]])
-
-
-def _ends(axis: Axis) -> tuple[Floats, Floats]:
-    """The fewest and the most rows of each cell."""
-    edges = axis.positions(np.arange(axis.size + 1))
-    return edges[:-1], edges[1:] - 1
-
-
-def each_cell(question: Question, epsilon: Fraction, neighbours: Neighbours) -> float:
-    """The mean absolute noise of all cells together, for each row of a person that counts."""
-    errors = errors_of(Noise(question, epsilon, neighbours))
-    sizes = [axis.size for axis in question.space.axes]
-    if len(sizes) == 1:
-        cells = np.arange(sizes[0])
-        variances = errors.range_variances(cells, cells + 1)
-    else:
-        variances = errors.product_variances([np.arange(size + 1) for size in sizes])
-    return float(np.sqrt(np.maximum(variances, 0.0)).sum()) / math.sqrt(2)
-
-
-def _share(question: Question, axis: Axis, neighbours: Neighbours) -> Fraction:
-    """What is worth spending on the choice: as much as finds groups that are worth counting."""
-    cells = each_cell(question, Fraction(1), neighbours)
-    wanted = Fraction((math.log(axis.size) + _SURE) / cells).limit_denominator(100)
-    return min(max(wanted, _LEAST), _LARGEST)
-
-
-def chosen_bound(axis: Axis, noisy: Ints, scale: float, each: float) -> int:
-    """The bound that leaves out few rows and needs little noise: least of both, expected.
-
-    A cell whose count noise alone would hardly give is taken at its word, any other for empty:
-    a few people too many, of many rows, would weigh more than all others. `each` is what one row
-    more of everybody costs in noise.
-    """
-    first, last = _ends(axis)
-    surely = np.where(noisy >= scale * (math.log(axis.size) + _SURE), noisy, 0)
-    middle = np.floor((first + last) / 2)
-    bounds = np.unique(np.concatenate([first, middle, last]))
-    at = bounds[:, None]
-    inside = (last - at) * (last - at + 1) / 2 / (last - first + 1)  # rows are uniform in a cell
-    past = np.where(at <= first, (first + last) / 2 - at, np.where(at >= last, 0.0, inside))
-    return int(bounds[np.argmin(past @ surely + each * bounds)])

@@ -25,7 +25,7 @@ from trueup.owner.graph import Graph
 from trueup.owner.placing import CellTally, combined, placer
 from trueup.owner.plain import Bools, Plain, names, plain, unwrapped
 from trueup.owner.request import Count, Counts, Request
-from trueup.owner.tally import Tally, bounded, sizes, summed, whole
+from trueup.owner.tally import Tally, bounded, sizes, summed, together, whole
 from trueup.owner.truth import kept
 
 BATCH = 1 << 16  # rows that go through all steps together, and stay in the cache
@@ -67,67 +67,110 @@ def prepared(pieces: Sequence[Piece], request: Request) -> Count:
 def prepared_together(pieces: Sequence[Piece], requests: Sequence[Request]) -> Counts:
     """The counts of several requests, in one pass over all pieces of a table.
 
-    Where all are over the same periods, the rows of these are sorted out first, and once.
+    Where each is over periods that others share wholly or not at all, the rows of every period are
+    sorted out first, and once.
     """
-    dated = requests[0].dated
-    if dated is None or any(one.dated != dated for one in requests):
+    sorting = _sorting([one.dated for one in requests])
+    if sorting is None:
         starts = [_start(one) for one in requests]
         return lambda: _through(pieces, starts)
-    # Of one period all rows that are left are, and nothing remains to be asked of their dates.
-    one_period = dated if len(dated.periods) > 1 or dated.share is not None else None
-    starts = [_start(replace(one, dated=one_period)) for one in requests]
-    return lambda: _through(pieces, starts, dated)
+    starts = [_start(replace(one, dated=_left_of(one.dated))) for one in requests]
+    return lambda: _through(pieces, starts, sorting)
+
+
+def _left_of(dated: Dated | None) -> Dated | None:
+    """What remains to be asked of the dates of rows that were sorted out: of one period nothing."""
+    assert dated is not None
+    return dated if len(dated.periods) > 1 or dated.share is not None else None
+
+
+@dataclass(frozen=True)
+class Sorting:
+    """Which rows go where: all periods in order, the group of each, and each group's counts."""
+
+    dated: Dated
+    group: Ints
+    counts: tuple[tuple[int, ...], ...]
+
+
+def _sorting(dated: Sequence[Dated | None]) -> Sorting | None:
+    """How rows are sorted by periods; None where that cannot be."""
+    known = [one for one in dated if one is not None]
+    if len(known) < len(dated) or any(
+        (one.wanted, one.share) != (known[0].wanted, known[0].share) for one in known
+    ):
+        return None
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for place, one in enumerate(known):
+        groups.setdefault(tuple(each.number for each in one.periods), []).append(place)
+    each = {
+        period.number: (period, group)
+        for group, places in enumerate(groups.values())
+        for period in known[places[0]].periods
+    }
+    if len(each) < sum(map(len, groups)):  # a period in two groups
+        return None
+    ordered = [each[number] for number in sorted(each)]
+    return Sorting(
+        replace(known[0], periods=tuple(period for period, _ in ordered)),
+        np.array([group for _, group in ordered], np.int64),
+        tuple(tuple(places) for places in groups.values()),
+    )
 
 
 def _through(
-    pieces: Sequence[Piece], starts: Sequence[Start], dated: Dated | None = None
+    pieces: Sequence[Piece], starts: Sequence[Start], sorting: Sorting | None = None
 ) -> list[Ints]:
     """One pass over a table, in which all counts go on together."""
     going = [start() for start in starts]
+    if sorting is None:
+        each_batch(pieces, lambda batch: _each_of(going, batch))
+        return [one.found() for one in going]
+    sieves = [Sieve([going[place] for place in places]) for places in sorting.counts]
 
     def add(batch: Batch) -> None:
-        for one in going:
-            one.add(batch)
+        places = _places(batch, sorting.dated)
+        target = np.where(places >= 0, sorting.group[places], -1)
+        for group in np.unique(target[target >= 0]).tolist():
+            sieves[group].add(batch, target == group)
 
-    if dated is None:
-        each_batch(pieces, add)
-    else:
-        sieve = Sieve(dated, add)
-        each_batch(pieces, sieve.add)
+    each_batch(pieces, add)
+    for sieve in sieves:
         sieve.rest()
     return [one.found() for one in going]
 
 
-class Sieve:
-    """Lets the rows of some periods pass, put together into batches that are worth the while."""
+def _each_of(going: Sequence[Going], batch: Batch) -> None:
+    for one in going:
+        one.add(batch)
 
-    def __init__(self, dated: Dated, onward: Callable[[Batch], None]) -> None:
-        self._dated, self._onward = dated, onward
+
+class Sieve:
+    """Lets some rows pass to some counts, put together into batches that are worth the while."""
+
+    def __init__(self, onward: Sequence[Going]) -> None:
+        self._onward = onward
         self._turn, self._kept, self._rows = threading.Lock(), list[Batch](), 0
 
-    def add(self, batch: Batch) -> None:
-        """Takes in some rows; passes those on that were kept, once there are enough."""
+    def add(self, batch: Batch, among: Bools) -> None:
+        """Takes in some rows of a batch; passes on what was kept, once there is enough."""
         import pyarrow as pa
 
-        among = _places(batch, self._dated) >= 0
-        rows = int(among.sum())
-        if rows == 0:
-            return
         mask = pa.array(among)
         # Without dictionaries and the like, of which some cannot be filtered or put together.
         bare = {name: unwrapped(one) for name, one in batch.columns.items()}
-        few = Batch(rows, {name: one.filter(mask) for name, one in bare.items()})
+        few = Batch(int(among.sum()), {name: one.filter(mask) for name, one in bare.items()})
         with self._turn:
             self._kept.append(few)
-            self._rows += rows
+            self._rows += few.rows
             full = self._taken() if self._rows >= BATCH else []
         for enough in full:
-            self._onward(enough)
+            _each_of(self._onward, enough)
 
     def rest(self) -> None:
         """Passes on what is left."""
         for batch in self._taken():
-            self._onward(batch)
+            _each_of(self._onward, batch)
 
     def _taken(self) -> list[Batch]:
         """What was kept, as one batch if its types allow it: files may store a column in two."""
@@ -151,7 +194,8 @@ def _start(request: Request) -> Start:
     if not request.axes:
         return lambda: _groups(request)
     size = math.prod(request.sizes)
-    _check_room(size)
+    first, stop = request.window or (0, size)
+    _check_room(stop - first)
     placers = [placer(axis, one) for axis, one in zip(request.axes, request.values, strict=True)]
 
     def cells_of(batch: Batch) -> Ints:
@@ -163,7 +207,14 @@ def _start(request: Request) -> Start:
 
     if request.unit is not None:
         return lambda: _cells_of_units(request, cells_of, size)
-    return lambda: _cells(cells_of, size)
+    if request.window is None:
+        return lambda: _cells(cells_of, size)
+    return lambda: _cells(lambda batch: _inside(cells_of(batch), first, stop), stop - first)
+
+
+def _inside(cells: Ints, first: int, stop: int) -> Ints:
+    """The cells numbered from the first of a window; -1 for those outside it."""
+    return np.where((cells >= first) & (cells < stop), cells - first, -1)
 
 
 def _check_room(size: int) -> None:
@@ -254,14 +305,12 @@ def tallied(pieces: Sequence[Piece], names_of: Callable[[Batch], dict[str, Any]]
 
 def _tallied(names_of: Callable[[Batch], dict[str, Any]], of: Callable[[Any], Any]) -> Going:
     """A count of a table of all names and how many rows have them; None if no row has any."""
-    tally, turn = Tally(), threading.Lock()
+    each: dict[int, Tally] = {}  # a thread's own, so that none waits for another
 
     def count(batch: Batch) -> None:
-        names = names_of(batch)
-        with turn:
-            tally.add(names)
+        each.setdefault(threading.get_ident(), Tally()).add(names_of(batch))
 
-    return Going(count, lambda: of(tally.table))
+    return Going(count, lambda: of(together(list(each.values()))))
 
 
 def named(column: Plain, keep: Bools) -> Any:
@@ -278,14 +327,16 @@ def units_of(batch: Batch, request: Request) -> Plain:
     found = _once(batch, unit, names)
     if request.several is None:
         return found
-    return Plain(_numbered(found.values, _places(batch, request.several)), found.known)
+    return Plain(in_periods(found.values, _places(batch, request.several)), found.known)
 
 
-def _numbered(units: Any, numbers: Ints) -> Any:
+def in_periods(units: Any, numbers: Ints) -> Any:
     """Names with a number behind each, in 8 bytes: two are equal only if both parts are."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_int64(units.type):
+        units = units.view(pa.binary(8))
     bytes_ = pa.Array.from_buffers(pa.binary(8), len(numbers), [None, pa.py_buffer(numbers)])
     parts = [each.cast(pa.large_binary()) for each in (units, bytes_)]
     return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
@@ -302,10 +353,12 @@ def _cells_of_units(request: Request, cells_of: Callable[[Batch], Ints], size: i
         return {"unit": named(units, keep), "value": pa.array(cells[keep])}
 
     def counted(table: Any) -> Ints:
-        counts = np.zeros(size, np.int64)
+        first, stop = request.window or (0, size)
+        counts = np.zeros(stop - first, np.int64)
         if table is not None:
-            few = bounded(table, request.rows_per_unit, request.key)
-            np.add.at(counts, whole(few["value"]), whole(few["rows"]))
+            few = bounded(table, request.rows_per_unit, request.key)  # of all cells, then some
+            cells = _inside(whole(few["value"]), first, stop)
+            np.add.at(counts, cells[cells >= 0], whole(few["rows"])[cells >= 0])
         return counts
 
     return _tallied(names_of, counted)

@@ -87,8 +87,12 @@ class Declared:
             self.graph,
             number,
             groups,
-            None if self.date is None else Dated(self.date, periods, self.share),
+            self.dated(periods),
         )
+
+    def dated(self, periods: tuple[Period, ...]) -> Dated | None:
+        """The rows of some periods; None where the table has none."""
+        return None if self.date is None else Dated(self.date, periods, self.share)
 
     def _groups(self, by: str | None) -> tuple[Wanted, ...]:
         """The column whose values are the groups, or the two ends of an edge."""

@@ -1,8 +1,9 @@
 """Counting keys: from the columns of a table to the keys that are there, and how often each is.
 
-Values become keys by the universe's own function of plain values, out of the engine's reach. Of a
-unit the keys that count are chosen as rows are (`tally.bounded`). Memory grows with how many
-different keys there are, and where there are units with how many pairs, not with the rows.
+Values become keys by the universe's own function of plain values, out of the engine's reach. Texts
+are put together first, byte by byte, so that each different one becomes a key once. Of a unit the
+keys that count are chosen as rows are (`tally.bounded`). Memory grows with how many different
+values there are, and where there are units with how many pairs, not with the rows.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from trueup.owner.counting import (
     Batch,
     Piece,
     each_batch,
+    in_periods,
     kept_rows,
     named,
     tallied,
     units_of,
 )
-from trueup.owner.plain import plain
+from trueup.owner.distinct import distinct
+from trueup.owner.plain import plain, short_texts
 from trueup.owner.request import Count, Request
 from trueup.owner.tally import bounded, summed, whole
 
@@ -43,6 +46,8 @@ class KeyTally:
 def prepared(pieces: Sequence[Piece], request: Request) -> Count:
     """The count of a request for keys over all pieces of a table."""
     assert request.universe is not None
+    if request.universe.reads == ("text",):
+        return lambda: _of_texts(pieces, request)
     if request.universe.whole and request.unit is None:
         return lambda: _numbers(pieces, request)
     return lambda: _bounded(tallied(pieces, lambda batch: _names(batch, request)), request)
@@ -133,22 +138,73 @@ def _some(keys: Any, known: Any) -> Any:
     """The keys of some rows, as an Arrow array."""
     import pyarrow as pa
 
-    return pa.array(keys[known]) if isinstance(keys, np.ndarray) else keys.filter(pa.array(known))
+    if isinstance(keys, np.ndarray):
+        return pa.array(keys[known])
+    return keys if known.all() else keys.filter(pa.array(known))
+
+
+def _of_texts(pieces: Sequence[Piece], request: Request) -> KeyTally:
+    """The keys of rows that are texts: each different text is looked at once."""
+    import pyarrow as pa
+
+    kinds = {"value": pa.binary()}
+    if request.unit is not None:
+        kinds["unit"] = pa.large_binary()
+    batches = (batch for piece in pieces for batch in piece() if batch.rows)
+    found = distinct((_texts(batch, request) for batch in batches), kinds)
+    values = found["value"].combine_chunks()
+    unit = found["unit"] if request.unit is not None else None
+    return _placed_once(request, [values], whole(found["rows"]), unit)
+
+
+def _texts(batch: Batch, request: Request) -> dict[str, Any]:
+    """The texts of rows that the filter keeps, without those longer than any key; their units."""
+    import pyarrow as pa
+
+    assert request.universe is not None
+    (value,) = request.values
+    texts = short_texts(batch.columns.get(value.column), batch.rows, request.universe.longest)
+    known = texts.known
+    compared = {
+        one.name: plain(batch.columns.get(one.column), batch.rows, one) for one in request.compared
+    }
+    among = kept_rows(batch, request, compared)
+    if among is not None:
+        known = known & among
+    found = {}
+    if request.unit is not None:
+        units = units_of(batch, request)
+        known = known & units.known
+        found["unit"] = named(units, known).cast(pa.large_binary())
+    found["value"] = _some(texts.values, known).cast(pa.binary())
+    return found
 
 
 def answered(request: Request, found: Mapping[str, Sequence[Any]]) -> KeyTally:
     """The keys present, from the different values that an engine found and their rows."""
     import pyarrow as pa
 
-    rows = np.array(found["rows"], np.int64)
-    values = [_column(one, found[one.name]) for one in request.values]
-    keys, known = _placed(request, values, np.ones(len(rows), np.bool_))
-    names = {"value": _some(keys, known)}
+    unit = None
     if request.unit is not None:
         kind = pa.large_binary() if request.unit.kind == "text" else pa.int64()
-        names["unit"] = pa.array(found["unit"], kind).filter(pa.array(known))
+        unit = pa.array(found["unit"], kind)
+        if request.several is not None:
+            unit = in_periods(unit, np.array(found["period_number"], np.int64))
+    values = [_column(one, found[one.name]) for one in request.values]
+    return _placed_once(request, values, np.array(found["rows"], np.int64), unit)
+
+
+def _placed_once(request: Request, values: Sequence[Any], rows: Ints, unit: Any) -> KeyTally:
+    """The keys present, from different values, their rows and, where it counts, whose they are."""
+    import pyarrow as pa
+
+    keys, known = _placed(request, values, np.ones(len(rows), np.bool_))
+    names = {"value": _some(keys, known)}
+    if unit is not None:
+        names["unit"] = unit.filter(pa.array(known))
     table = pa.table({**names, "rows": pa.array(rows[known])})
-    return _bounded(summed(table), request)
+    # Two values may be one key, unless keys are the values themselves.
+    return _bounded(table if keys is values[0] else summed(table), request)
 
 
 def _column(one: Wanted, values: Sequence[Any]) -> Any:

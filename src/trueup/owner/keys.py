@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from trueup.ask.question import Neighbours
@@ -23,10 +23,12 @@ from trueup.keys.measurement import measure_all_keys
 from trueup.keys.prefix_release import measure_all_prefixes
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Wanted
+from trueup.owner.declared import Declared
 from trueup.owner.keyed import KeyTally
 from trueup.owner.ledger import Ledger
 from trueup.owner.request import Count, Request
 from trueup.owner.source import Source, quietly, retried
+from trueup.period import Calendar, Covered, Period, told
 
 Terms = TypeVar("Terms", KeyTerms, PrefixTerms)
 
@@ -38,14 +40,15 @@ class KeyOwner(Protocol):
     columns: Columns
     unit: str | None
     rows_per_unit: int
+    table: Declared
+    calendar: Calendar | None
 
     @property
     def protects(self) -> str:
         """What the noise hides."""
 
-    @property
-    def calendar(self) -> object:
-        """The periods of the ledger, if it has some."""
+    def periods(self, period: object) -> tuple[Period, ...]:
+        """The periods that were named, where the ledger has some."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,19 +68,22 @@ class KeyDoor:
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
         by: str | None = None,
+        period: object = None,
     ) -> KeyMeasurement:
         """The keys that are shown and their noisy counts, charged before they are drawn.
 
         `epsilon` is an ε, or a Cost: `Cost.of(1, delta="1e-6")` shows keys by a δ, without a
-        universe. `key`, `where`, `neighbours` and `by` are as for `Owner.measure`.
+        universe. `key`, `where`, `neighbours`, `by` and `period` are as for `Owner.measure`.
         """
         terms = self._terms(KeyTerms.of, question, epsilon, neighbours)
+        covered, periods = self._covered(period)
 
         def noised(found: KeyTally) -> bytes:
-            return measure_all_keys(found.keys, found.counts, terms).to_bytes()
+            measured = measure_all_keys(found.keys, found.counts, terms)
+            return replace(measured, period=covered).to_bytes()
 
         request = {"rows_per_unit": terms.keys_per_unit}
-        stored = self._paid(terms, request, key, where, by, noised)
+        stored = self._paid(terms, request, key, (where, periods), by, noised)
         return KeyMeasurement.from_bytes(stored)
 
     def measure_prefixes(
@@ -89,15 +95,18 @@ class KeyDoor:
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
         by: str | None = None,
+        period: object = None,
     ) -> PrefixMeasurement:
         """The tree of prefixes, split where counts are, charged before its noise is drawn."""
         terms = self._terms(PrefixTerms.of, question, epsilon, neighbours)
+        covered, periods = self._covered(period)
 
         def noised(found: KeyTally) -> bytes:
-            return measure_all_prefixes(found.keys, found.counts, terms).to_bytes()
+            measured = measure_all_prefixes(found.keys, found.counts, terms)
+            return replace(measured, period=covered).to_bytes()
 
         request = {"rows_per_unit": terms.rows_per_unit}
-        stored = self._paid(terms, request, key, where, by, noised)
+        stored = self._paid(terms, request, key, (where, periods), by, noised)
         return PrefixMeasurement.from_bytes(stored)
 
     def _terms(
@@ -111,28 +120,33 @@ class KeyDoor:
         owner = self.owner
         if owner.protects == "edge":
             raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
-        if owner.calendar is not None:
-            raise InputError(
-                "Keys are not measured by period yet. Open another ledger, at another path, with "
-                "one limit for all time."
-            )
         cost = Cost.of(epsilon)
         cost.counted_in(owner.ledger.notion)
         return make(question, cost, neighbours, owner.protects, owner.rows_per_unit)
+
+    def _covered(self, period: object) -> tuple[Covered | None, tuple[Period, ...]]:
+        """The periods that were named, as the answers say them and as rows are counted by them."""
+        periods = self.owner.periods(period)
+        calendar = self.owner.calendar
+        return None if calendar is None else Covered.of(calendar, periods), periods
 
     def _paid(
         self,
         terms: KeyTerms | PrefixTerms,
         bound: dict[str, int],
         key: str | None,
-        where: str | None,
+        among: tuple[str | None, tuple[Period, ...]],
         by: str | None,
         noised: Callable[[KeyTally], bytes],
     ) -> bytes:
-        """The stored answer: found under its key, or charged, counted and noised now."""
+        """The stored answer: found under its key, or charged, counted and noised now.
+
+        `among` are the filter and the periods of the rows.
+        """
         key = secrets.token_hex(16) if key is None else key
+        where, periods = among
         part = None if where is None else filters.parse(where)
-        request = {
+        request: dict[str, object] = {
             "question": terms.question.to_json(),
             "neighbours": terms.neighbours,
             "unit": terms.unit,
@@ -140,11 +154,13 @@ class KeyDoor:
             "where": None if part is None else filters.written(part),
             "source": dict(self.source.about),
         }
+        if self.owner.calendar is not None:
+            request["period"] = told(self.owner.calendar, periods)
         ledger, cost = self.owner.ledger, terms.cost
         stored = ledger.recall(request, cost, key=key, by=by)
         if stored is not None:
             return stored
-        count = self._prepared(terms, bound["rows_per_unit"], part)
+        count = self._prepared(terms, bound["rows_per_unit"], part, periods)
         terms.rehearse()
 
         def draw() -> bytes:
@@ -159,7 +175,11 @@ class KeyDoor:
         return ledger.spend(request, cost, draw=draw, key=key, by=by)
 
     def _prepared(
-        self, terms: KeyTerms | PrefixTerms, rows: int, part: filters.Part | None
+        self,
+        terms: KeyTerms | PrefixTerms,
+        rows: int,
+        part: filters.Part | None,
+        periods: tuple[Period, ...],
     ) -> Count:
         """A count that is ready to run: its columns checked, its source open, no row read."""
         question = terms.question
@@ -185,6 +205,7 @@ class KeyDoor:
             unit=unit,
             rows_per_unit=rows,
             key=secrets.token_hex(32),
+            dated=self.owner.table.dated(periods),
             universe=question.universe,
             once=question.duplicates == "once",
         )
@@ -194,6 +215,22 @@ class KeyDoor:
                 "The source cannot be opened, or is no longer as it was.",
             )
 
+    def check_prefixes(
+        self,
+        question: PrefixCounts,
+        epsilon: object = None,
+        *,
+        where: str | None = None,
+        neighbours: Neighbours = "add-remove",
+        period: object = None,
+    ) -> PrefixTerms:
+        """Refuses what `measure_prefixes` would refuse, the ledger's limit apart. Free."""
+        terms = self._terms(PrefixTerms.of, question, epsilon, neighbours)
+        part = None if where is None else filters.parse(where)
+        self._prepared(terms, terms.rows_per_unit, part, self.owner.periods(period))
+        terms.rehearse()
+        return terms
+
     def check(
         self,
         question: KeyCounts,
@@ -201,10 +238,11 @@ class KeyDoor:
         *,
         where: str | None = None,
         neighbours: Neighbours = "add-remove",
+        period: object = None,
     ) -> KeyTerms:
         """Refuses what `measure` would refuse, the ledger's limit apart. Free: no row is read."""
         terms = self._terms(KeyTerms.of, question, epsilon, neighbours)
         part = None if where is None else filters.parse(where)
-        self._prepared(terms, terms.keys_per_unit, part)
+        self._prepared(terms, terms.keys_per_unit, part, self.owner.periods(period))
         terms.rehearse()
         return terms

@@ -13,17 +13,19 @@ import hashlib
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from typing import TypeVar, Unpack
 
 from trueup.ask import check_neighbours
 from trueup.budget import Budget
 from trueup.cost import Cost
 from trueup.epsilon import positive
-from trueup.errors import InputError, LedgerError
+from trueup.errors import InputError, LedgerError, TrueupError
 from trueup.owner import account
 from trueup.owner.account import Account, Entry, Protects
 from trueup.owner.anchor import Anchor, forked, lost, older
@@ -33,6 +35,7 @@ from trueup.owner.stores import Entries, open_anchor, open_store
 from trueup.period import Calendar, PeriodTerms
 
 T = TypeVar("T")
+_OPEN = weakref.WeakSet["Ledger"]()
 
 
 class Ledger(Readable):
@@ -165,6 +168,34 @@ class Ledger(Readable):
             return self.stored(charge)
         answer = draw()
         return self._store.run(lambda: self._record(charge, answer))
+
+    def spend_all(
+        self,
+        asked: Sequence[tuple[Mapping[str, object], Cost, str]],
+        draw: Callable[[Sequence[int]], Sequence[bytes]],
+    ) -> tuple[list[bytes], TrueupError | None]:
+        """The answers to several requests with their costs and keys: all are charged, then drawn.
+
+        `draw` gets the places of those that have no answer yet. Where one cannot be charged, those
+        before it are answered all the same, and why it cannot is given back beside them.
+        """
+        charges: list[Charge] = []
+        wrong: TrueupError | None = None
+        for request, cost, key in asked:
+            line, named = account.readable_request(request), account.usable_key(key)
+            try:
+                charges.append(self._store.run(partial(self._charge, named, line, cost, None)))
+            except TrueupError as refused:
+                wrong = refused
+                break
+        lacking = [place for place, charge in enumerate(charges) if charge.answer is None]
+        drawn = dict(zip(lacking, draw(lacking) if lacking else (), strict=True))
+        return [
+            self._store.run(partial(self._record, charge, drawn[place]))
+            if place in drawn
+            else self.stored(charge)
+            for place, charge in enumerate(charges)
+        ], wrong
 
     def last_step(self, key: str) -> tuple[int, str] | None:
         """The last step of the stream that this key paid for, and the hash of its state then."""
@@ -304,13 +335,16 @@ class Ledger(Readable):
     def _start(self) -> None:
         self._account = Account()
         self._lock = threading.Lock()
-        self._process = os.getpid()
+        _OPEN.add(self)
+
+    def after_fork(self) -> None:
+        """In a child: what was read stays, unless a step was under way whose sum is half read."""
+        if self._lock.locked():
+            self._start()
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Entries]:
         """The entries for one step, with this process's other threads kept out."""
-        if self._process != os.getpid():  # a fork may have copied a held lock and a half-read sum
-            self._start()
         with self._lock, self._store.connected() as entries:
             yield entries
 
@@ -380,6 +414,14 @@ class Ledger(Readable):
                 self._anchor.write(Anchor(now.ledger, now.number, now.hash))
             else:
                 self._anchor.settle()  # whoever wrote it may have died before it was safe
+
+
+def _after_fork() -> None:
+    for ledger in list(_OPEN):
+        ledger.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _now() -> str:

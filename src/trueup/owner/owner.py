@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import os
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast, overload
+from typing import Any, Literal, TypeVar, Unpack, cast, overload
 
 from trueup.ask import (
     CellCounts,
@@ -29,6 +31,7 @@ from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind
 from trueup.owner.dated import Share, dating
 from trueup.owner.declared import Declared
+from trueup.owner.folder import AskedTerms, FolderDoor
 from trueup.owner.graph import Graph, two_columns
 from trueup.owner.keys import KeyDoor
 from trueup.owner.ledger import Ledger
@@ -39,6 +42,7 @@ from trueup.owner.source import open_source, quietly, retried
 from trueup.period import Covered, Period, told
 from trueup.plan.default import Over, question_for
 from trueup.release import NamedRelease, Release, SortedRelease
+from trueup.rows_bound import BoundTerms, most_rows
 
 Asked = TypeVar("Asked", bound=Question)
 T = TypeVar("T")
@@ -52,9 +56,11 @@ class Owner:
     `source` is a path or glob of files, a postgresql:// address, or a table of DuckDB, pandas,
     Polars, Arrow or Spark. What is protected is one row; or, with `unit="user_id"` and
     `rows_per_unit=c`, all rows of a user, of which at most c are counted; or, for an edge table
-    with `edges=("src", "dst")`, one edge. `columns` declares the types of columns that filters and
-    units use, where the source does not: {"borough": "text", "age": "integer"}. Where the ledger
-    has a limit for each day (or another period), each question names its days: `period=`.
+    with `edges=("src", "dst")`, one edge. With `rows_per_unit="auto"` c is chosen privately for
+    each question, for a share of its ε; `at_most` is the most rows that anybody has. `columns`
+    declares the types of columns that filters and units use, where the source does not: {"borough":
+    "text"}. Where the ledger has a limit for each day (or another period), each question names its
+    days: `period=`.
 
     >>> import pyarrow as pa
     >>> from tempfile import mkdtemp
@@ -72,11 +78,12 @@ class Owner:
         ledger: Ledger,
         *,
         unit: str | None = None,
-        rows_per_unit: int | None = None,
+        rows_per_unit: int | Literal["auto"] | None = None,
         columns: Mapping[str, Kind] | None = None,
         table: str | None = None,
         edges: tuple[str, str] | None = None,
         graph: str = "undirected",
+        **bound: Unpack[BoundTerms],
     ) -> None:
         if not isinstance(ledger, Ledger):
             raise InputError(f"An owner needs a Ledger, got {kind(ledger)}.")
@@ -92,7 +99,8 @@ class Owner:
                 "A graph protects an edge. Protecting a node, with all its edges, is another "
                 "mechanism, which trueup does not have: leave unit= out."
             )
-        self.unit, self.rows_per_unit = unit, rows_for(unit, rows_per_unit)
+        self.unit, self.at_most = unit, most_rows(rows_per_unit, bound, unit)
+        self.rows_per_unit = 1 if rows_per_unit == "auto" else rows_for(unit, rows_per_unit)
         if unit is None and self.rows_per_unit != 1:
             raise InputError('rows_per_unit goes with a unit, such as unit="user_id".')
         self._source = open_source(source, table)
@@ -150,7 +158,14 @@ class Owner:
                 f"measure needs a question such as TreeCounts(axis), got {shown(question)}.{keys}"
             )
         cost = Cost.of(epsilon, rho)
-        measured = self._spend(question, {}, cost, key, where, neighbours, by, period)
+        if self.at_most is not None:
+            from trueup.owner.bounding import Choice, measure_bounded
+
+            choice = Choice.of(question, self.at_most, None, neighbours, cost.notion)
+            terms: Any = {"where": where, "neighbours": neighbours, "by": by, "period": period}
+            measured = measure_bounded(self, question, cost, key, choice, **terms)
+        else:
+            measured = self._spend(question, {}, cost, key, where, neighbours, by, period)
         return cast("Measurement[Asked]", measured)
 
     @overload
@@ -161,12 +176,11 @@ class Owner:
         key: str | None = ...,
         *,
         rho: object = ...,
-        where: str | None = ...,
-        neighbours: Neighbours = ...,
-        by: str | None = ...,
-        period: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
+        adaptive: bool = ...,
+        to: str | os.PathLike[str] | None = ...,
+        **asked: Unpack[AskedTerms],
     ) -> Release: ...
 
     @overload
@@ -177,12 +191,9 @@ class Owner:
         key: str | None = ...,
         *,
         rho: object = ...,
-        where: str | None = ...,
-        neighbours: Neighbours = ...,
-        by: str | None = ...,
-        period: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
+        **asked: Unpack[AskedTerms],
     ) -> SortedRelease: ...
 
     @overload
@@ -193,12 +204,9 @@ class Owner:
         key: str | None = ...,
         *,
         rho: object = ...,
-        where: str | None = ...,
-        neighbours: Neighbours = ...,
-        by: str | None = ...,
-        period: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
+        **asked: Unpack[AskedTerms],
     ) -> NamedRelease: ...
 
     @overload
@@ -209,12 +217,11 @@ class Owner:
         key: str | None = ...,
         *,
         rho: object = ...,
-        where: str | None = ...,
-        neighbours: Neighbours = ...,
-        by: str | None = ...,
-        period: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
+        adaptive: bool = ...,
+        to: str | os.PathLike[str] | None = ...,
+        **asked: Unpack[AskedTerms],
     ) -> Any: ...
 
     def publish(
@@ -226,19 +233,29 @@ class Owner:
         rho: object = None,
         nonnegative: bool = True,
         integers: bool | None = None,
-        **asked: Any,
+        adaptive: bool = False,
+        to: str | os.PathLike[str] | None = None,
+        **asked: Unpack[AskedTerms],
     ) -> Any:
         """The release of the table over an axis, several, or a question: measured and inferred.
 
         As `tu.publish`, through the ledger: an axis is asked by the plan's best question; counts
         are non-negative and whole unless told otherwise. The rest (`where`, `neighbours`, `by`,
-        `period`) is as for `measure`.
+        `period`) is as for `measure`. With `to` it is made slab by slab into a folder, as by
+        `tu.publish`; one that a crash ended goes on if the same is asked again, at no further cost.
         """
+        if to is not None:
+            if adaptive:
+                raise InputError(
+                    "An adaptive tree is made in memory: leave out to=, or adaptive=True."
+                )
+            door = FolderDoor(self, self._source, self._turn)
+            return door.publish(over, Cost.of(epsilon, rho), to, key, nonnegative, integers, asked)
         whole = nonnegative if integers is None else integers
         shown = nonnegative or whole
         cost = Cost.of(epsilon, rho)
         neighbours = asked.get("neighbours", "add-remove")
-        question = question_for(over, cost, shown, neighbours, self.rows_per_unit)
+        question = question_for(over, cost, shown, neighbours, self.rows_per_unit, adaptive)
         measured = self.measure(question, cost, key, **asked)
         return infer(measured, nonnegative=nonnegative, integers=whole)
 
@@ -256,7 +273,11 @@ class Owner:
         cost, neighbours = Cost.of(epsilon, rho), check_neighbours(neighbours)
         cost.counted_in(self.ledger.notion)
         part = None if where is None else filters.parse(where)
-        self._prepare(question, part, False, self.periods(period))
+        self.prepared(question, part, False, self.periods(period))
+        if self.at_most is not None:
+            from trueup.owner.bounding import Choice
+
+            Choice.of(question, self.at_most, None, neighbours, cost.notion)
         check_noise(question, cost, neighbours, self.rows_per_unit)
 
     def people(self, **features: Person) -> Owner:
@@ -264,14 +285,15 @@ class Owner:
 
         Each person is one record, whatever the number of their rows: no row is left out, and the
         noise is that of a single record. Axes go by the names of the features. It spends from the
-        same ledger, which must protect this unit.
+        same ledger, which must protect this unit. Where each period has a limit, a person is one
+        record in each period, made from the rows of that period alone.
         """
         from trueup.owner.people import people_source
 
-        if self.unit is None or self.calendar is not None:
-            raise no_people(self.unit)
+        if self.unit is None:
+            raise no_people()
         unit = self.columns.naming(self.unit, "unit")
-        made = people_source(self._source, self.columns, unit, features)
+        made = people_source(self._source, self.columns, unit, features, self.table.date)
         found = Owner(made, self.ledger, unit=self.unit, rows_per_unit=1)
         found._turn = self._turn
         return found
@@ -295,6 +317,7 @@ class Owner:
         """
         if (group is None) != (self.graph is not None):
             raise InputError("count_groups counts a column's values, or with None a graph's nodes.")
+        self.check_number("Groups")
         question = CellCounts(Axis.categories(group or "node", ["groups"]))
         cost = Cost.of(epsilon, rho)
         return self._spend(question, {"groups": group}, cost, key, where, neighbours, by, period)
@@ -302,7 +325,22 @@ class Owner:
     @property
     def keys(self) -> KeyDoor:
         """Keys that nobody can list: `keys.check` says their terms, `keys.measure` spends."""
+        self.check_number("Keys")
         return KeyDoor(self, self._source, self._turn)
+
+    def check_number(self, what: str) -> None:
+        """Refuses what needs a number of rows that was declared."""
+        if self.at_most is not None:
+            raise InputError(
+                f"{what} need rows_per_unit as a number: it is chosen for counts over axes only."
+            )
+
+    def bounded_by(self, rows: int) -> Owner:
+        """The same owner with so many rows of each unit counted."""
+        found = copy.copy(self)
+        found.rows_per_unit, found.at_most = rows, None
+        found.table = replace(self.table, rows_per_unit=rows)
+        return found
 
     def _spend(
         self,
@@ -338,7 +376,7 @@ class Owner:
             request["period"] = told(self.calendar, periods)
         stored = self.ledger.recall(request, cost, key=key, by=by)
         if stored is None:
-            count = self._prepare(question, part, bool(special), periods)
+            count = self.prepared(question, part, bool(special), periods)
             check_noise(question, cost, neighbours, rows)
 
             def draw() -> bytes:
@@ -384,11 +422,11 @@ class Owner:
             )
         return self.calendar.named(period)
 
-    def _prepare(
+    def prepared(
         self,
         question: Question,
         part: filters.Part | None,
-        number: bool,
+        number: bool = False,
         periods: tuple[Period, ...] = (),
     ) -> Count:
         """A count that is ready to run: its columns checked, its source open, no row read."""

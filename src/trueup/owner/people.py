@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from trueup.errors import InputError, kind
 from trueup.owner import counting, keyed
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Storage, Wanted
-from trueup.owner.counting import Batch, Piece, each_batch
+from trueup.owner.counting import Batch, Piece, each_batch, in_periods
+from trueup.owner.dated import Dated
 from trueup.owner.person import Person
 from trueup.owner.plain import Bools, Plain, names, plain
 from trueup.owner.readers import arrow
@@ -67,9 +68,17 @@ class Feature:
 
 
 def people_source(
-    source: Source, columns: Columns, unit: Wanted, made: Mapping[str, Person]
+    source: Source,
+    columns: Columns,
+    unit: Wanted,
+    made: Mapping[str, Person],
+    date: Wanted | None = None,
 ) -> Source:
-    """A source of one row a person: the unit, and a column for each feature."""
+    """A source of one row a person: the unit, and a column for each feature.
+
+    With `date`, the column that dates a row, a person is another one in each period: one row for
+    each period that a request is about, made from the rows of that period alone.
+    """
     if not made:
         raise InputError('Name at least one feature: owner.people(visits=Person(count="*")).')
     reads: dict[tuple[str, Kind], Wanted] = {}
@@ -77,15 +86,22 @@ def people_source(
     asked = [unit, *reads.values()]
     schema: dict[str, Storage] = {unit.column: "text"}
     schema |= {feature.name: feature.storage for feature in features}
+    if date is not None:
+        if date.column in schema:
+            raise InputError(f"{date.column!r} dates the rows: give the feature another name.")
+        schema[date.column] = date.storage
 
     def prepare(request: Request) -> Count:
+        dated, request = request.dated, replace(request, dated=None)
+        own = list(dict.fromkeys(one.column for one in request.wanted))
+        if date is not None and date.column in own:
+            raise InputError(f"{date.column!r} is no feature of people: it dates their rows.")
         prepared = counting.prepared if request.universe is None else keyed.prepared
         prepared([], request)  # refuses what has no room
-        pieces = source.pieces(asked)
-        own = list(dict.fromkeys(one.column for one in request.wanted))
+        pieces = source.pieces(asked if dated is None else [*asked, dated.wanted])
 
         def count() -> Any:
-            table = people_table(pieces, unit, features)
+            table = people_table(pieces, unit, features, dated)
             return prepared(arrow.of_table(table).pieces(own), request)()
 
         return count
@@ -137,8 +153,16 @@ def key_of(one: Wanted) -> tuple[str, Storage, Kind]:
 # From rows to people.
 
 
-def people_table(pieces: Sequence[Piece], unit: Wanted, features: Sequence[Feature]) -> Any:
-    """One row for each unit that has a row: its bytes, and its features; null where it has none."""
+def people_table(
+    pieces: Sequence[Piece],
+    unit: Wanted,
+    features: Sequence[Feature],
+    dated: Dated | None = None,
+) -> Any:
+    """One row for each unit that has a row: its bytes, and its features; null where it has none.
+
+    With periods, one row for each unit and period.
+    """
     import pyarrow as pa
 
     everybody = _Gathered(_known)
@@ -147,6 +171,8 @@ def people_table(pieces: Sequence[Piece], unit: Wanted, features: Sequence[Featu
 
     def add(batch: Batch) -> None:
         units = names(batch.columns.get(unit.name), batch.rows, unit)
+        if dated is not None:
+            units = _in_turn(units, batch, unit, dated)
         found = [_rows_of(batch, units, feature) for feature in features]
         here = {"unit": units.values.filter(pa.array(units.known))}
         with turn:
@@ -162,6 +188,17 @@ def people_table(pieces: Sequence[Piece], unit: Wanted, features: Sequence[Featu
         for feature, one in zip(features, gathered, strict=True)
     }
     return pa.table({unit.column: everyone, **made})
+
+
+def _in_turn(units: Plain, batch: Batch, unit: Wanted, dated: Dated) -> Plain:
+    """The units of rows of some periods; where there are several, another one in each."""
+    places = dated.places(batch.columns.get(dated.wanted.name), batch.rows)
+    known = units.known & (places >= 0)
+    if dated.share is not None:
+        turns = dated.share.turns(units.values, unit.kind != "text")
+        known &= dated.share.counts(turns, dated.numbers[places])
+    several = len(dated.periods) > 1
+    return Plain(in_periods(units.values, places) if several else units.values, known)
 
 
 def _rows_of(batch: Batch, units: Plain, feature: Feature) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -93,6 +94,34 @@ class Person:
         """How many digits after the point its step has."""
         return next(d for d in range(_FINEST + 1) if (self.step * 10**d).denominator == 1)
 
+    def words(self, unit: str) -> str:
+        """What it tells of each unit, in a sentence.
+
+        >>> Person(count="*", where="tip >= 2").words("rider")
+        'How many rows each rider has, where tip >= 2.'
+        >>> Person(sum="fare", low=0, high=100).words("rider")
+        'The sum of fare over all rows of each rider, every value cut to 0 … 100.'
+        """
+        of, cut = self.column, ""
+        if self.way == "sum":
+            cut = f", every value cut to {self.low} … {self.high}"
+        said = {
+            "count": f"How many rows each {unit} has"
+            + ("" if self.every_row else f" in which {of} is known"),
+            "any": f"1 if a {unit} has any row"
+            + ("" if self.every_row else f" in which {of} is known")
+            + ", 0 if not",
+            "distinct": f"How many different values of {of} each {unit} has",
+            "min": f"The smallest {of} of each {unit}",
+            "max": f"The largest {of} of each {unit}",
+            "sum": f"The sum of {of} over all rows of each {unit}",
+            "first": f"The first {of} of each {unit}, by {self.by}",
+            "last": f"The last {of} of each {unit}, by {self.by}",
+        }[self.way]
+        if self.way == "any" and self.where is not None and self.every_row:
+            return f"1 if a {unit} has a row where {self.where}, 0 if not."
+        return f"{said}{'' if self.where is None else f', where {self.where}'}{cut}."
+
     def to_json(self) -> dict[str, Any]:
         """The feature as plain values, for the ledger."""
         said: dict[str, Any] = {self.way: self.column}
@@ -156,11 +185,17 @@ def _grid(low: object, high: object, step: object) -> tuple[Fraction, Fraction, 
     return first, last, unit
 
 
-def no_people(unit: str | None) -> InputError:
+def declared_people(features: Mapping[str, Mapping[str, Any]]) -> dict[str, Person]:
+    """Features as trueup.toml declares them: visits = {count = "*"}, largest = {max = "fare"}."""
+    found = {}
+    for name, said in features.items():
+        try:
+            found[name] = Person(**said)
+        except InputError as wrong:
+            raise InputError(f"people '{name}': {wrong}") from None
+    return found
+
+
+def no_people() -> InputError:
     """Why an owner has no table of people."""
-    if unit is None:
-        return InputError('Features of people need the column that names them: unit="user_id".')
-    return InputError(
-        "This ledger has a limit for each period, and a person's rows may be of several. Features "
-        "of people need a ledger with one limit."
-    )
+    return InputError('Features of people need the column that names them: unit="user_id".')

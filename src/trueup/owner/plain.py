@@ -197,6 +197,26 @@ def _kind_of(column: Any) -> Storage:
     return storage_of(column.type)
 
 
+def short_texts(column: Any, rows: int, longest: int) -> Plain:
+    """The texts of a raw column as bytes, known where they have at most so many; see `plain`.
+
+    Their offsets are as the column has them, of 32 bits or of 64.
+    """
+    import pyarrow as pa
+
+    if column is None:
+        return Plain(pa.nulls(rows, pa.binary()), np.zeros(rows, np.bool_))
+    if pa.types.is_string(column.type):
+        column = column.view(pa.binary())  # the same bytes, not copied
+    if not pa.types.is_binary(column.type):
+        column = unwrapped(column)
+        if not pa.types.is_large_binary(column.type):
+            return short_texts(None, rows, longest)
+    width = 4 if pa.types.is_binary(column.type) else 8
+    ends = np.frombuffer(column.buffers()[1], f"i{width}", rows + 1, column.offset * width)
+    return Plain(column, known_bits(column) & (np.diff(ends) <= longest))
+
+
 def _integer(column: Any, wanted: Wanted) -> Plain:
     low, high, known = _wide(column)
     return Plain(low, known & (high == low >> 63))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from trueup.budget import Balance
-from trueup.cost import Notion
+from trueup.cost import Cost, Notion
 from trueup.errors import LedgerError
 from trueup.owner.account import Account, Protects
+from trueup.owner.book import Book
 from trueup.owner.charge import Charge, history_table
 from trueup.period import Calendar, Period
 
@@ -86,6 +87,28 @@ class Readable(ABC):
         return self.balance_in(period).remaining.amount
 
     @property
+    def of_each(self) -> Balance:
+        """The balance of a period that was never charged."""
+        return self._read(lambda now: Book(Cost.nothing(now.budget.notion)).balance(now.budget))
+
+    def left_in(self, periods: Sequence[object], by: str | None = None) -> Cost:
+        """What is left of the fullest of some periods; for somebody with an allowance, of theirs.
+
+        A charge to all of these periods may cost so much.
+        """
+
+        def left(now: Account) -> Cost:
+            books = [now.books.of(_period(now, each)) for each in periods]
+            whole = [book.balance(now.budget).remaining for book in books]
+            amounts = [each.amount for each in whole]
+            if by in now.allowances:
+                amounts += [now.allowances[by] - book.own(by) for book in books]
+            delta = min(each.delta for each in whole)
+            return Cost(now.budget.notion, max(min(amounts), Fraction(0)), delta)
+
+        return self._read(left)
+
+    @property
     def periods(self) -> dict[str, Balance]:
         """Every period that was charged, with its balance, the earliest first."""
         return self._read(lambda now: now.balances)
@@ -96,7 +119,10 @@ class Readable(ABC):
         return self._read(lambda now: now.protects)
 
     def allowed(self, by: str) -> tuple[Fraction | None, Fraction]:
-        """What one person may spend in all (None: no word of it), and what was spent for them."""
+        """What one person may spend in all (None: no word of it), and what was spent for them.
+
+        With periods: what they may spend of each, and what was spent for them of the fullest.
+        """
         return self._read(lambda now: (now.allowances.get(by), now.books.fullest_for(by)))
 
     def find(self, key: str) -> Charge | None:

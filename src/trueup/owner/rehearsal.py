@@ -16,8 +16,13 @@ _ONE = Axis.integers("cell", 0, 0)
 _HEAVIEST = 1 << 28  # weight of a cell in an answer: so many times 2^34 records fit 64 bits
 
 
-def check_noise(question: Question, cost: Cost, neighbours: Neighbours, rows: int) -> None:
-    """Refuses, before the charge, noise that cannot be drawn and weights that leave no room."""
+def check_noise(
+    question: Question, cost: Cost, neighbours: Neighbours, rows: int, in_memory: bool = True
+) -> None:
+    """Refuses, before the charge, noise that cannot be drawn and weights that leave no room.
+
+    What is not drawn `in_memory` goes to a folder, a part at a time.
+    """
     if question.heaviest > _HEAVIEST:
         raise InputError(
             f"The question weighs cells by up to {question.heaviest:,}; an owner answers up to "
@@ -25,7 +30,7 @@ def check_noise(question: Question, cost: Cost, neighbours: Neighbours, rows: in
             f"fewer digits."
         )
     noise = Noise(question, cost.epsilon, neighbours, rows, rho=cost.rho)
-    noise.check_drawable()
+    (noise.check_drawable if in_memory else noise.check_scales)()
     _rehearse(noise)
 
 

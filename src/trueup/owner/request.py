@@ -29,7 +29,8 @@ class Request:
     of its periods count, and of each unit so many of each period.
 
     With a `universe` the counts are those of its keys: of each unit so many rows, or with `once` so
-    many keys, each of them once.
+    many keys, each of them once. With a `window` only the cells [start, stop) are counted: the
+    rows, and those of each unit, are chosen as without it.
     """
 
     size: int
@@ -46,6 +47,7 @@ class Request:
     dated: Dated | None = None
     universe: Universe | None = None
     once: bool = False
+    window: tuple[int, int] | None = None
 
     @property
     def several(self) -> Dated | None:
@@ -80,5 +82,7 @@ class Request:
 # A count that is ready to run: its source is open and as it was, and no row has been read. It gives
 # an array of counts; for a universe, the keys present with theirs.
 Count = Callable[[], Any]
+# Work to be done on a cluster, with the cells of all rows and their numbers as a frame of it.
+Spread = Callable[[Callable[[Any], Any]], Any]
 # The same of several requests at once.
 Counts = Callable[[], list[Ints]]

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from trueup.owner.columns import Schema, Wanted
 from trueup.owner.counting import Batch, Piece
 from trueup.owner.readers import arrow, duckdb, frames, lines, parquet
 from trueup.owner.readers.reader import Reader
-from trueup.owner.request import Count, Counts, Request
+from trueup.owner.request import Count, Counts, Request, Spread
 
 T = TypeVar("T")
 
@@ -50,7 +50,8 @@ class Source:
     `prepare` gives the count of a request, ready to run: what can be wrong with the source is found
     there, and no row is read. `pieces` gives the rows themselves, wanted columns by their new
     names, for what is put together in this process; it reads no row until a piece is gone through.
-    `shared` says that measurements must take turns, because they use one connection.
+    `shared` says that measurements must take turns, because they use one connection. `windows` says
+    that some of the cells can be counted by themselves. `stamp` is another once files have changed.
     """
 
     schema: Schema
@@ -60,6 +61,9 @@ class Source:
     shared: bool = True
     features: Features = ()
     together: Callable[[Sequence[Request]], Counts] | None = None  # one pass for several requests
+    windows: bool = False
+    spread: Callable[[Request], Spread] | None = None  # a cluster that also draws and fits
+    stamp: Callable[[], object] | None = None
 
     def features_in(self, space: Space) -> Features:
         """The features of people that a question is about, where rows are people."""
@@ -88,7 +92,7 @@ def _read_here(reader: Reader, about: Mapping[str, str], shared: bool = False) -
         columns = list(dict.fromkeys(one.column for one in wanted))
         return [_renamed(piece, wanted) for piece in reader.pieces(columns)]
 
-    return Source(reader.schema, prepare, about, pieces, shared, together=together)
+    return Source(reader.schema, prepare, about, pieces, shared, (), together, windows=True)
 
 
 def _columns(asked: Sequence[Request]) -> list[str]:
@@ -207,6 +211,7 @@ def _spark(frame: Any) -> Source:
         about,
         lambda wanted: spark.pieces(frame, wanted),
         shared=False,
+        spread=lambda asked: spark.spread(frame, asked),
     )
 
 
@@ -261,4 +266,9 @@ def _files(place: str, table: str | None) -> Source:
         if table
         else f"{place!r} cannot be read as {kind}.",
     )
-    return _read_here(reader, about)
+    return replace(_read_here(reader, about), stamp=lambda: [_stamp(name) for name in found])
+
+
+def _stamp(name: str) -> tuple[int, ...]:
+    seen = os.stat(name)
+    return seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns

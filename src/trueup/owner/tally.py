@@ -7,7 +7,7 @@ not with the number of rows.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from trueup.axis.numbers import Ints
 
-_AT_ONCE = 1 << 20  # rows counted together
+_AT_ONCE = 1 << 22  # rows counted together
 _SHORT = 1 << 30  # bytes of names that offsets of 32 bits reach well beyond
 
 Words = npt.NDArray[np.uint64]
@@ -54,6 +54,16 @@ class Tally:
         if self._fresh:
             self._count()
         return self._counted
+
+
+def together(tallies: Sequence[Tally]) -> Any:
+    """The table of several tallies; None if none had a row."""
+    import pyarrow as pa
+
+    tables = [table for tally in tallies if (table := tally.table) is not None]
+    if len(tables) <= 1:
+        return tables[0] if tables else None
+    return summed(pa.concat_tables(tables))
 
 
 def summed(table: Any) -> Any:

@@ -12,19 +12,33 @@ from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.errors import shown as given
 from trueup.plan import plan
+from trueup.plan.offers import question as offered
+from trueup.plan.offers import ways
+from trueup.workload import default_workload
 
 Over = Axis | Question | Sequence[Axis]
 """What counts are published over: an axis, several, or a question of one's own."""
 
 
 def question_for(
-    over: Over, epsilon: object, shown: bool, neighbours: Neighbours, rows_per_unit: int
+    over: Over,
+    epsilon: object,
+    shown: bool,
+    neighbours: Neighbours,
+    rows_per_unit: int,
+    adaptive: bool = False,
 ) -> Question:
     """The question itself; for an axis or several, the best one of the plan at this ε, or `Cost`.
 
     The best for counts that are `shown` non-negative is another than the best for unbiased ones.
+    With `adaptive` it is the tree, or quadtree, that pools what is small.
     """
     if isinstance(over, Question):
+        if adaptive:
+            raise InputError(
+                "adaptive=True goes with an axis, or several; of a question say it itself: "
+                "tu.TreeCounts(axis, adaptive=True), tu.BoxCounts.quadtree(x, y, adaptive=True)."
+            )
         return over
     if not isinstance(over, Axis) and not (
         isinstance(over, (list, tuple)) and over and all(isinstance(each, Axis) for each in over)
@@ -34,6 +48,8 @@ def question_for(
             f'values that a column may have: tu.Axis.integers("age", 0, 99).'
         )
     axes = over if isinstance(over, Axis) else over[0] if len(over) == 1 else list(over)
+    if adaptive:
+        return _adaptive((axes,) if isinstance(axes, Axis) else tuple(axes))
     found = plan(
         axes,
         epsilon,
@@ -42,3 +58,13 @@ def question_for(
         rows_per_unit=rows_per_unit,
     )
     return found.best
+
+
+def _adaptive(axes: tuple[Axis, ...]) -> Question:
+    """The adaptive question about these axes, the one that a plan offers."""
+    if "adaptive" not in ways(*axes):
+        names = " × ".join(f"'{axis.name}'" for axis in axes)
+        raise InputError(
+            f"{names} has too few cells for a tree that stops early: leave out adaptive=True."
+        )
+    return offered(axes, "adaptive", tuple(default_workload(axis) for axis in axes))

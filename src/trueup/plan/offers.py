@@ -28,7 +28,7 @@ NAMES = {
     "hats": "hats: overlapping windows",
     "windows": "windows: next to the best possible",
     "shown": "for non-negative counts",
-    "adaptive": "adaptive tree: pools what is empty",
+    "adaptive": "adaptive: pools what is empty",
 }
 """What ways to ask are called where people choose among them; others by their own words."""
 _SAMPLED = 400  # ranges looked at for means that have no closed form, and for a typical one
@@ -149,7 +149,7 @@ def grid_offers(
 
     >>> axes = Axis.integers("x", 0, 99), Axis.integers("y", 0, 9)
     >>> [offer.way for offer in grid_offers(axes, Cost.of(1), (Workload.all_ranges(),) * 2)]
-    ['shown', 'hats', 'tree', 'flat', 'binary']
+    ['shown', 'hats', 'tree', 'flat', 'adaptive', 'binary']
     """
     check_level(level)
     for axis, workload in zip(axes, workloads, strict=True):

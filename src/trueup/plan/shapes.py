@@ -6,8 +6,10 @@ at. Noise is drawn as for a release, and costs nothing, because the counts are n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -20,44 +22,88 @@ from trueup.measure import measure
 from trueup.workload import Workload
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
-_SAMPLED = 400  # ranges looked at
+_SAMPLED = 400  # ranges or boxes looked at
 _MOST_CELLS = 1 << 20
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
 
-def shapes(size: int, epsilon: Fraction) -> dict[str, Ints]:
-    """Counts of so many cells: dense, sparse, and clustered; as large as matters at this ε.
+def shapes(sizes: Sequence[int], epsilon: Fraction) -> dict[str, Ints]:
+    """Counts of so many cells an axis: dense, sparse, clustered; as large as matters at this ε.
 
-    >>> {name: counts.tolist() for name, counts in shapes(6, Fraction(1)).items()}["dense"]
+    >>> {name: counts.tolist() for name, counts in shapes([6], Fraction(1)).items()}["dense"]
     [100, 143, 135, 128, 121, 114]
     """
-    unit, place = float(1 / epsilon), np.arange(size)
+    unit, place = float(1 / epsilon), np.arange(math.prod(sizes))
     rough = 0.6180339887498949 * place % 1  # spread evenly, and never in step with a tree
-    third = place % max(size // 3, 1)
+    part = 0.01 ** (1 / len(sizes))  # of each axis, so that clusters are one hundredth of all
+    inside = np.ones(len(place), np.bool_)
+    for size, own in zip(sizes, np.unravel_index(place, tuple(sizes)), strict=True):
+        inside &= own % max(size // 3, 1) < max(int(size * part), 1)
     made = {
         "dense": (100 + 50 * (rough * 3 % 1)) * unit,
         "sparse": np.where(rough < 0.02, 200 * unit, 0.0),
-        "clustered": np.where(third < max(size // 100, 1), 50 * unit, 0.0),
+        "clustered": np.where(inside, 50 * unit, 0.0),
     }
     return {name: np.rint(counts).astype(np.int64) for name, counts in made.items()}
 
 
 def shown_errors(
-    axis: Axis, questions: Mapping[str, Question], epsilon: Fraction, workload: Workload, draws: int
+    axes: Sequence[Axis],
+    questions: Mapping[str, Question],
+    epsilon: Fraction,
+    workloads: Sequence[Workload],
+    draws: int,
 ) -> dict[str, dict[str, float]]:
     """The mean squared error of each question's shown counts over the workload, by shape."""
-    if axis.size > _MOST_CELLS:
-        raise InputError(f"Simulations are for at most {_MOST_CELLS:,} cells, not {axis.size:,}.")
-    starts, stops, likely = workload.sample(axis, _SAMPLED)
+    sizes = [axis.size for axis in axes]
+    if math.prod(sizes) > _MOST_CELLS:
+        raise InputError(
+            f"Simulations are for at most {_MOST_CELLS:,} cells, not {math.prod(sizes):,}."
+        )
+    boxes, likely = _boxes(axes, workloads)
     found: dict[str, dict[str, float]] = {}
-    for shape, counts in shapes(axis.size, epsilon).items():
-        truth = np.concatenate([[0], np.cumsum(counts)])
+    for shape, counts in shapes(sizes, epsilon).items():
         found[shape] = {}
         for name, question in questions.items():
             total = 0.0
             for _ in range(draws):
                 shown = infer(measure(counts, question, epsilon), nonnegative=True, integers=True)
-                wrong = shown.prefix - truth
-                total += float((wrong[stops] - wrong[starts]) ** 2 @ likely)
+                wrong = shown.counts().reshape(sizes) - counts.reshape(sizes)
+                total += float(_sums(wrong, boxes) ** 2 @ likely)
             found[shape][name] = total / draws
+    return found
+
+
+def _boxes(
+    axes: Sequence[Axis], workloads: Sequence[Workload]
+) -> tuple[list[tuple[Ints, Ints]], Floats]:
+    """Starts and stops on each axis of some boxes of the workload, and how likely each is."""
+    each = [workload.sample(axis, _SAMPLED) for axis, workload in zip(axes, workloads, strict=True)]
+    if len(each) == 1:
+        starts, stops, likely = each[0]
+        return [(starts, stops)], likely
+    boxes = []
+    for number, (starts, stops, likely) in enumerate(each):
+        # Ranges as often as they are likely, put together by multiples of roots, which are never
+        # in step with each other.
+        spread = np.arange(1, _SAMPLED + 1) * math.sqrt(_PRIMES[number % len(_PRIMES)]) % 1
+        chosen = np.searchsorted(np.cumsum(likely / likely.sum()), spread).clip(0, len(starts) - 1)
+        boxes.append((starts[chosen], stops[chosen]))
+    return boxes, np.full(_SAMPLED, 1 / _SAMPLED)
+
+
+def _sums(cells: Ints, boxes: Sequence[tuple[Ints, Ints]]) -> Ints:
+    """What each box holds, by adding and subtracting prefix sums at its corners."""
+    prefix = np.zeros([size + 1 for size in cells.shape], np.int64)
+    prefix[(slice(1, None),) * cells.ndim] = cells
+    for axis in range(cells.ndim):
+        prefix = prefix.cumsum(axis=axis)
+    found = np.zeros(len(boxes[0][0]), np.int64)
+    for corner in product((0, 1), repeat=cells.ndim):
+        sign = 1 if (cells.ndim - sum(corner)) % 2 == 0 else -1
+        found += (
+            sign * prefix[tuple(ends[which] for ends, which in zip(boxes, corner, strict=True))]
+        )
     return found

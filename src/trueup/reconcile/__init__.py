@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
@@ -20,6 +21,7 @@ def reconcile(
     known: Mapping[str, Any] | None = ...,
     nonnegative: bool = ...,
     integers: bool = ...,
+    to: str | os.PathLike[str] | None = ...,
 ) -> Release: ...
 
 
@@ -31,6 +33,7 @@ def reconcile(
     known: Mapping[str, Any] | None = ...,
     nonnegative: bool = ...,
     integers: bool = ...,
+    to: str | os.PathLike[str] | None = ...,
 ) -> NamedRelease: ...
 
 
@@ -42,6 +45,7 @@ def reconcile(
     known: Mapping[str, Any] | None = ...,
     nonnegative: bool = ...,
     integers: bool = ...,
+    to: str | os.PathLike[str] | None = ...,
 ) -> Any: ...
 
 
@@ -52,6 +56,7 @@ def reconcile(
     known: Mapping[str, Any] | None = None,
     nonnegative: bool = False,
     integers: bool = False,
+    to: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Estimates that agree: the nearest to the given ones, each weighed by its precision.
 
@@ -63,7 +68,8 @@ def reconcile(
 
     Several releases or measurements over one axis give one Release. Anything else gives a
     NamedRelease: answers by name, their covariance as `errors.covariance`. Parts that contradict
-    each other by more than noise explains, but for one time in a million, are refused.
+    each other by more than noise explains, but for one time in a million, are refused. Releases in
+    dataset folders that asked one tree are put together block by block, into the folder `to`.
 
     >>> agreed = reconcile(
     ...     {"total": (100, 9), "passing": (80, 9), "F": (14, 9)}, "total = passing + F"
@@ -73,4 +79,4 @@ def reconcile(
     """
     from trueup.reconcile.agreeing import agreed
 
-    return agreed(estimates, constraints, known, nonnegative, integers)
+    return agreed(estimates, constraints, known, nonnegative, integers, to)

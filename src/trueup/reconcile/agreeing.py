@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,14 +14,17 @@ from trueup.errors import InputError, shown
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.law import QueryErrors
 from trueup.measurement import Measurement
+from trueup.reconcile.averaged import AveragedErrors, shown_mean
 from trueup.reconcile.combined import (
     check_apart,
     check_once,
     combine,
     known_total_of,
+    split,
     tree_of,
 )
 from trueup.reconcile.contradiction import blocks_given, check_named
+from trueup.reconcile.folders import combine_in_folder
 from trueup.reconcile.forest import forest
 from trueup.reconcile.named import (
     MOST_DENSE,
@@ -47,16 +51,26 @@ def agreed(
     known: Mapping[str, Any] | None,
     nonnegative: bool,
     integers: bool,
+    to: str | os.PathLike[str] | None = None,
 ) -> Any:
     """As `reconcile`, which says what each of them may be."""
     parts = _parts(estimates)
+    if to is not None:
+        if not parts or not _empty(constraints) or known or nonnegative or integers:
+            raise InputError(
+                "to= puts releases in folders together as they are: without constraints, known "
+                "counts, or counts made to be shown."
+            )
+        return combine_in_folder(parts, to)
     if parts and all(_over_axis(part) for part in parts):
         if not _empty(constraints):
             raise InputError(
                 "Counts over an axis already add up; constraints are for named counts. For a known "
                 "total give known={'total': …}."
             )
-        return show(combine(parts, known_total_of(known)), nonnegative, integers)
+        release = combine(parts, known_total_of(known))
+        cells = _shown_cells(parts, release) if nonnegative else None
+        return show(release, nonnegative, integers, cells)
     check_apart(parts, [part.facts for part in parts])
     names, given, obeyed, sources = _read(parts or estimates)
     found = [*obeyed, *statements(constraints, known, names)]
@@ -108,25 +122,42 @@ def _empty(constraints: Any) -> bool:
     return constraints is None or (hasattr(constraints, "__len__") and len(constraints) == 0)
 
 
-def show(release: Release, nonnegative: bool, integers: bool) -> Release:
-    """A least-squares release with counts for people to read: non-negative, whole, or both."""
+def _shown_cells(parts: Sequence[Any], found: Release) -> Floats | None:
+    """The mean of what the parts show, where noise had a say in what they asked."""
+    if not isinstance(found.errors, AveragedErrors):
+        return None
+    trees, plain = split(parts)
+    others = show(combine(plain, None), True, False).counts() if plain else None
+    return shown_mean(trees, found.errors, others)
+
+
+def show(
+    release: Release, nonnegative: bool, integers: bool, cells: Floats | None = None
+) -> Release:
+    """A least-squares release with counts for people to read: non-negative, whole, or both.
+
+    With `cells` these are handed down instead of its own, where more is known of what is small.
+    """
     if not nonnegative and not integers:
         return release
     from trueup._kernels.display.nonnegative import node_sums
     from trueup.intervaltree.readable import large_first_cells, whole_cells
 
-    cells: npt.NDArray[Any] = release.counts()
+    counts: npt.NDArray[Any] = release.counts() if cells is None else cells
     shape, variances = tree_of(release.errors, release.axis.size)
     words = "whole numbers" if integers else "counts"
     if nonnegative:
         # The fitted counts stand for the noisy ones: with the same weights they say the same.
         weights = np.repeat(min(variances) / np.array(variances), np.diff(shape.level_starts))
         unit = float(np.sqrt(min(variances)))
-        cells = large_first_cells(shape, node_sums(shape.first, cells), weights, unit)
+        nodes = node_sums(shape.first, counts)
+        if release.facts.known_total is not None:
+            nodes[0] = release.facts.known_total
+        counts = large_first_cells(shape, nodes, weights, unit)
         words = f"non-negative {words}, large-first"
     if integers:
-        cells = whole_cells(shape, cells, nonnegative)
-    return release.showing(cells, words)
+        counts = whole_cells(shape, counts, nonnegative)
+    return release.showing(counts, words)
 
 
 Single = tuple[int, float, float]

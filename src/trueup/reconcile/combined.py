@@ -9,9 +9,7 @@ Where the levels of all releases nest, they make one tree, and its two passes do
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -28,10 +26,12 @@ from trueup.infer.display import Wish
 from trueup.infer.model import AskedLevels, axis_model, model_of
 from trueup.infer.tree import TreeErrors
 from trueup.intervaltree import IntervalTree
-from trueup.law import Combination, NoiseLaw, RangeErrors
+from trueup.law import RangeErrors
 from trueup.measurement import Measurement
-from trueup.noise import common_law, noise_variance
+from trueup.noise import common_law
+from trueup.reconcile.averaged import AveragedErrors, Part, averaged, averaged_errors
 from trueup.reconcile.contradiction import Compared, check_agree
+from trueup.reconcile.springs import CombinedLevel, SpringErrors
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
 
@@ -42,29 +42,17 @@ Ints = npt.NDArray[np.int64]
 PINNED = 1e-18  # the variance of a known total, in units of the least other one
 
 
-@dataclass(frozen=True, eq=False)
-class CombinedLevel:
-    """Answers for consecutive intervals that cover the axis, with noise of one scale and law."""
-
-    starts: Ints
-    values: Floats
-    scale: Fraction
-    law: str
-
-    @property
-    def variance(self) -> float:
-        """The variance of the noise in each answer."""
-        return noise_variance(self.scale, self.law)
-
-
 def combine(parts: Sequence[Release | Measurement], known_total: float | None) -> Release:
     """The least-squares release of all parts together."""
-    facts = [_facts(part) for part in parts]
+    facts = [facts_of(part) for part in parts]
     check_apart(parts, facts)
-    questions = _questions(facts)
+    questions = questions_of(facts)
     about = Facts.together(
         facts, combined=tuple(facts), known_total=known_total, inferred=LEAST_SQUARES
     )
+    adaptive = _adaptive(facts)
+    if any(adaptive):
+        return _mean(parts, adaptive, about)
     asked = _asked_levels(facts)
     if asked is None:
         _check_total(known_total)
@@ -91,6 +79,37 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     if known_total is not None:
         prefix[-1] = known_total
     return Release((axis,), prefix, errors, about)
+
+
+def _adaptive(facts: Sequence[Facts]) -> list[bool]:
+    """Of which parts noise had a say in what was asked."""
+    return [axis_model(each.noise).adaptive for each in facts]
+
+
+def split(parts: Sequence[Part]) -> tuple[list[Part], list[Part]]:
+    """The parts that are adaptive trees, and the others."""
+    adaptive = _adaptive([part.facts for part in parts])
+    trees = [part for part, own in zip(parts, adaptive, strict=True) if own]
+    return trees, [part for part, own in zip(parts, adaptive, strict=True) if not own]
+
+
+def _mean(parts: Sequence[Part], adaptive: Sequence[bool], about: Facts) -> Release:
+    """The mean of adaptive trees and of least squares over all other parts."""
+    axis, errors = _mean_errors(about)
+    every = [Compared(_inferred(part), np.arange(axis.size)) for part in parts]
+    check_agree(axis, every, about.known_total)
+    trees = [part for part, own in zip(parts, adaptive, strict=True) if own]
+    plain = [part for part, own in zip(parts, adaptive, strict=True) if not own]
+    others = combine(plain, None) if plain else None
+    prefix = averaged(trees, errors, others, about.known_total)
+    return Release((axis,), prefix, errors.given(prefix), about)
+
+
+def _mean_errors(about: Facts) -> tuple[Axis, AveragedErrors]:
+    def least_squares(plain: Sequence[Facts]) -> tuple[Axis, RangeErrors]:
+        return _least_squares_errors(plain, None)
+
+    return averaged_errors(about.combined, least_squares, about.known_total is not None)
 
 
 def _inferred(part: Release | Measurement) -> Release:
@@ -128,22 +147,32 @@ def _twice() -> InputError:
 
 def errors_from(facts: Facts) -> tuple[Axis, RangeErrors]:
     """The axis and errors of a combined release, from its facts."""
-    blank = _questions(facts.combined)
-    asked = _asked_levels(facts.combined)
+    if any(_adaptive(facts.combined)):
+        questions_of(facts.combined)
+        return _mean_errors(facts)
+    return _least_squares_errors(facts.combined, facts.known_total)
+
+
+def _least_squares_errors(
+    facts: Sequence[Facts], known_total: float | None
+) -> tuple[Axis, RangeErrors]:
+    blank = questions_of(facts)
+    asked = _asked_levels(facts)
     if asked is None:
-        _check_total(facts.known_total)
-        return stacked_errors(blank, facts.combined)
-    axis, levels = _levels(blank, asked, facts.combined, [None] * len(blank))
-    return axis, _errors(axis.size, levels, facts.known_total is not None)
+        _check_total(known_total)
+        return stacked_errors(blank, facts)
+    axis, levels = _levels(blank, asked, facts, [None] * len(blank))
+    return axis, _errors(axis.size, levels, known_total is not None)
 
 
-def _facts(part: Release | Measurement) -> Facts:
+def facts_of(part: Release | Measurement) -> Facts:
+    """The facts of one part, refused if it is several put together."""
     if part.facts.question is None:
         raise InputError("Combine the releases themselves, all in one call, not a combined one.")
     return part.facts if isinstance(part, Measurement) else part.facts.made(LEAST_SQUARES)
 
 
-def _questions(facts: Sequence[Facts]) -> list[Question]:
+def questions_of(facts: Sequence[Facts]) -> list[Question]:
     """What each part asked, refused unless it is all about one axis."""
     if len({each.features for each in facts}) > 1:
         raise InputError(
@@ -168,13 +197,7 @@ def _questions(facts: Sequence[Facts]) -> list[Question]:
 
 def _asked_levels(facts: Sequence[Facts]) -> list[AskedLevels] | None:
     """The levels of trees that the parts asked; None if the answers of some are no nodes."""
-    models = [axis_model(each.noise) for each in facts]
-    if not all(model.errors.alike for model in models):
-        raise InputError(
-            "An adaptive tree cannot be combined with other counts: its noise had a say in what "
-            "was asked, so that least squares would tell errors too small. Ask TreeCounts(axis)."
-        )
-    found = [model.levels() for model in models]
+    found = [axis_model(each.noise).levels() for each in facts]
     known = [each for each in found if each is not None]
     return known if len(known) == len(found) else None
 
@@ -260,122 +283,12 @@ def _tree_cells(
     return fit(shape.first, noisy, weights / weights.max())[len(weights) - shape.size :]
 
 
-@dataclass(frozen=True, eq=False)
-class SpringErrors(RangeErrors):
-    """The error of ranges when the intervals asked do not nest: resistances between edges.
-
-    `edges` holds sets of intervals, by where they start, with the scales of their noisy answers.
-    """
-
-    size: int
-    edges: tuple[tuple[Ints, tuple[Fraction, ...]], ...]
-    pinned: bool = False
-    law: str = "discrete"
-
-    @cached_property
-    def _weights(self) -> list[list[float]]:
-        """Of each set of intervals: 1/variance of each of its noisy answers."""
-        return [[1 / noise_variance(b, self.law) for b in scales] for _, scales in self.edges]
-
-    @cached_property
-    def _free(self) -> int:
-        """The prefix sums that are unknown: 1 … n, or n − 1 if the total is known."""
-        return self.size - 1 if self.pinned else self.size
-
-    @cached_property
-    def _springs(self) -> tuple[Ints, Ints, Floats]:
-        starts = np.concatenate([cuts for cuts, _ in self.edges])
-        stops = np.concatenate([np.append(cuts[1:], self.size) for cuts, _ in self.edges])
-        each = zip(self.edges, self._weights, strict=True)
-        weights = np.concatenate([np.full(len(cuts), sum(weight)) for (cuts, _), weight in each])
-        return starts, stops, weights
-
-    @cached_property
-    def _factor(self) -> tuple[Any, Any]:
-        from scipy.sparse import coo_array, csc_array
-        from scipy.sparse.linalg import splu
-
-        starts, stops, weights = self._springs
-        unit = weights.max()
-        row = np.concatenate([starts, stops, starts, stops])
-        column = np.concatenate([starts, stops, stops, starts])
-        data = np.concatenate([weights, weights, -weights, -weights]) / unit
-        whole = csc_array(coo_array((data, (row, column)), (self.size + 1, self.size + 1)))
-        free = slice(1, self._free + 1)
-        try:
-            return splu(csc_array(whole[free, free])) if self._free else None, unit
-        except RuntimeError:
-            raise InputError(
-                "Some cells were asked by none of these, so nothing is known about them."
-            ) from None
-
-    def _solve(self, right: Floats) -> Floats:
-        full = np.zeros((self.size + 1, *right.shape[1:]))
-        factor, unit = self._factor
-        if self._free:
-            full[1 : self._free + 1] = factor.solve(right[1 : self._free + 1]) / unit
-        return full
-
-    def prefix(self, levels: Sequence[CombinedLevel], known_total: float | None) -> Floats:
-        """The prefix sums at rest."""
-        right = np.zeros(self.size + 1)
-        for level in levels:
-            force = level.values / level.variance
-            np.add.at(right, np.append(level.starts[1:], self.size), force)
-            np.add.at(right, level.starts, -force)
-        if known_total is not None:
-            starts, stops, weights = self._springs
-            ends = stops == self.size
-            np.add.at(right, starts[ends], weights[ends] * known_total)
-        found = self._solve(right)
-        if known_total is not None:
-            found[-1] = known_total
-        return found
-
-    def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
-        """The variance of each range [start, stop) of cells; one sparse solve a range."""
-        starts = np.atleast_1d(np.asarray(starts, np.int64))
-        stops = np.atleast_1d(np.asarray(stops, np.int64))
-        found = np.empty(len(starts))
-        for begin in range(0, len(starts), 64):
-            a, b = starts[begin : begin + 64], stops[begin : begin + 64]
-            right = np.zeros((self.size + 1, len(a)))
-            column = np.arange(len(a))
-            right[b, column] += 1.0
-            right[a, column] -= 1.0
-            solved = self._solve(right)
-            found[begin : begin + 64] = solved[b, column] - solved[a, column]
-        return np.maximum(found, 0.0)
-
-    def variance(self, combination: Combination) -> float:
-        """The variance of a combination of ranges."""
-        right = self._right(combination)
-        return max(float(right @ self._solve(right)), 0.0)
-
-    def _right(self, combination: Combination) -> Floats:
-        right = np.zeros(self.size + 1)
-        for (start, stop), coefficient in combination:
-            right[stop] += coefficient
-            right[start] -= coefficient
-        return right
-
-    def noise_law(self, combination: Combination) -> NoiseLaw:
-        """The law of the error: weight · Cov(answer, interval) is each noise's coefficient."""
-        solved = self._solve(self._right(combination))
-        parts = []
-        for (cuts, scales), weights in zip(self.edges, self._weights, strict=True):
-            with_interval = solved[np.append(cuts[1:], self.size)] - solved[cuts]
-            distinct, counts = np.unique(with_interval, return_counts=True)
-            for scale, weight in zip(scales, weights, strict=True):
-                parts.append((weight * distinct, np.full(len(distinct), float(scale)), counts))
-        found = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return NoiseLaw(found[0], found[1], found[2], self.law)
-
-
 def tree_of(errors: RangeErrors, size: int) -> tuple[IntervalTree, tuple[float, ...]]:
     """The tree that a combined release fits, and the variance of each level; flat for springs."""
     if isinstance(errors, TreeErrors):
         return errors.shape, errors.level_variances
+    if isinstance(errors, AveragedErrors):
+        return errors.tree
     each = float(errors.range_variances([0], [1])[0])
     return IntervalTree.regular(size, (size,)), (np.inf, each)
 

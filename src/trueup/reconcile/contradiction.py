@@ -32,15 +32,23 @@ BY_CHANCE = 1e-6
 
 _ODDS = "but for one time in a million"
 _MOST_CELLS = 2048  # into which an axis is cut for the comparison
+_FEW_CELLS = 256  # the same where cells are on a disk: each is a page to be read
 _LOOKED_AT = 4  # ranges that differ the most, for which the exact law is worked out
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A release to be compared, and where its cells begin on the axis that all share."""
+    """A release to be compared, and where its cells begin on the axis that all share.
+
+    None where its cells are those of the axis, too many to be listed.
+    """
 
     release: Release
-    first_cells: Ints
+    first_cells: Ints | None
+
+    def places(self, edges: Ints) -> Ints:
+        """How many of its cells lie before each edge."""
+        return edges if self.first_cells is None else np.searchsorted(self.first_cells, edges)
 
 
 def check_agree(axis: Axis, parts: Sequence[Compared], known_total: float | None) -> None:
@@ -66,10 +74,10 @@ def _check_pair(
     axis: Axis, first: tuple[int, Compared], second: tuple[int, Compared], chance: float
 ) -> None:
     (i, one), (j, other) = first, second
-    starts, stops = _halves(np.intersect1d(one.first_cells, other.first_cells), axis.size)
+    starts, stops = _halves(_shared(one, other, axis.size), axis.size)
     counts, variances, cells = [], [], []
     for part in (one, other):
-        ends = [np.searchsorted(part.first_cells, side) for side in (starts, stops)]
+        ends = [part.places(side) for side in (starts, stops)]
         own = part.release.unbiased
         counts.append(own.prefix[ends[1]] - own.prefix[ends[0]])
         variances.append(own.errors.range_variances(*ends))
@@ -91,6 +99,13 @@ def _check_pair(
                 f"{written(most)}, {_ODDS}. They are not of the same data. For the change between "
                 f"two releases subtract them: second.total() - first.total()."
             )
+
+
+def _shared(one: Compared, other: Compared, size: int) -> Ints:
+    """Edges at which cells of both begin; of cells that are not listed, some."""
+    if one.first_cells is None or other.first_cells is None:
+        return np.arange(0, size, -(-size // _FEW_CELLS))
+    return np.intersect1d(one.first_cells, other.first_cells)
 
 
 def _halves(edges: Ints, size: int) -> tuple[Ints, Ints]:

@@ -89,7 +89,9 @@ def cut(prefix: npt.NDArray[Any], ends: tuple[Span, ...]) -> npt.NDArray[Any]:
     """The prefix sums of what is left, summed over the range of each axis that is fixed."""
     for number in reversed(range(len(ends))):
         span = ends[number]
-        if span is not None:
+        if span is not None and hasattr(prefix, "between"):  # on the disk: reads what it needs
+            prefix = prefix.between(*span, axis=number)
+        elif span is not None:
             start, stop = (prefix.take(end, axis=number) for end in span)
             prefix = stop - start
     return np.ascontiguousarray(prefix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,13 +14,23 @@ import numpy.typing as npt
 from trueup._kernels.display.boxes import box_sums, cells_of
 from trueup.axis import Axis, levels
 from trueup.errors import InputError
-from trueup.facts import LEAST_SQUARES, Facts, Span
+from trueup.facts import LEAST_SQUARES, Facts
 from trueup.release.boxes import Spans, box_of, cut, places, prefix_of, stacked
-from trueup.release.distribution import for_each, quantile, quantile_cell, rising
+from trueup.release.distribution import (
+    Rising,
+    RisingInMemory,
+    for_each,
+    quantile,
+    quantile_ends,
+    rising,
+    shares_at,
+)
 from trueup.release.estimate import Estimate
 from trueup.release.intervals import cut_to_counts, quantile_cells, range_intervals
 from trueup.release.published import Contents, Published, Row, beside, freeze, to_frame
-from trueup.release.slices import SliceErrors
+from trueup.release.rising import RisingOnDisk, on_disk, too_many
+from trueup.release.slices import SliceErrors, fixed_spans
+from trueup.release.unions import ends_of, terms_of, union_boxes
 from trueup.release.wording import check_level
 
 if TYPE_CHECKING:
@@ -152,6 +161,20 @@ class Release(Published):
         shown_for = None if self.unbiased is self else self.unbiased.between(*box)
         return Estimate.of(value.item(), ((key, 1.0),), self.errors, self.facts, shown_for)
 
+    def union(self, **parts: Any) -> Estimate:
+        """The count of a union of regions: for each axis a list of its parts, each cell once.
+
+        A part is a label, a node or a prefix, a range (low, high), or either as typed; an array
+        holds the numbers of cells. An axis that is not named is counted whole. The parts need not
+        lie beside each other, nor be nodes that were asked.
+        """
+        boxes = union_boxes(self.axes, parts)
+        if self.asked:
+            self._check_asked(list(parts))
+        value = self._sums(ends_of(boxes, len(self.axes))).sum()
+        shown_for = None if self.unbiased is self else self.unbiased.union(**parts)
+        return Estimate.of(value.item(), terms_of(boxes), self.errors, self.facts, shown_for)
+
     def ranges(self, low: Any, high: Any) -> npt.NDArray[Any]:
         """The counts of many ranges at once; over several axes, arrays of ends for each axis."""
         return self._sums(self._spans(low, high))
@@ -232,15 +255,9 @@ class Release(Published):
         sides = list(zip(self.axes, box, strict=True))
         ends = tuple(span if axis.name in fixed else None for axis, span in sides)
         self._check_asked([a.name for a, span in sides if a in kept or span != (0, a.size)])
-        facts = replace(self.facts, slice=self._fixed(ends))
+        facts = replace(self.facts, slice=fixed_spans(self.facts.slice, ends))
         other = None if self.unbiased_prefix is None else cut(self.unbiased_prefix, ends)
         return Release(kept, cut(self.prefix, ends), SliceErrors(self.errors, ends), facts, other)
-
-    def _fixed(self, ends: tuple[Span, ...]) -> tuple[Span, ...]:
-        """The range of every axis of the grid asked that is fixed, here or before."""
-        left = iter(ends)
-        before = self.facts.slice or (None,) * len(ends)
-        return tuple(next(left) if span is None else span for span in before)
 
     def node(self, *path: object) -> Estimate:
         """The count of a label, a path of labels, a period or a prefix."""
@@ -251,10 +268,10 @@ class Release(Published):
 
         Without a path, the counts of the coarsest level.
         """
-        under = levels.below(self.axis, path, None)
-        if not under:
+        under = next(levels.below(self.axis, path, None), None)
+        if under is None:
             return {}
-        level, starts, stops = under[0]
+        level, starts, stops = under
         names = self.axis.level_labels(level, starts, stops)
         ends = zip(starts.tolist(), stops.tolist(), strict=True)
         return {name: self.between(*each) for name, each in zip(names, ends, strict=True)}
@@ -264,7 +281,7 @@ class Release(Published):
 
         Columns as in `columns`, with the level of each node before them.
         """
-        under = levels.below(self.axis, path, level)
+        under = list(levels.below(self.axis, path, level))
         table = levels.columns(self.axis, under)
         return to_frame(table | self._counted([levels.spans(under)]), library)
 
@@ -281,13 +298,25 @@ class Release(Published):
         """The share of the total below each edge of the axis: n + 1 values from 0 to 1, rising."""
         return self._rising / self._rising[-1]
 
+    def cdf_at(self, cuts: Ints) -> Floats:
+        """The share of the total below some edges, rising; on the disk, over these edges alone."""
+        if not too_many(self.prefix):
+            return self.cdf()[cuts]
+        return shares_at(self.axis, self.prefix, cuts)
+
+    @cached_property
+    def _below(self) -> Rising:
+        if not on_disk(self.prefix):
+            return RisingInMemory(self._rising)
+        return RisingOnDisk.of(self.axis, self.prefix)
+
     def quantile(self, q: Any) -> Any:
         """The value below which a share q of the total lies, read from the rising `cdf`.
 
         Inside a bin it is interpolated; for whole numbers, dates and labels it is the first cell
         at which the share is reached. Of a list of shares, the list of their values.
         """
-        return for_each(q, lambda share: quantile(self.axis, self._rising, share))
+        return for_each(q, lambda share: quantile(self.axis, self._below, share))
 
     def cdf_interval(self, value: object, level: float = 0.95) -> tuple[float, float]:
         """An interval for the share of the total below an edge of the axis.
@@ -318,12 +347,9 @@ class Release(Published):
         axis, own = self.axis, self.unbiased
         first, last = quantile_cells(self.errors, own.prefix, share, level, few)
         if own is not self:
-            shown = quantile_cell(axis, self._rising, share)
+            shown = self._below.cell(share * self._below.total)
             first, last = min(first, shown), max(last, shown)
-        if not axis.traits.bins:
-            return axis.interval(first)[0], axis.interval(last)[0]
-        low, high = axis.interval(first)[0], axis.interval(last)[1]
-        return -math.inf if low is None else low, math.inf if high is None else high
+        return quantile_ends(axis, first, last)
 
     def equidepth(self, bins: int, level: float = 0.95) -> EquidepthBins:
         """Bins of whole cells with nearly equal counts, with intervals on edges and counts.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.display.boxes import cells_of
-from trueup._kernels.rows.attach import attached, repeated_cells
+from trueup._kernels.rows.attach import Cells, attached, narrowest, shuffled_cells
 from trueup._kernels.rows.moves import free_sets, walked
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Names = tuple[str, ...]
 
-_WORK = 1 << 28  # cells looked at by the walk among tables of the same margins
-_MOST_SWEEPS = 400
+_WORK = 1 << 30  # cells looked at by the walk among tables of the same margins
+_MOST_SWEEPS = 400  # of each kind of move
 _FEWEST_SWEEPS = 8
 
 
@@ -51,7 +51,7 @@ def joined_in_order(margins: Sequence[frozenset[str]]) -> tuple[list[frozenset[s
     return [margins[number] for number in [*left, *reversed(removed)]], []
 
 
-def row_cells(release: Release, draws: np.random.Generator) -> tuple[dict[str, Ints], list[str]]:
+def row_cells(release: Release, draws: np.random.Generator) -> tuple[dict[str, Cells], list[str]]:
     """The cell of every row on each axis, in random order, and the cycle of its margins if any."""
     names = [axis.name for axis in release.axes]
     if not release.asked:
@@ -60,7 +60,7 @@ def row_cells(release: Release, draws: np.random.Generator) -> tuple[dict[str, I
     ordered, cycle = joined_in_order(margins)
     if cycle:
         return _of_a_cycle(release, margins, draws), cycle
-    rows: dict[str, Ints] = {}
+    rows: dict[str, Cells] = {}
     sizes = {axis.name: axis.size for axis in release.axes}
     for margin in ordered:
         own = [name for name in names if name in margin]
@@ -72,26 +72,26 @@ def row_cells(release: Release, draws: np.random.Generator) -> tuple[dict[str, I
         new = [name for name in own if name not in rows]
         table = counts.transpose([own.index(name) for name in [*shared, *new]])
         table = np.ascontiguousarray(table).reshape(math.prod(sizes[n] for n in shared), -1)
-        at = np.zeros(len(rows[next(iter(rows))]), np.int64)
+        at = np.zeros(len(rows[next(iter(rows))]), narrowest(len(table)))
         for name in shared:
-            at = at * sizes[name] + rows[name]
+            at *= at.dtype.type(sizes[name])
+            at += rows[name]
         left = attached(at, table, draws)
         for name in reversed(new[1:]):
-            left, rows[name] = np.divmod(left, sizes[name])
-        rows[new[0]] = left
+            left, last = np.divmod(left, left.dtype.type(sizes[name]))
+            rows[name] = last.astype(narrowest(sizes[name]))
+        rows[new[0]] = left.astype(narrowest(sizes[new[0]]))
     return {name: rows[name] for name in names if name in rows}, []
 
 
-def _shuffled(names: list[str], counts: Ints, draws: np.random.Generator) -> dict[str, Ints]:
+def _shuffled(names: list[str], counts: Ints, draws: np.random.Generator) -> dict[str, Cells]:
     """Rows with these counts, in random order."""
-    found = repeated_cells(counts)
-    order = draws.permutation(len(found[0]))
-    return {name: cells[order] for name, cells in zip(names, found, strict=True)}
+    return dict(zip(names, shuffled_cells(counts, draws), strict=True))
 
 
 def _of_a_cycle(
     release: Release, margins: Sequence[frozenset[str]], draws: np.random.Generator
-) -> dict[str, Ints]:
+) -> dict[str, Cells]:
     """Rows of margins in a cycle: from the table that they are margins of, by moves that keep them.
 
     Whole margins that agree in pairs may have no table. Those of a release have one: they are sums
@@ -104,5 +104,6 @@ def _of_a_cycle(
     numbers = {axis.name: n for n, axis in enumerate(kept)}
     held = [frozenset(numbers[name] for name in margin) for margin in margins]
     free = free_sets(len(kept), held)
-    sweeps = len(free) * min(max(_WORK // table.size, _FEWEST_SWEEPS), _MOST_SWEEPS)
+    each = _WORK // (table.size * len(free))
+    sweeps = len(free) * min(max(each, _FEWEST_SWEEPS), _MOST_SWEEPS)
     return _shuffled([axis.name for axis in kept], walked(table, free, sweeps, draws), draws)

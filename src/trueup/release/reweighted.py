@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,10 +20,11 @@ from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import FileError, InputError
 from trueup.facts import Facts
-from trueup.files.codec import write
+from trueup.files.codec import decode, encode, write
+from trueup.noise import check_rows_per_unit
 from trueup.release.boxes import box_of, places, prefix_of
 from trueup.release.published import freeze, to_frame
-from trueup.release.wording import written
+from trueup.release.wording import check_level, written
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -67,7 +69,7 @@ class ReweightedCounts:
     def scale(self) -> Fraction:
         """The scale of the noise of each box's count, and of the total's."""
         assert self.facts.epsilon is not None
-        return (2 * self.rounds + 1) / self.facts.epsilon
+        return (2 * self.rounds + 1) * self.facts.rows / self.facts.epsilon
 
     @cached_property
     def _counts(self) -> Floats:
@@ -110,35 +112,83 @@ class ReweightedCounts:
         """The cells as a table of pyarrow, pandas or Polars."""
         return to_frame(self.columns(), library)
 
+    def measured(self, level: float = 0.95) -> dict[str, Any]:
+        """What was counted, round by round: each box, its noisy count, and an exact interval.
+
+        The noise of a count is fresh, so that the interval holds whichever box was chosen. These
+        are the only intervals there are: of other ranges nobody knows how far off they are.
+        """
+        wide = half_width(float(self.scale), check_level(level))
+        found: dict[str, Any] = {}
+        for place, axis in enumerate(self.axes):
+            for end, cells in (("from", self.starts), ("to", self.stops)):
+                found[f"{axis.name} {end}"] = cells[:, place]
+        low, high = np.maximum(self.answers - wide, 0), np.maximum(self.answers + wide, 0)
+        return found | {"noisy": self.answers, "low": low, "high": high}
+
     def save(self, path: str | Path) -> None:
         """Writes one file by its ending: .parquet or .json, which `trueup.load` reads, or .csv."""
-        about = {
+        write(path, KIND, self.columns(), self._about())
+
+    def to_bytes(self) -> bytes:
+        """The bytes of its Parquet file, for a place that is not a path."""
+        return encode(KIND, self.columns(), self._about())
+
+    @staticmethod
+    def from_bytes(data: bytes) -> ReweightedCounts:
+        """What `to_bytes` wrote, verified."""
+        kind, columns, about = decode(data, "The counts")
+        if kind != KIND:
+            raise FileError(f"Reweighted counts were expected, not a {kind}.")
+        return read(columns, about)
+
+    def _about(self) -> dict[str, Any]:
+        return {
             "private": self.facts.private,
             "axes": [axis.to_json() for axis in self.axes],
             "cost": str(self.facts.epsilon),
             "neighbours": self.facts.neighbours,
+            "unit": self.facts.unit,
+            "rows_per_unit": self.facts.rows,
             "measurement": self.facts.id,
             "starts": self.starts.tolist(),
             "stops": self.stops.tolist(),
             "answers": self.answers.tolist(),
             "total": self.measured_total,
         }
-        write(path, KIND, self.columns(), about)
 
     def __repr__(self) -> str:
         names = " × ".join(f"'{axis.name}'" for axis in self.axes)
         return (
             f"<ReweightedCounts{self.facts.stamp}: {self._counts.size:,} cells of {names}, "
-            f"{self.rounds} rounds, total {written(float(self._counts.sum()))}, {self.facts.cost}>"
+            f"{self.rounds} rounds, total {written(float(self._counts.sum()))}, {self.facts.cost}"
+            f"{self.facts.also}>"
         )
 
 
-def facts_of(epsilon: Fraction, neighbours: str, name: str | None, private: bool = True) -> Facts:
+def half_width(scale: float, level: float) -> int:
+    """The least h for which discrete Laplace noise is within ±h as often as that.
+
+    With q = e^(−1/scale), P(|noise| > h) = 2·q^(h+1)/(1 + q).
+    """
+    q = math.exp(-1 / scale)
+    return max(math.ceil(-scale * math.log((1 - level) * (1 + q) / 2)) - 1, 0)
+
+
+def facts_of(
+    epsilon: Fraction,
+    neighbours: str,
+    name: str | None,
+    private: bool = True,
+    unit: str = "row",
+    rows: int = 1,
+) -> Facts:
     """What such counts cost and whom they protect."""
     return Facts(
         epsilon=epsilon,
         neighbours=check_neighbours(neighbours),
-        unit="row",
+        unit=unit,
+        rows_per_unit=check_rows_per_unit(rows),
         private=private,
         id=name,
         inferred=INFERRED,
@@ -153,6 +203,8 @@ def read(columns: dict[str, Any], beside: dict[str, Any]) -> ReweightedCounts:
         beside["neighbours"],
         beside["measurement"],
         beside["private"] is True,
+        beside["unit"],
+        beside["rows_per_unit"],
     )
     starts, stops, answers = (_whole(beside[name]) for name in ("starts", "stops", "answers"))
     found = ReweightedCounts(axes, starts, stops, answers, int(beside["total"]), facts)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.display.boxes import cells_of
-from trueup._kernels.rows.attach import alone
+from trueup._kernels.rows.attach import Cells, alone
 from trueup.axis import Axis
 from trueup.axis.inside import invented, label_values, values_inside
 from trueup.errors import FileError, InputError, shown
@@ -47,7 +47,7 @@ class Rows:
     """
 
     axes: tuple[Axis, ...]
-    cells: tuple[Ints, ...]
+    cells: tuple[Cells, ...]
     inside: Inside
     facts: Facts
     report: dict[str, Any]
@@ -86,7 +86,9 @@ class Rows:
                 draws = None
                 if self.inside == "uniform":
                     draws = np.random.Generator(np.random.SFC64([self.key, number, place]))
-                columns.append(values_inside(axis, cells[start : start + _BATCH], draws))
+                columns.append(
+                    values_inside(axis, cells[start : start + _BATCH].astype(np.int64), draws)
+                )
             yield pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     @cached_property
@@ -144,7 +146,13 @@ class Rows:
         opened = (
             pa.ipc.new_file(str(draft), self._schema)
             if ending == ".arrow"
-            else pq.ParquetWriter(draft, self._schema, compression="zstd", compression_level=1)
+            else pq.ParquetWriter(
+                draft,
+                self._schema,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=[axis.name for axis in self.axes if not invented(axis)],
+            )
         )
         with opened as writer:
             for batch in self.batches():
@@ -204,7 +212,11 @@ def _key(release: Release) -> int:
 
 
 def _report(
-    release: Release, axes: tuple[Axis, ...], cells: tuple[Ints, ...], cycle: list[str], inside: str
+    release: Release,
+    axes: tuple[Axis, ...],
+    cells: tuple[Cells, ...],
+    cycle: list[str],
+    inside: str,
 ) -> dict[str, Any]:
     """What was measured and what was invented."""
     names = [axis.name for axis in axes]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.facts import Span
 from trueup.law import BoxErrors, Combination, Law, RangeErrors
 
 Floats = npt.NDArray[np.float64]
@@ -77,3 +78,9 @@ def unsliced(errors: Any, combination: Combination) -> tuple[Any, Combination]:
     while isinstance(errors, SliceErrors):
         errors, combination = errors.grid, errors.boxes(combination)
     return errors, combination
+
+
+def fixed_spans(before: tuple[Span, ...] | None, ends: tuple[Span, ...]) -> tuple[Span, ...]:
+    """The range of every axis of the grid asked that is fixed, here or before."""
+    left = iter(ends)
+    return tuple(next(left) if span is None else span for span in before or (None,) * len(ends))

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
+from trueup.axis.levels import nodes_inside
 from trueup.errors import InputError
 from trueup.law import RangeErrors
 from trueup.pictures.places import bar_edges, stretches
@@ -25,6 +26,7 @@ from trueup.release.intervals import (
     reaches,
     share_band,
 )
+from trueup.release.rising import too_many
 from trueup.release.wording import check_level
 from trueup.server.reach import Reach
 
@@ -124,6 +126,7 @@ class Answering:
         own = self.release.unbiased
         told = own.errors.work * len(shares) <= _MOST_SHARES
         told = told and own.errors.variance_work * self.axis.size <= _MOST_VARIANCES
+        told = told and not too_many(own.prefix)
         found = []
         for share in shares:
             value = self.release.quantile(share)
@@ -186,19 +189,11 @@ class Answering:
 
     def nodes(self, level: str, start: int, stop: int, most: int, sure: float) -> dict[str, Any]:
         """The nodes of a level of the axis inside some cells, each with its interval."""
-        levels = self.axis.every_level()
-        if level not in levels:
-            known = ", ".join(levels) or "none"
-            raise InputError(f"'{self.axis.name}' has no level {level[:60]!r}. Levels: {known}.")
-        cuts = levels[level]
-        ends = np.append(cuts[1:], self.axis.size)
-        inside = (cuts >= start) & (ends <= stop)
-        starts, stops = cuts[inside], ends[inside]
-        if len(starts) > most:
-            raise InputError(
-                f"{len(starts):,} nodes are more than the {most:,} that are told at once. "
-                f"Choose a coarser level, or fewer cells by start and stop."
-            )
+        known = self.axis.every_level()
+        if level not in known:
+            words = ", ".join(known) or "none"
+            raise InputError(f"'{self.axis.name}' has no level {level[:60]!r}. Levels: {words}.")
+        starts, stops = nodes_inside(self.axis, level, start, stop, most)
         named = self.axis.level_labels(level, starts, stops)
         answers = self.many(starts, stops, sure) if len(starts) else []
         places = zip(named, starts.tolist(), stops.tolist(), answers, strict=True)
@@ -213,7 +208,7 @@ class Answering:
         check_level(level)
         points = affordable(self.release.errors, points)
         at = bar_edges(self.axis.size, points, start, stop)
-        share = self.release.cdf()[at]
+        share = self.release.cdf_at(at)
         own = self.release.unbiased
         low, high = share_band(own.errors, own.prefix, at, share, level)
         return {

@@ -29,9 +29,12 @@ from trueup.server.routes import (
     asking,
     budgets,
     combining,
+    keyed,
     owner,
+    quoting,
     ranges,
     releases,
+    series,
     session,
     told,
 )
@@ -85,7 +88,7 @@ def create_app(config: Config | None = None) -> Guard:
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _routing)
     app.add_exception_handler(Exception, _internal)
-    for each in (session, releases, combining, asking, budgets, owner):
+    for each in (session, releases, combining, keyed, series, asking, quoting, budgets, owner):
         app.include_router(each.router)
     app.get("/health", tags=["server"], response_model=told.Health)(_health)
     app.get("/ready", tags=["server"], response_model=told.Ready)(_ready)

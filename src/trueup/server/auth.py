@@ -19,6 +19,8 @@ from trueup.config import Dataset
 from trueup.epsilon import positive
 from trueup.errors import InputError, TrueupError, shown
 from trueup.owner import Ledger
+from trueup.owner.stores import is_address
+from trueup.server.file_store import FileStore
 from trueup.server.store import Store, moment
 
 Role = Literal["public", "reader", "analyst", "owner"]
@@ -68,8 +70,17 @@ def expiry(text: str | None) -> str | None:
         ) from None
 
 
+def open_store(place: str | Path) -> Store:
+    """The store in a file, or at a postgresql:// address."""
+    if is_address(place):
+        from trueup.server.shared_store import SharedStore
+
+        return SharedStore(str(place))
+    return FileStore(Path(place))
+
+
 class Tokens:
-    """The tokens kept in a file, which several processes may share.
+    """The tokens kept in a file, or in PostgreSQL, which several processes may share.
 
     >>> from tempfile import mkdtemp
     >>> tokens = Tokens(Path(mkdtemp()) / "trueup.tokens")
@@ -78,8 +89,8 @@ class Tokens:
     ('ana', None)
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.store = path, Store(path)
+    def __init__(self, place: str | Path) -> None:
+        self.store = open_store(place)
         self._used: dict[int, float] = {}  # when this process last wrote down a use
 
     def create(self, name: str, role: str, expires: str | None = None) -> str:
@@ -118,10 +129,11 @@ class Tokens:
 
     def _revoke(self, by: Literal["name", "number"], which: str | int) -> int:
         with self.store.writing() as database:
-            return database.execute(
+            done = database.execute(
                 f"UPDATE tokens SET revoked = ? WHERE {by} = ? AND revoked IS NULL",
                 (moment(), which),
-            ).rowcount
+            )
+            return int(done.rowcount)
 
     def list(self) -> list[Holder]:
         """Every token that was ever made, without the token."""
@@ -147,7 +159,11 @@ class Tokens:
     def used(self, holder: Holder) -> None:
         """Writes down that a token is used at this moment."""
         with self.store.writing() as database:
-            database.execute("INSERT OR REPLACE INTO uses VALUES (?, ?)", (holder.number, moment()))
+            database.execute(
+                "INSERT INTO uses VALUES (?, ?) ON CONFLICT (token) DO UPDATE SET last = "
+                "excluded.last",
+                (holder.number, moment()),
+            )
 
     def holder(self, secret: str) -> Holder | None:
         """Who holds this token, None if nobody may use it: wrong, expired and revoked alike.

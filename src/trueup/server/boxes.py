@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ from trueup.server.answers import (
     affordable,
     check_affordable,
 )
+from trueup.server.errors import field as in_field
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,14 +47,18 @@ class AnsweringBoxes:
         """What the boxes are over."""
         return self.release.axes
 
-    def box(self, ranges: Sequence[Sequence[Any] | None]) -> Box:
-        """The cells of a box, given by the two ends of each axis; null is the whole axis."""
+    def box(self, ranges: Sequence[Sequence[Any] | None], at: Sequence[object] = ()) -> Box:
+        """The cells of a box, given by the two ends of each axis; null is the whole axis.
+
+        `at` is the field that the box is in: what is wrong with a range is blamed on its place.
+        """
         if len(ranges) != len(self.axes):
             raise InputError(f"A box has a range for each of {len(self.axes)} columns, or null.")
         found = []
-        for axis, ends in zip(self.axes, ranges, strict=True):
+        for side, (axis, ends) in enumerate(zip(self.axes, ranges, strict=True)):
             low, high = (None, None) if ends is None else ends
-            found.append(axis.span(axis.parse(low), axis.parse(high)))
+            with in_field(*at, side) if at else nullcontext():
+                found.append(axis.span(axis.parse(low), axis.parse(high)))
         return tuple(found)
 
     def many(self, boxes: Sequence[Box], level: float | None) -> list[dict[str, Any]]:

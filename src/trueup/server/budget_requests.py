@@ -1,22 +1,22 @@
 """Requests for more budget: an analyst asks, the owner sees them, and grants or declines.
 
 A request names the whole allowance that is wanted, not what is to be added: granted twice, after a
-crash between the ledger and this file, it comes to the same.
+crash between the ledger and this store, it comes to the same.
 """
 
 from __future__ import annotations
 
-import sqlite3
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 
 from trueup.errors import InputError
 from trueup.server.errors import NotFoundError
-from trueup.server.store import Store, moment
+from trueup.server.store import Statements, Store, moment
 
 _MOST_OPEN = 1_000
-_COLUMNS = "number, dataset, name, wanted, reason, created, state, decided, note"
+_ASKED = "dataset, name, wanted, reason, created, state, decided, note"
+_COLUMNS = f"number, {_ASKED}"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class BudgetRequest:
 
 
 class BudgetRequests:
-    """The requests, in the file that the server's processes share."""
+    """The requests, which the server's processes share."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -53,17 +53,19 @@ class BudgetRequests:
             ).fetchone()
             if number >= _MOST_OPEN:
                 raise InputError(f"{number:,} requests are open. The owner must decide some first.")
-            made = database.execute(
-                f"INSERT INTO requests ({_COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, 'open', NULL, '')",
+            (made,) = database.execute(
+                f"INSERT INTO requests ({_ASKED}) VALUES (?, ?, ?, ?, ?, 'open', NULL, '') "
+                f"RETURNING number",
                 (dataset, name, str(wanted), words, moment()),
-            )
-            return self._one(database, made.lastrowid)
+            ).fetchone()
+            return self._one(database, made)
 
     def list(self, name: str | None = None) -> list[BudgetRequest]:
         """All requests, newest first; of one person, if a name is given."""
         with self.store.writing() as database:
             rows = database.execute(
-                f"SELECT {_COLUMNS} FROM requests WHERE ? IS NULL OR name = ? ORDER BY number DESC",
+                f"SELECT {_COLUMNS} FROM requests WHERE CAST(? AS TEXT) IS NULL OR name = ? "
+                f"ORDER BY number DESC",
                 (name, name),
             )
             return [BudgetRequest(*row) for row in rows]
@@ -84,7 +86,7 @@ class BudgetRequests:
             )
             return self._one(database, number)
 
-    def _one(self, database: sqlite3.Connection, number: int | None) -> BudgetRequest:
+    def _one(self, database: Statements, number: int) -> BudgetRequest:
         row = database.execute(
             f"SELECT {_COLUMNS} FROM requests WHERE number = ?", (number,)
         ).fetchone()

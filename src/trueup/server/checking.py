@@ -28,11 +28,6 @@ def check(config: Config) -> list[str]:
     said = []
     with tempfile.TemporaryDirectory(prefix="trueup-check-") as folder:
         for number, dataset in enumerate(config.datasets.values()):
-            if dataset.calendar is not None:
-                said.append(
-                    f"Dataset '{dataset.name}' has a limit for each {dataset.calendar.per}: the "
-                    f"server takes no questions about it."
-                )
             try:
                 ledger = _existing(dataset)
             except LedgerError as wrong:
@@ -67,7 +62,7 @@ def _check_folder(dataset: Dataset) -> None:
 
 
 def _check_tokens(settings: Settings) -> None:
-    if settings.tokens.exists():
+    if isinstance(settings.tokens, str) or settings.tokens.exists():
         Tokens(settings.tokens)
 
 

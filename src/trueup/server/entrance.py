@@ -37,8 +37,9 @@ class Entrance:
 
     def __init__(self, tokens: Tokens, links: Links, sso: Sso | None = None) -> None:
         self.tokens, self.links, self.sso = tokens, links, sso
-        # Cookies are not kept apart by port: two servers on one machine have two names.
-        place = str(tokens.path.resolve()).encode()
+        # Cookies are not kept apart by port: two servers on one machine have two names,
+        # and several machines that share their tokens have one.
+        place = tokens.store.place.encode()
         self.cookie = f"trueup_{hashlib.sha256(place).hexdigest()[:12]}"
 
     def admit(self, scope: Scope) -> None:

@@ -15,6 +15,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,12 +25,13 @@ from typing import Any
 from trueup.ask import Question, question_from_json
 from trueup.cost import Cost
 from trueup.errors import KeyConflictError, SourceError, TrueupError
+from trueup.keys import KeyCounts, PrefixCounts
 from trueup.owner import where as filters
 from trueup.owner.account import canonical
 from trueup.owner.charge import Charge
 from trueup.server import errors
 from trueup.server.auth import Holder
-from trueup.server.datasets import Table
+from trueup.server.datasets import KeyQuestion, Table
 from trueup.server.deadlines import leaves_at
 from trueup.server.questions import Asked
 
@@ -53,31 +55,37 @@ class Job:
     """A measurement that is asked for: all that is needed to make it, and to make it again."""
 
     table: Table
-    question: Question
+    question: Question | KeyQuestion
     cost: Cost
     key: str  # the analyst's own, in the ledger's name space
     where: str | None
     by: str
+    periods: tuple[str, ...] = ()  # whose rows are counted, where each has a limit
 
     @staticmethod
-    def of(table: Table, question: Question, asked: Asked, key: str, holder: Holder) -> Job:
+    def of(
+        table: Table, question: Question | KeyQuestion, asked: Asked, key: str, holder: Holder
+    ) -> Job:
         """What a holder asks for under a key of their own choice."""
-        return Job(table, question, asked.cost, ledger_key(holder, key), asked.where, holder.name)
+        periods = tuple(each.name for each in table.periods(asked))
+        paid = (asked.cost, ledger_key(holder, key), asked.where, holder.name, periods)
+        return Job(table, question, *paid)
 
     @staticmethod
     def again(table: Table, charge: Charge) -> Job:
         """What was charged and never answered."""
         request = json.loads(charge.request)
-        question = question_from_json(request["question"])
+        question = question_of(request["question"])
         by = charge.by or ""
-        return Job(table, question, charge.cost, charge.key, request["where"], by)
+        paid = (charge.cost, charge.key, request["where"], by, charge.periods)
+        return Job(table, question, *paid)
 
     def check(self, charge: Charge) -> None:
         """Refuses a charge under this key that paid for something else, at work or not."""
         request = json.loads(charge.request)
         where = None if self.where is None else filters.written(filters.parse(self.where))
-        paid = (canonical(request["question"]), request["where"], charge.cost)
-        if paid != (canonical(self.question.to_json()), where, self.cost):
+        paid = (canonical(request["question"]), request["where"], charge.cost, charge.periods)
+        if paid != (canonical(self.question.to_json()), where, self.cost, self.periods):
             raise KeyConflictError(
                 "This key was used for a different request. Ask the same as before to have its "
                 "answer again, or choose a new key."
@@ -85,14 +93,24 @@ class Job:
 
     def make(self) -> None:
         """Charge, draw, store: the owner's work, all of it."""
-        self.table.owner.measure(
-            self.question,
-            self.cost,
-            self.key,
-            where=self.where,
-            neighbours=self.table.dataset.neighbours,
-            by=self.by,
-        )
+        owner = self.table.owner
+        given = {"where": self.where, "by": self.by, **self.table.given(self.periods)}
+        if isinstance(self.question, Question):
+            owner.measure(self.question, self.cost, self.key, **given)
+        elif isinstance(self.question, PrefixCounts):
+            owner.keys.measure_prefixes(self.question, self.cost, self.key, **given)
+        else:
+            owner.keys.measure(self.question, self.cost, self.key, **given)
+
+
+def question_of(said: Mapping[str, Any]) -> Question | KeyQuestion:
+    """The question that a ledger has, about counts or about keys."""
+    match said.get("kind"):
+        case "keys":
+            return KeyCounts.from_json(said)
+        case "prefixes":
+            return PrefixCounts.from_json(said)
+    return question_from_json(said)
 
 
 def ledger_key(holder: Holder, key: str) -> str:

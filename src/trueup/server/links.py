@@ -18,7 +18,7 @@ ADDRESS = re.compile(r"/api/v1/public/([A-Za-z0-9_-]{22})((?:/[a-z]{1,20})?)", r
 
 
 class Links:
-    """The links that are public, in the file that the server's processes share."""
+    """The links that are public, which the server's processes share."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -35,7 +35,7 @@ class Links:
         """The link of a release from now on; the one it has, if it has one."""
         with self.store.writing() as database:
             database.execute(
-                "INSERT OR IGNORE INTO links VALUES (?, ?, ?)",
+                "INSERT INTO links VALUES (?, ?, ?) ON CONFLICT (release) DO NOTHING",
                 (release, secrets.token_urlsafe(16), moment()),
             )
             (link,) = database.execute(

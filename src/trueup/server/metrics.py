@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from trueup.budget import Balance
 from trueup.errors import TrueupError
 from trueup.server.datasets import Table
 
@@ -72,8 +73,17 @@ class Metrics:
             lines.append(f"# TYPE trueup_budget_{name} gauge")
             for dataset, table in tables.items():
                 try:
-                    value = float(getattr(table.ledger, name))
+                    value = float(getattr(_fullest(table), name).amount)
                 except TrueupError:  # a ledger that cannot be read has no number
                     continue
-                lines.append(f'trueup_budget_{name}{{dataset="{dataset}"}} {value!r}')
+                per = "" if table.per is None else f',per="{table.per}"'
+                lines.append(f'trueup_budget_{name}{{dataset="{dataset}"{per}}} {value!r}')
         return "\n".join(lines) + "\n"
+
+
+def _fullest(table: Table) -> Balance:
+    """Limit and spent; where each period has the limit, of the period that is spent most."""
+    if table.per is None:
+        return table.ledger.balance
+    charged = table.ledger.periods.values()
+    return max(charged, key=lambda each: each.spent.amount, default=table.ledger.of_each)

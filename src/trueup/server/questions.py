@@ -12,9 +12,11 @@ from trueup.axis import Axis
 from trueup.config import Dataset
 from trueup.cost import Cost
 from trueup.errors import InputError
+from trueup.keys import KeyCounts, PrefixCounts
 from trueup.noise import Noise
 from trueup.plan.offers import Offer, grid_offers, offers, question, sorted_error, ways
 from trueup.server import errors
+from trueup.server.by_period import Named
 from trueup.workload import Workload, as_workload, default_workload
 
 _STRATEGIES = {"unit": "flat", "young": "sorted", "adaptive tree": "adaptive"}
@@ -40,6 +42,10 @@ class Asked:
     strategy: str
     where: str | None
     workload: str | None
+    keys: str | None = None
+    period: Named = None
+    through: str | None = None
+    among: str | None = None  # a release of keys, whose keys are the labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +58,7 @@ class Asking:
     chosen: str
     mean: float
     typical: float
+    each: str | None = None  # the unit, where how many of its rows count is not known yet
 
     @property
     def cells(self) -> int:
@@ -62,7 +69,8 @@ class Asking:
     def sentence(self) -> str:
         """What to expect, in words."""
         what = ("a count before inference", "a typical range", "a typical box")[len(self.axes)]
-        return f"±{_rounded(self.typical)} on {what} at 95 %"
+        grows = f", times the rows of a {self.each} that count" if self.each else ""
+        return f"±{_rounded(self.typical)} on {what} at 95 %{grows}"
 
 
 def asking(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
@@ -74,12 +82,26 @@ def asking(dataset: Dataset, asked: Asked, most_cells: int) -> Asking:
     wanted = found[0].way if asked.strategy == "best" else asked.strategy
     for offer in found:
         if offer.way == wanted:
-            return Asking(offer.question, axes, found, wanted, offer.mean, offer.typical)
+            each = None if dataset.at_most is None else dataset.unit
+            return Asking(offer.question, axes, found, wanted, offer.mean, offer.typical, each)
     raise _unknown(axes, wanted, [offer.way for offer in found])
 
 
-def question_asked(dataset: Dataset, asked: Asked, most_cells: int) -> Question:
+def keys_asked(dataset: Dataset, name: str) -> KeyCounts | PrefixCounts:
+    """The question about keys that the owner has declared under a name."""
+    if name not in dataset.keys:
+        known = ", ".join(dataset.keys) or "none"
+        said = f"Dataset '{dataset.name}' has no keys {name[:60]!r}. Declared keys: {known}."
+        raise errors.FieldError(said, "/keys")
+    return dataset.keys[name]
+
+
+def question_asked(
+    dataset: Dataset, asked: Asked, most_cells: int
+) -> Question | KeyCounts | PrefixCounts:
     """The same question, its errors worked out only where the best way must be found."""
+    if asked.keys is not None:
+        return keys_asked(dataset, asked.keys)
     if dataset.edges is not None or asked.strategy in ("best", "sorted"):
         return asking(dataset, asked, most_cells).question
     axes, workloads = _over(dataset, asked, most_cells)
@@ -147,8 +169,13 @@ def _offers(
 ) -> tuple[Offer, ...]:
     protected: Any = {"neighbours": dataset.neighbours, "rows_per_unit": dataset.rows_per_unit}
     if len(axes) > 1:
-        return grid_offers(axes, cost, workloads, **protected)
-    return offers(axes[0], cost, workloads[0], **protected)
+        found = grid_offers(axes, cost, workloads, **protected)
+    else:
+        found = offers(axes[0], cost, workloads[0], **protected)
+    if dataset.at_most is None:
+        return found
+    # A bound is chosen for questions that are fixed.
+    return tuple(offer for offer in found if getattr(offer.question, "settled", True))
 
 
 def cell_choices(axis: Axis, ends: tuple[Any, Any] | None) -> list[int]:
@@ -161,7 +188,7 @@ def cell_choices(axis: Axis, ends: tuple[Any, Any] | None) -> list[int]:
     if part.traits.kind in ("integers", "regular"):
         few = [cells for cells in range(1, math.isqrt(part.size) + 1) if part.size % cells == 0]
         return sorted({*few, *(part.size // cells for cells in few)}, reverse=True)[:_CHOICES]
-    levels = {len(starts) for starts in part.levels().values()}
+    levels = set(part.level_sizes().values())
     return sorted({part.size, *levels}, reverse=True)
 
 

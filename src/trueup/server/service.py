@@ -23,8 +23,11 @@ from trueup.server.entrance import Entrance, Sso
 from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Jobs
 from trueup.server.links import Links
+from trueup.server.over_time import OverTime
 from trueup.server.releases import Releases
+from trueup.server.series import Shelf
 from trueup.server.settings import Settings, read_settings
+from trueup.standing import read_series
 from trueup.warming import machine_code_only
 from trueup.workload import Workload
 
@@ -42,6 +45,8 @@ class Service:
     links: Links
     requests: BudgetRequests
     entrance: Entrance
+    shelf: Shelf
+    over_time: OverTime
 
     def table(self, name: str) -> Table:
         """The dataset of this name."""
@@ -71,7 +76,8 @@ def open_service(config: Config) -> Service:
     settings = read_settings(config)
     tables = open_tables(config)
     jobs = Jobs(settings.deadline, settings.most_measurements)
-    releases = Releases(tables, jobs, settings.open_releases)
+    shelf = Shelf(read_series(config), tables)
+    releases = Releases(tables, jobs, settings.open_releases, shelf)
     tokens = Tokens(settings.tokens)
     links, requests = Links(tokens.store), BudgetRequests(tokens.store)
     sso = None
@@ -79,7 +85,19 @@ def open_service(config: Config) -> Service:
         sso = Sso(settings.sso_header.lower().encode(), settings.sso_proxies)
     entrance = Entrance(tokens, links, sso)
     ranges = SingleRanges(releases)
-    return Service(settings, tables, tokens, jobs, releases, ranges, links, requests, entrance)
+    return Service(
+        settings=settings,
+        tables=tables,
+        tokens=tokens,
+        jobs=jobs,
+        releases=releases,
+        ranges=ranges,
+        links=links,
+        requests=requests,
+        entrance=entrance,
+        shelf=shelf,
+        over_time=OverTime(),
+    )
 
 
 async def service(request: Request) -> Service:

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDic
 from trueup.about import refuse_unknown
 from trueup.config import Config
 from trueup.errors import FileError, InputError
+from trueup.owner.stores import is_address
 
 
 def _no_truth(value: object) -> object:
@@ -25,6 +26,13 @@ Count = Annotated[int, BeforeValidator(_no_truth), Field(ge=1)]
 Seconds = Annotated[float, BeforeValidator(_no_truth), Field(gt=0, allow_inf_nan=False)]
 
 
+def _place(value: object) -> object:
+    """An address of PostgreSQL stays text; all else is a path."""
+    return value if is_address(value) or not isinstance(value, str) else Path(value)
+
+
+Place = Annotated[str | Path, BeforeValidator(_place)]
+
 _ORIGIN = r"^https?://[A-Za-z0-9.-]+(:\d{1,5})?$"
 
 
@@ -36,7 +44,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="TRUEUP_SERVER_", extra="forbid", frozen=True)
 
-    tokens: Path
+    tokens: Place
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, BeforeValidator(_no_truth), Field(ge=0, le=65_535)] = 8000  # 0: any
     workers: Count = 1
@@ -59,7 +67,7 @@ class Settings(BaseSettings):
 
 
 def read_settings(config: Config, **given: object) -> Settings:
-    """The settings of a server with this configuration; tokens are kept beside its file.
+    """The settings of a server with this configuration; a file of tokens is beside its own.
 
     What is given here counts more than the environment, and that more than the file.
     """
@@ -83,4 +91,6 @@ def read_settings(config: Config, **given: object) -> Settings:
         raise FileError(
             f"{config.path}, [server]: {name} cannot be {values[name]!r}: {first['msg']}."
         ) from None
+    if isinstance(found.tokens, str):
+        return found
     return found.model_copy(update={"tokens": config.path.parent / found.tokens})

@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
 
 from trueup.config import Dataset
 from trueup.errors import BudgetError, FileError, PublishedError
@@ -26,10 +25,14 @@ from trueup.infer import infer
 from trueup.measurement import Measurement
 from trueup.owner import Ledger, Owner
 from trueup.owner.charge import Charge
-from trueup.owner.together import complete, measure_together, stored_answers
+from trueup.owner.of_dataset import owner_of
+from trueup.owner.together import Together, complete_all, spend_together, stored_answers
 from trueup.period import Period
 from trueup.standing.series import Series
 
+AT_ONCE = 32
+"""So many periods are charged, and then counted in one pass over the table."""
+_CELLS = 1 << 24  # numbers that are held at once
 _OLD = 3600.0  # seconds after which nobody is writing a draft any more
 
 
@@ -57,6 +60,11 @@ class Desk:
             neighbours=dataset.neighbours,
         )
         self.paid: dict[tuple[str, str], Charge] = {}
+        self._seen: dict[int, tuple[Charge, list[str]]] = {}
+        self.unanswered: dict[int, Charge] = {}
+        self._unwritten: dict[tuple[str, str], Charge] = {}  # of our series; not seen on disk yet
+        self._paid_through: dict[str, Period] = {}  # of each series; nothing before it is missing
+        self._swept = False
         self._owner: Owner | None = None
         self.look()
 
@@ -64,27 +72,24 @@ class Desk:
     def owner(self) -> Owner:
         """The one door to the table, opened when it is first needed."""
         if self._owner is None:
-            said = self.dataset
-            self._owner = Owner(
-                said.source,
-                self.ledger,
-                unit=said.unit,
-                rows_per_unit=said.rows_per_unit,
-                columns=cast("Any", dict(said.columns)) or None,
-                table=said.table,
-                edges=said.edges,
-                graph=said.graph,
-            )
+            self._owner = owner_of(self.dataset, self.ledger)
         return self._owner
 
     def look(self) -> None:
-        """Reads from the ledger what was paid for: by series and period."""
-        self.paid = {
-            (name, period): charge
-            for charge in self.ledger.history()
-            for name in _names(charge)
-            for period in charge.periods
-        }
+        """Reads from the ledger what was paid for: by series and period. Only what is new."""
+        for charge in self.ledger.history():
+            seen = self._seen.get(charge.entry)
+            if seen is not None and seen[0] is charge:
+                continue
+            names = series_in(charge) if seen is None else seen[1]
+            self._seen[charge.entry] = charge, names
+            paid = {(name, period): charge for name in names for period in charge.periods}
+            self.paid |= paid
+            if paid and charge.answer is None:
+                self.unanswered[charge.entry] = charge
+            elif paid:
+                self.unanswered.pop(charge.entry, None)
+                self._unwritten |= {key: charge for key in paid if key[0] in self.series}
 
     def missing(
         self, now: dt.datetime, through: Period | None
@@ -92,32 +97,47 @@ class Desk:
         """What is due and was never paid for, by period, the earliest first."""
         found: dict[int, tuple[Period, list[Series]]] = {}
         for each in self.series.values():
-            for period in each.due(now, through):
+            whole = True
+            for period in each.due(now, through, self._paid_through.get(each.name)):
                 if (each.name, period.name) not in self.paid:
                     found.setdefault(period.number, (period, []))[1].append(each)
+                    whole = False
+                elif whole:
+                    self._paid_through[each.name] = period
         return dict(sorted(found.items()))
 
     def complete(self, done: Done) -> None:
         """Draws the answers of charges that have none: whoever made them was killed."""
-        for charge in {each.entry: each for each in self.paid.values()}.values():
-            if charge.answer is None:
-                answers = complete(self.owner, charge)
+        lacking = list(self.unanswered.values())
+        for begin in range(0, len(lacking), AT_ONCE):
+            some = lacking[begin : begin + AT_ONCE]
+            for charge, answers in zip(some, complete_all(self.owner, some), strict=True):
                 (period,) = charge.periods
                 done.completed += [(name, period) for name in answers]
                 self.write({period: answers}, done)
-        self.look()
+        if lacking:
+            self.look()
+
+    def unwritten(self) -> list[Charge]:
+        """The charges whose answers lack a file. A file that was seen is not looked for again."""
+        periods: dict[str, list[str]] = {}
+        for name, period in self._unwritten:
+            periods.setdefault(name, []).append(period)
+        lacking = {
+            (name, period)
+            for name, some in periods.items()
+            for period in self.series[name].unwritten(some)
+        }
+        self._unwritten = {key: each for key, each in self._unwritten.items() if key in lacking}
+        return list({charge.entry: charge for charge in self._unwritten.values()}.values())
 
     def mend(self, done: Done) -> None:
         """Writes the files that answers lack."""
-        here = {name: _listed(each.folder) for name, each in self.series.items()}
-        for name, names in here.items():
-            _sweep(self.series[name].folder, names)
-        lacking: dict[str, Charge] = {}
-        for (name, period), charge in self.paid.items():
-            each = self.series.get(name)
-            if each is not None and not {path.name for path in each.paths(period)} <= here[name]:
-                lacking[charge.key] = charge
-        for charge in lacking.values():
+        if not self._swept:
+            for each in self.series.values():
+                _sweep(each.folder)
+            self._swept = True
+        for charge in self.unwritten():
             answers = stored_answers(self.ledger.stored(charge))
             self.write({charge.periods[0]: answers}, done)
 
@@ -132,18 +152,38 @@ class Desk:
                 self.complete(done)
 
     def _publish(self, now: dt.datetime, through: Period | None, done: Done) -> None:
+        waiting = list[Together]()
         for period, series in self.missing(now, through).values():
             for some in self._affordable(period, series, done):
                 asked = [each.standing for each in some]
                 key = f"publish {period} {secrets.token_hex(8)}"
-                neighbours = self.dataset.neighbours
-                try:
-                    answers = measure_together(self.owner, asked, period, key, neighbours)
-                except BudgetError as wrong:  # somebody has spent of the period just now
-                    done.refused |= {(each.name, period.name): str(wrong) for each in some}
-                    continue
-                done.published += [(each.name, period.name) for each in some]
-                self.write({period.name: answers}, done)
+                one = Together.of(self.owner, asked, period, key, self.dataset.neighbours)
+                if waiting and sum(each.cells for each in (*waiting, one)) > _CELLS:
+                    self._spend(waiting, done)
+                    waiting = []
+                waiting.append(one)
+            if len(waiting) >= AT_ONCE:
+                self._spend(waiting, done)
+                waiting = []
+        self._spend(waiting, done)
+
+    def _spend(self, asked: Sequence[Together], done: Done) -> None:
+        """Charges some periods, each by itself, and counts them in one pass over the table."""
+        left = list(asked)
+        while left:
+            found, wrong = spend_together(self.owner, left)
+            answers = {one.period.name: each for one, each in zip(left, found, strict=False)}
+            done.published += [(name, day) for day, each in answers.items() for name in each]
+            self.write(answers, done)
+            left = left[len(found) :]
+            if wrong is None:
+                return
+            if not isinstance(wrong, BudgetError):
+                raise wrong
+            # Somebody has spent of the period just now; later ones go on.
+            refused, left = left[0], left[1:]
+            day = refused.period.name
+            done.refused |= {(each.name, day): str(wrong) for each in refused.standing}
 
     def _affordable(
         self, period: Period, series: Sequence[Series], done: Done
@@ -194,26 +234,22 @@ def _files(series: Series, period: str, measured: Measurement) -> dict[Path, byt
     return {path: encode(kind, columns, metadata, path.suffix) for path in lacking}
 
 
-def _names(charge: Charge) -> list[str]:
+def series_in(charge: Charge) -> list[str]:
+    """The names of the series that a charge paid for; none if it was no publisher's."""
     if '"publishes"' not in charge.request:
         return []
     return [str(each["name"]) for each in json.loads(charge.request).get("publishes", ())]
 
 
-def _listed(folder: Path) -> set[str]:
-    try:
-        return set(os.listdir(folder))
-    except FileNotFoundError:
-        return set()
-
-
-def _sweep(folder: Path, names: Iterable[str]) -> None:
+def _sweep(folder: Path) -> None:
     """Removes drafts that were left by somebody who was killed, once they are old."""
-    for name in names:
-        draft = folder / name
-        with contextlib.suppress(FileNotFoundError):
-            if name[0] == "." and time.time() - draft.stat().st_mtime > _OLD:
-                draft.unlink()
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(folder):
+            if name[0] == ".":
+                draft = folder / name
+                with contextlib.suppress(FileNotFoundError):
+                    if time.time() - draft.stat().st_mtime > _OLD:
+                        draft.unlink()
 
 
 def desks(series: Iterable[Series]) -> list[Desk]:
@@ -230,8 +266,14 @@ def publish_due(series: Iterable[Series], now: dt.datetime, through: str | None 
     `through` is the last period that is published. What a period cannot pay for is refused and
     said; later periods go on.
     """
+    return publish_at(desks(series), now, through)
+
+
+def publish_at(places: Iterable[Desk], now: dt.datetime, through: str | None = None) -> Done:
+    """As `publish_due`, at desks that were opened before: they read only what is new."""
     done = Done()
-    for desk in desks(series):
+    for desk in places:
+        desk.look()
         calendar = next(iter(desk.series.values())).calendar
         last = None if through is None else calendar.period(through)
         desk.complete(done)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -30,6 +31,7 @@ _KNOWN = (
     "first", "folder", "formats", "nonnegative", "title", "description",
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
+_LOOKED_FOR = 8  # periods whose files are looked for one by one
 _WAIT = re.compile(r"(\d{1,6}) (minute|hour|day|week)s?", re.ASCII)
 
 
@@ -86,10 +88,15 @@ class Series:
         """The same as it is charged."""
         return Standing(self.name, self.question, self.cost, self.where)
 
-    def due(self, now: dt.datetime, through: Period | None = None) -> list[Period]:
-        """All periods whose time has come, published or not, the earliest first."""
+    def due(
+        self, now: dt.datetime, through: Period | None = None, after: Period | None = None
+    ) -> list[Period]:
+        """All periods whose time has come, published or not, the earliest first.
+
+        With `after` those that come later than it.
+        """
         latest = (now - self.wait - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) / _MICROSECOND
-        found, each = [], self.first
+        found, each = [], self.first if after is None else self.calendar.after(after)
         while each.stop <= latest and (through is None or each.number <= through.number):
             found.append(each)
             each = self.calendar.after(each)
@@ -98,6 +105,20 @@ class Series:
     def paths(self, period: str) -> list[Path]:
         """The files of a period."""
         return [self.folder / f"{period}.{each}" for each in self.formats]
+
+    def unwritten(self, periods: Collection[str]) -> list[str]:
+        """Those of some periods that lack a file.
+
+        Of many periods the names in the folder are read once, not looked for one by one.
+        """
+        if len(periods) < _LOOKED_FOR:
+            return [each for each in periods if not all(map(os.path.exists, self.paths(each)))]
+        try:
+            there = set(os.listdir(self.folder))
+        except FileNotFoundError:
+            there = set()
+        names = [f".{ending}" for ending in self.formats]
+        return [each for each in periods if not all(each + name in there for name in names)]
 
 
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -138,6 +159,12 @@ def _series(name: str, spec: Mapping[str, Any], config: Config) -> Series:
     refuse_unknown(spec, _KNOWN)
     dataset = _dataset(spec, config)
     calendar = dataset.calendar
+    if dataset.at_most is not None:
+        raise InputError(
+            f"dataset '{dataset.name}' has rows_per_unit = \"auto\": each period would leave "
+            f"out another part of the rows, and the series would show that as a change. Measure "
+            f'one period with "auto", and write the number that it chose here.'
+        )
     if calendar is None:
         raise InputError(
             f"dataset '{dataset.name}' has one limit for all time, which is spent after a while. "

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from trueup.owner.charge import Charge
 from trueup.standing.publisher import Desk, desks
 from trueup.standing.series import Series
 
@@ -62,11 +63,13 @@ def statuses(
 
 
 def _of(desk: Desk, now: dt.datetime, through: str | None) -> list[SeriesStatus]:
-    found = []
+    found, paid_by = [], dict[str, dict[str, Charge]]()
+    for (name, period), charge in desk.paid.items():
+        paid_by.setdefault(name, {})[period] = charge
     for each in desk.series.values():
         last = None if through is None else each.calendar.period(through)
         due = {period.name: period.number for period in each.due(now, last)}
-        paid = {period: charge for (name, period), charge in desk.paid.items() if name == each.name}
+        paid = paid_by.get(each.name, {})
         numbers = {period: each.calendar.period(period).number for period in paid}
         published = sorted((p for p in paid if paid[p].answer), key=numbers.__getitem__)
         missing = [period for period in due if period not in paid]
@@ -77,7 +80,7 @@ def _of(desk: Desk, now: dt.datetime, through: str | None) -> list[SeriesStatus]
                 tuple(published),
                 tuple(missing),
                 tuple(period for period in paid if not paid[period].answer),
-                tuple(p for p in published if not all(path.exists() for path in each.paths(p))),
+                tuple(each.unwritten(published)),
                 tuple(period for period in missing if due[period] < latest),
             )
         )

@@ -65,7 +65,7 @@ def test_classes_are_those_of_the_walk_of_any_combination(name: str, size: int) 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_half_widths_are_those_of_the_laws(name: str, epsilon: str) -> None:
     model = errors(name, 108, Fraction(epsilon))
-    starts, stops = ranges(108, 60).T.copy()
+    starts, stops = ranges(108, 30).T.copy()
     pairs = zip(starts.tolist(), stops.tolist(), strict=True)
     exact = half_widths([model.noise_law(((pair, 1.0),)) for pair in pairs], 0.95)
     np.testing.assert_allclose(model.many_half_widths(starts, stops, 0.95), exact, rtol=1e-5)

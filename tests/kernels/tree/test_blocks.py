@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueup._kernels.tree import blocks
+from trueup._kernels.tree.prefix import BLOCK
 from trueup._kernels.tree.regular import RegularTree, fit_by_level
+from trueup._kernels.tree.running_sums import block_totals
 
 from .regular_trees import level_starts, noisy_answers, regular_trees
 
@@ -50,5 +52,10 @@ def test_large_trees_give_the_same_bits(size: int, radices: tuple[int, ...]) -> 
     tree = RegularTree(size, radices, tuple(level % 3 + 0.5 for level in range(len(radices) + 1)))
     noisy = noisy_answers(tree, 1)
     expected = fit_by_level(tree, noisy, level_starts(tree))
+    sums = block_totals(expected, BLOCK, 1)
     for threads in (1, 2, 5):
         assert np.array_equal(fitted(tree, noisy, threads), expected)
+        leaves, totals = np.empty(size), np.zeros(len(sums))
+        blocks.fit_into(tree, noisy, level_starts(tree), leaves, threads, totals)
+        assert np.array_equal(leaves, expected)
+        assert np.array_equal(totals, sums)  # also of blocks in which two threads met

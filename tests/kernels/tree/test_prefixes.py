@@ -101,11 +101,17 @@ def test_a_node_of_many_children_tells_those_that_are_large_and_the_others(
         assert found == ({0: 90, 1: 80, REST: 0} if most == 3 else {0: 90, 1: 80, 2: 0, 3: 0})
 
 
-def test_forced_transcripts_move_by_one_whatever_was_chosen() -> None:
+@pytest.mark.parametrize("most", [1, 2, 3, 64])
+def test_forced_transcripts_move_by_one_whatever_was_chosen(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One record more, and the noise that gives the same answers: the shares of it add up to 1.
 
-    The laws of the two inputs then differ by a factor of at most e^ε at every transcript.
+    The laws of the two inputs then differ by a factor of at most e^ε at every transcript. Families
+    of more than `most` children tell the others as one, also on the last level, where these are
+    added up: from their noisy answers, for all that is told must be the same.
     """
+    monkeypatch.setattr(kernel, "DETAILED", most)
     rng = np.random.default_rng(9)
     for _ in range(60):
         counts = rng.integers(0, 7, 24)

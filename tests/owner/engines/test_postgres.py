@@ -45,7 +45,7 @@ def made(address: str, columns: str, rows: Sequence[str]) -> str:
 
 def counts(owner: tu.Owner, axis: tu.Axis, where: str | None = None) -> list[int]:
     part = None if where is None else filters.parse(where)
-    return owner._prepare(tu.CellCounts(axis), part, False)().tolist()
+    return owner.prepared(tu.CellCounts(axis), part, False)().tolist()
 
 
 def owned(address: str, table: str, ledger: tu.Ledger, **options: Any) -> tu.Owner:
@@ -173,7 +173,7 @@ def test_labels_units_and_groups_are_bytes_whatever_the_collation(
         assert counts(owner, labels, "label = 'a'") == [0, 0, 0], kind
         assert counts(owner, labels, "label != 'a'") == [2, 1, 0], kind
         assert counts(owner, labels, "not label in ('a', 'Ä')") == [2, 0, 0], kind
-        sizes = owner._prepare(tu.SortedCounts(4, by="who"), None, False)().tolist()
+        sizes = owner.prepared(tu.SortedCounts(4, by="who"), None, False)().tolist()
         assert sorted(sizes) == [1, 1, 2], kind
         bound = owned(postgres(), table, ledger, unit="who", rows_per_unit=1)
         assert sum(counts(bound, tu.Axis.categories("label", ["A", "a", "Ä"]))) == 3, kind
@@ -192,7 +192,7 @@ def test_ids_are_exact_to_their_last_digit(postgres: Server, ledger: tu.Ledger) 
         for one in ids:
             found = counts(owner, tu.Axis.integers("cell", 0, 2), f"who = {max(one, 1 - 2**63)}")
             assert sum(found) == 1, (kind, one)
-        sizes = owned(postgres(), table, ledger, columns=columns)._prepare(
+        sizes = owned(postgres(), table, ledger, columns=columns).prepared(
             tu.SortedCounts(9, by="who"), None, False
         )()
         assert sizes.tolist() == [3] * len(ids)
@@ -322,7 +322,7 @@ def test_a_long_text_is_a_text(postgres: Server, ledger: tu.Ledger) -> None:
     assert counts(owner, tu.Axis.categories("x", ["10.0.0.1"]), "x != 'z'") == [1]
     bound = owned(postgres(), table, ledger, unit="x", rows_per_unit=1)
     assert counts(bound, tu.Axis.integers("y", 0, 1)) == [0, 2]
-    sizes = owner._prepare(tu.SortedCounts(3, by="x"), None, False)().tolist()
+    sizes = owner.prepared(tu.SortedCounts(3, by="x"), None, False)().tolist()
     assert sizes == [1, 1]
     run(postgres(), f"DROP TABLE {table}")
 
@@ -341,7 +341,7 @@ def test_a_database_may_write_text_in_its_own_way(
         address, made(address, "x text, who text", rows), ledger, unit="who", rows_per_unit=1
     )
     assert counts(owner, tu.Axis.categories("x", ["a"]), "x != 'b'") == [1]
-    assert sum(owner._prepare(tu.SortedCounts(5, by="x"), None, False)()) == len(rows)
+    assert sum(owner.prepared(tu.SortedCounts(5, by="x"), None, False)()) == len(rows)
     assert counts(owner, tu.Axis.categories("x", ["ä"])) == [encoding == "LATIN1"]
     smile = tu.Axis.categories("x", ["🙂"])
     if encoding == "SQL_ASCII":  # any bytes will do
@@ -382,7 +382,7 @@ def test_a_record_more_or_another_moves_the_counts_by_its_price(
         for table in (rows, other):
             name = made(postgres(), "x numeric, y float8, who text", table)
             owner = owned(postgres(), name, ledger, **options)
-            found.append(owner._prepare(question, where, False)())
+            found.append(owner.prepared(question, where, False)())
         # A record of a unit puts one row in and may put one out; a replaced one does so twice.
         price = (1 if pair % 2 else 2) * (1 if bound is None else 2)
         assert abs(found[0] - found[1]).sum() <= price, (rows, other)
@@ -440,6 +440,34 @@ def test_no_setting_of_role_or_database_changes_a_count(
             odd = owned(address, f"public.{table}", ledger)
             assert sum(counts(odd, axis, where)) > 0
             assert counts(odd, axis, where) == counts(plain, axis, where), (axis, where)
+
+
+def test_a_timeout_too_short_to_be_lifted_does_not_stop_a_count(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The role's timeout cancels the statement that lifts it, as it may on a busy server."""
+    import psycopg
+
+    from trueup.owner.engines.postgres import _connected
+
+    name = "r" + os.urandom(4).hex()
+    run(postgres(), f"CREATE ROLE {name} LOGIN", f"ALTER ROLE {name} SET statement_timeout = '1ms'")
+    made_with, connect = [], psycopg.connect
+
+    class Slow(psycopg.Connection[object]):
+        def execute(self, query, *rest, **more):  # type: ignore[no-untyped-def]
+            if "statement_timeout" in str(query) and "options" not in made_with[-1]:
+                query = "SELECT pg_sleep(10)"
+            return super().execute(query, *rest, **more)
+
+    def connected(**settings: str) -> object:
+        made_with.append(settings)
+        return connect(**settings) if "options" in settings else Slow.connect(**settings)
+
+    monkeypatch.setattr(psycopg, "connect", connected)
+    with _connected(postgres().replace("//trueup@", f"//{name}@")) as connection:
+        assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+    assert ["options" in settings for settings in made_with] == [False, True]
 
 
 def test_every_setting_that_might_matter_is_ours_while_we_count(postgres: Server) -> None:

@@ -44,7 +44,7 @@ def read(spark: Session, tmp_path: Path) -> Callable[..., Any]:
 
 def counts(owner: tu.Owner, axis: tu.Axis, where: str | None = None) -> list[int]:
     part = None if where is None else filters.parse(where)
-    return owner._prepare(tu.CellCounts(axis), part, False)().tolist()
+    return owner.prepared(tu.CellCounts(axis), part, False)().tolist()
 
 
 NAN = float("nan")
@@ -221,7 +221,7 @@ def test_labels_units_and_groups_are_bytes_whatever_the_collation(
         owner = tu.Owner(frame, ledger)
         assert counts(owner, labels) == [2, 1, 0], collation
         assert counts(owner, labels, "label != 'a' and not label in ('ä')") == [2, 1, 0], collation
-        sizes = owner._prepare(tu.SortedCounts(5, by="who"), None, False)().tolist()
+        sizes = owner.prepared(tu.SortedCounts(5, by="who"), None, False)().tolist()
         assert sorted(sizes) == [1, 1, 1, 2], collation
         bound = tu.Owner(frame, ledger, unit="who", rows_per_unit=1)
         assert sum(counts(bound, tu.Axis.categories("label", ["A", "a", "Ä", "A "]))) == 4, (
@@ -407,7 +407,7 @@ def test_a_count_that_failed_can_be_run_again(
     path, away = tmp_path / "t.parquet", tmp_path / "away"
     pq.write_table(pa.table({"x": [1, 1, 2]}), path)
     owner = tu.Owner(spark().read.parquet(str(path)), ledger)
-    count = owner._prepare(tu.CellCounts(tu.Axis.integers("x", 1, 2)), None, False)
+    count = owner.prepared(tu.CellCounts(tu.Axis.integers("x", 1, 2)), None, False)
     path.rename(away)
     with pytest.raises(Exception, match="does not exist"):
         count()

@@ -112,6 +112,7 @@ AXES: list[tuple[tu.Axis, Kind, list[Any]]] = [
     (tu.Axis.dates("x", "2020-01", "2021-02", "month"), "time", TIMES),
     (tu.Axis.dates("x", "2019", "2022", "year"), "time", TIMES),
     (tu.Axis.ipv4("x", "0.0.0.0/27", 30), "address", [*range(40), 2**32 - 1]),
+    (tu.Axis.codes("x", [3, 7, 8, 31, 35], {"ten": 1, "one": 2}), "integer", WHOLE),
 ]
 
 

@@ -18,4 +18,4 @@ DAYS = tu.Axis.dates("x", "2020-01-01", "2020-01-02")
 
 def counts(source: Any, ledger: tu.Ledger, axis: tu.Axis, where: str | None = None) -> list[int]:
     part = None if where is None else filters.parse(where)
-    return tu.Owner(source, ledger)._prepare(tu.CellCounts(axis), part, False)().tolist()
+    return tu.Owner(source, ledger).prepared(tu.CellCounts(axis), part, False)().tolist()

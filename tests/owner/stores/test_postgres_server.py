@@ -76,7 +76,7 @@ def test_whoever_holds_the_ledger_for_too_long_is_not_waited_for(
         begun = time.monotonic()
         with pytest.raises(LedgerError, match="has been locked by another process"):
             ledger.spend(ASKED, "1/2", draw=never)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 45  # its own patience is a minute
     assert ledger.spend(ASKED, "1/2", draw=fresh)
 
 
@@ -169,9 +169,12 @@ def test_a_refused_login_says_what_to_check(durable: Servers, tmp_path: Path) ->
         try:
             rules.write_text(f"local all {role} scram-sha-256\n{before}")
             connection.execute("SELECT pg_catalog.pg_reload_conf()")
-            time.sleep(0.3)
             wrong = server.address.replace("trueup@", f"{role}:hunter2@")
-            assert "refuses this user and password" in refusal(wrong, tmp_path)
+            for _ in range(300):  # until the server has read its rules again
+                if "refuses this user and password" in (said := refusal(wrong, tmp_path)):
+                    break
+                time.sleep(0.1)
+            assert "refuses this user and password" in said
             none = server.address.replace("trueup@", f"{role}@")
             assert "asks for a password" in refusal(none, tmp_path)
             # The right password: the user may connect, and not make a ledger.
@@ -206,7 +209,7 @@ def test_threads_of_several_ledgers_on_one_server_do_not_wait_for_each_other(
             target=lambda: (ledgers[1].spend(ASKED, "1/2", draw=fresh), done.set())
         )
         other.start()
-        assert done.wait(10)
+        assert done.wait(60)
         other.join()
         entries.roll_back()
 

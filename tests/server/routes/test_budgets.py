@@ -90,8 +90,8 @@ def test_the_owner_sets_allowances(poor: Any) -> None:
     assert allowed(poor, "ana", "friends") == Fraction(1, 2)
     listed = poor("boss").get(place).json()["allowances"]
     assert listed == [
-        {"name": "ana", "limit": "0", "spent": "0", "notion": "epsilon"},
-        {"name": "bo", "limit": "1", "spent": "0", "notion": "epsilon"},
+        {"name": "ana", "limit": "0", "spent": "0", "notion": "epsilon", "per": None},
+        {"name": "bo", "limit": "1", "spent": "0", "notion": "epsilon", "per": None},
     ]
     for name, limit in (("nobody", 1), ("boss", 1), ("ana", -1), ("ana", "much")):
         assert poor("boss").put(f"{place}/{name}", json={"limit": limit}).status_code == 400

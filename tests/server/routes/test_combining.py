@@ -72,6 +72,21 @@ def test_two_releases_differ_with_the_error_of_both_and_combine_by_their_prices(
     assert [one["combined"] for one in unlike] == [None] * 3  # asked in another way
 
 
+def test_adaptive_trees_combine_though_each_asked_something_else(server: Any) -> None:
+    first, second = (
+        server.measured(
+            f"combined-adaptive-{k}", column="age", epsilon=f"{k}/10", strategy="adaptive"
+        )
+        for k in (1, 2)
+    )
+    body = {"other": second, "ranges": [[10, 40], [40, 60], [10, 60]]}
+    found = server("rea").post(f"/api/v1/releases/{first}/compare", json=body).json()["answers"]
+    for one in found:
+        a, b, both = (one[name] for name in ("first", "second", "combined"))
+        assert both["count"] == pytest.approx(0.2 * a["count"] + 0.8 * b["count"], abs=1e-6)
+        assert both["low"] < both["count"] < both["high"]
+
+
 def test_labels_and_grids_are_compared_too(server: Any) -> None:
     client = server("rea")
     columns = [{"column": "age", "cells": 10}, {"column": "borough"}]

@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled
+from trueup._kernels.display.by_level import added, levels_of
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -43,7 +44,16 @@ def leaves_of(first: Integers) -> Integers:
     return leaves
 
 
-@compiled
+def _node_sums_by_level(first: Integers, at_leaves: Floats) -> Floats:
+    sums = np.empty(len(first) - 1)
+    sums[first[:-1] == first[1:]] = at_leaves
+    for level in reversed(list(levels_of(first))):
+        for families in level:
+            sums[families.parents] = added(families.read(sums))
+    return sums
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_node_sums_by_level)
 def node_sums(first: Integers, at_leaves: Floats) -> Floats:
     """Every node's total, given the values of the leaves in node order."""
     nodes = len(first) - 1

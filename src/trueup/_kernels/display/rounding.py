@@ -10,10 +10,14 @@ nothing turns negative and whole values stay as they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import ARRAY_ELEMENTS, Kernel, compiled
+from trueup._kernels.display.by_level import added, levels_of
 from trueup._kernels.sorted.falling_order import falling
 
 Integers = NDArray[np.int64]
@@ -60,16 +64,83 @@ def _nearest_with_sum(values: Floats, total: float, nonnegative: bool) -> Floats
 
 
 @compiled
-def whole_numbers(first: Integers, values: Floats, total: int, nonnegative: bool) -> Integers:
-    """Integers for all nodes: `total` at the root, children summing to parents.
+def _hand_out(whole: Integers, fraction: Floats, left: int, nonnegative: bool) -> None:
+    """Adds what is left to the children of a node, a unit a child at a time, in place.
 
-    Each is within 1 of its value if the total is within 1 of the root's. A total further off
-    is shared out evenly among the children of each node before they are rounded.
+    The largest fractions come first. Rounding noise in the values can leave more or less than the
+    fractions call for: whatever it leaves is handed out.
     """
+    n = len(whole)
+    while left != 0:
+        sign = 1 if left > 0 else -1
+        count = min(abs(left), n)
+        if count == n and (sign > 0 or not nonnegative):
+            for c in range(n):
+                whole[c] += sign
+            left -= sign * count
+        elif n <= FEW:
+            best = -1
+            for c in range(n):
+                if sign < 0 and nonnegative and whole[c] == 0:
+                    continue
+                if best < 0 or sign * fraction[c] > sign * fraction[best]:
+                    best = c
+            whole[best] += sign
+            fraction[best] -= sign
+            left -= sign
+        else:
+            order = falling(sign * fraction)
+            for c in order:
+                if left != 0 and not (sign < 0 and nonnegative and whole[c] == 0):
+                    whole[c] += sign
+                    fraction[c] -= sign
+                    left -= sign
+
+
+def _whole_by_level(
+    first: Integers, values: Floats, roots: Integers, nonnegative: bool
+) -> Integers:
+    whole = np.empty(len(first) - 1, np.int64)
+    whole[: len(roots)] = roots
+    for level in levels_of(first):
+        for families in level:
+            rows, sums = families.read(values), whole[families.parents]
+            far = np.flatnonzero(np.abs(added(rows) - sums) >= 1.0)
+            if len(far):
+                rows = rows.copy()
+            for row in far:
+                rows[row] = _moved(rows[row], float(sums[row]), nonnegative)
+            families.write(whole, _rounded_rows(rows, sums, nonnegative))
+    return whole
+
+
+def _rounded_rows(rows: Floats, sums: Integers, nonnegative: bool) -> Integers:
+    """Whole numbers for the children of each family, a row each, that add up to its sum."""
+    near = np.floor(rows + 0.5)
+    snapped = np.abs(rows - near) <= SNAP * np.maximum(1.0, np.abs(rows))
+    down = np.where(snapped, near, np.floor(rows))
+    if nonnegative:
+        down = np.maximum(down, 0.0)
+    whole, fraction = down.astype(np.int64), np.maximum(rows - down, 0.0)
+    left = sums - whole.sum(axis=1)
+    usual = np.flatnonzero((left > 0) & (left < rows.shape[1]))
+    order = np.argsort(-fraction[usual], axis=1, kind="stable")
+    chosen = np.arange(rows.shape[1]) < left[usual, None]
+    more = np.empty_like(order)
+    np.put_along_axis(more, order, chosen.astype(more.dtype), axis=1)
+    whole[usual] += more
+    for row in np.flatnonzero((left < 0) | (left >= rows.shape[1])):
+        _handed(whole[row], fraction[row], int(left[row]), nonnegative)
+    return whole
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_whole_by_level)
+def whole_below(first: Integers, values: Floats, roots: Integers, nonnegative: bool) -> Integers:
+    """Integers for all nodes below one root or several, whose integers are given."""
     nodes = len(first) - 1
     whole = np.empty(nodes, np.int64)
     fraction = np.empty(nodes)
-    whole[0] = total
+    whole[: len(roots)] = roots
     for v in range(nodes):
         a, b = first[v], first[v + 1]
         if a == b:
@@ -85,31 +156,18 @@ def whole_numbers(first: Integers, values: Floats, total: int, nonnegative: bool
             whole[c] = np.int64(down)
             fraction[c] = max(children[c - a] - down, 0.0)
             left -= whole[c]
-        # Rounding noise in the values can leave more or less than the fractions call for:
-        # whatever it leaves is handed out, a unit a child at a time.
-        while left != 0:
-            sign = 1 if left > 0 else -1
-            count = min(abs(left), b - a)
-            if count == b - a and (sign > 0 or not nonnegative):
-                for c in range(a, b):
-                    whole[c] += sign
-                left -= sign * count
-            elif b - a <= FEW:
-                best = -1
-                for c in range(a, b):
-                    if sign < 0 and nonnegative and whole[c] == 0:
-                        continue
-                    if best < 0 or sign * fraction[c] > sign * fraction[best]:
-                        best = c
-                whole[best] += sign
-                fraction[best] -= sign
-                left -= sign
-            else:
-                order = falling(sign * fraction[a:b])
-                for rank in range(b - a):
-                    c = a + order[rank]
-                    if left != 0 and not (sign < 0 and nonnegative and whole[c] == 0):
-                        whole[c] += sign
-                        fraction[c] -= sign
-                        left -= sign
+        _hand_out(whole[a:b], fraction[a:b], left, nonnegative)
     return whole
+
+
+def whole_numbers(first: Integers, values: Floats, total: int, nonnegative: bool) -> Integers:
+    """Integers for all nodes: `total` at the root, children summing to parents.
+
+    Each is within 1 of its value if the total is within 1 of the root's. A total further off
+    is shared out evenly among the children of each node before they are rounded.
+    """
+    return whole_below(first, values, np.array([total], np.int64), nonnegative)
+
+
+_moved: Callable[..., Floats] = cast(Kernel, _nearest_with_sum).plain
+_handed: Callable[..., None] = cast(Kernel, _hand_out).plain

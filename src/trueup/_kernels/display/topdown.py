@@ -12,16 +12,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled
+from trueup._kernels.display.by_level import added, levels_of
 from trueup._kernels.display.nonnegative import leaves_of
 from trueup._kernels.sorted.falling_order import falling
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 SWEEPS = 40
 CLEAR = 3.5  # standard errors above zero at which a count is clearly not empty
 FEWEST = 4  # values that are worth drawing together: of three, the mean is no better than each
+
+
+@compiled
+def _price_in_order(values: Floats, total: float) -> float:
+    """What is taken from each of the largest values, so that those above zero have this sum."""
+    order, excess, price = falling(values), -total, 0.0
+    for k in range(len(values)):
+        if k > 0 and values[order[k]] * k <= excess:
+            break
+        excess += values[order[k]]
+        price = excess / (k + 1)
+    return price
 
 
 @compiled
@@ -53,14 +67,7 @@ def _fit_to_sum(x: Floats, places: Integers, total: float, live: Integers) -> No
         count = kept
         price = excess / count
     else:
-        rest = x[live[:count]]
-        order = falling(rest)
-        excess = -total
-        for k in range(count):
-            if k > 0 and rest[order[k]] * k <= excess:
-                break
-            excess += rest[order[k]]
-            price = excess / (k + 1)
+        price = _price_in_order(x[live[:count]], total)
     for place in places:
         x[place] = max(0.0, x[place] - price)
 
@@ -92,24 +99,45 @@ def project_top_down(first: Integers, consistent: Floats) -> Floats:
     return x[leaves_of(first)]
 
 
-@compiled
-def _from_below(first: Integers, z: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
-    """Least squares on the way up, in place: noisy answers become each node's estimate from its own
-    subtree. Comes back with its variance, and both of its children added up.
+Below = tuple[Floats, Floats, Floats]
+"""Of each node: the variance of its estimate from below, and both of its children added up."""
 
-    The leaves after the last node that has children are left out: their variance is 1 / w.
+
+def _rise_by_level(first: Integers, x: Floats, w: Floats, ends: Floats) -> Below:
+    variance, spread, sums = 1.0 / w, np.zeros(len(x)), np.zeros(len(x))
+    variance[len(x) - len(ends) :] = ends
+    for level in reversed(list(levels_of(first))):
+        for families in level:
+            own = families.parents
+            spread[own] = added(families.read(variance))
+            sums[own] = added(families.read(x))
+            gain = w[own] * spread[own]
+            x[own] = (gain * x[own] + sums[own]) / (1.0 + gain)
+            variance[own] = spread[own] / (1.0 + gain)
+    return variance, spread, sums
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_rise_by_level)
+def rise_nodes(first: Integers, z: Floats, w: Floats, ends: Floats) -> Below:
+    """Least squares on the way up, in place: noisy answers become each node's estimate from its own
+    subtree. There may be several roots.
+
+    The leaves after the last node that has children are left out: their variance is 1 / w; or it is
+    given in `ends`, where the leaves have been fitted to what lies below them.
     """
     inner = len(z)
     while inner > 0 and first[inner - 1] == first[inner]:
         inner -= 1
-    variance, spread, sums = np.empty(inner), np.zeros(inner), np.zeros(inner)
+    known = inner + len(ends)
+    variance, spread, sums = np.empty(known), np.zeros(inner), np.zeros(inner)
+    variance[inner:] = ends
     weight, own = 1.0, 1.0  # of the last leaf: most leaves have the same
     for v in range(inner - 1, -1, -1):
         if first[v] == first[v + 1]:
             variance[v] = 1.0 / w[v]
             continue
         for c in range(first[v], first[v + 1]):
-            if c < inner:
+            if c < known:
                 spread[v] += variance[c]
             else:
                 if w[c] != weight:
@@ -122,22 +150,86 @@ def _from_below(first: Integers, z: Floats, w: Floats) -> tuple[Floats, Floats, 
     return variance, spread, sums
 
 
-@compiled
-def settle_nodes(first: Integers, x: Floats, w: Floats, unit: float, evened: float) -> None:
-    """Settles noisy answers x of weights w (0: not asked) large first, in place.
+def _fit_rows_to_sums(x: Floats, places: Bools, totals: Floats) -> Floats:
+    """As `_fit_to_sum`, for each row of x at its own places."""
+    price, going = np.zeros(len(x)), np.flatnonzero(totals > 0.0)
+    live, sums = places[going], -totals[going]
+    count = live.sum(axis=1)
+    price[going] = added(np.where(live, x[going], 0.0), sums) / count
+    for _ in range(SWEEPS):
+        own = x[going]
+        kept = live & (own > price[going, None])
+        number = kept.sum(axis=1)
+        more = (number < count) & (number > 0)
+        going, live, count, sums = going[more], kept[more], number[more], sums[more]
+        if not len(going):
+            break
+        price[going] = added(np.where(live, x[going], 0.0), sums) / count
+    for row, own in zip(going, live, strict=True):
+        price[row] = _price_in_order(x[row, own], totals[row])
+    moved = x - price[:, None]
+    moved[(moved <= 0.0) | (totals <= 0.0)[:, None]] = 0.0
+    return np.where(places, moved, x)
 
-    `unit` is the standard error of an answer of weight 1. Going down, the children's best
-    estimates given their parent's settled count are worked out as in least squares. If one is
-    negative, those above CLEAR standard errors stay, and the others are fitted to what remains.
-    The root has no parent to keep: if its small children sum to less than nothing, they are
-    empty, and the total is estimated from the large ones and its own answer alone.
 
-    With `evened`, leaves that are not clear are first drawn towards their mean (James and Stein):
-    by so much of the part of their spread that their noise explains.
+def _draw_rows_together(x: Floats, places: Bools, w: Floats, times: float) -> Floats:
+    """As `_draw_together`, for each row of x at its own places."""
+    count = places.sum(axis=1)
+    each = count[:, None]
+    mean = added(np.where(places, x / each, 0.0))[:, None]
+    noise = added(np.where(places, times * (1.0 / w) / each, 0.0))
+    spread = added(np.where(places, (x - mean) ** 2 / (each - 1), 0.0))
+    kept = np.where(spread > 0.0, np.maximum(0.0, 1.0 - noise / spread), 0.0)
+    return np.where(places, mean + kept[:, None] * (x - mean), x)
+
+
+def _fall_by_level(
+    first: Integers, x: Floats, w: Floats, below: Below, unit: float, evened: float, answer: float
+) -> None:
+    variance, spread, sums = below
+    variance = np.append(variance, 1.0 / w[len(variance) :])
+    depth = -1
+    for depth, level in enumerate(levels_of(first)):
+        for families in level:
+            own = families.parents
+            gap = (x[own] - sums[own]) / spread[own]
+            before, noise = families.read(x), families.read(variance)
+            moved = before + noise * gap[:, None]
+            large = moved > CLEAR * unit * np.sqrt(noise)
+            left = added(-np.where(large, moved, 0.0), x[own])
+            some = (~large).any(axis=1)
+            ends = families.read(first[1:]) == families.read(first[:-1])
+            together = ends.all(axis=1) & (left > 0.0) & ((~large).sum(axis=1) >= FEWEST)
+            negative = (moved < 0.0).any(axis=1)
+            if evened > 0.0 and together.any():
+                few = ~large[together], families.read(w)[together]
+                moved[together] = _draw_rows_together(moved[together], *few, evened * unit * unit)
+            if depth == 0 and not np.isnan(answer) and (some & (left < 0.0)).any():
+                gain = w[0] * added(np.where(large, noise, 0.0))
+                above = added(np.where(large, before, 0.0))
+                x[:1] = np.maximum((gain * answer + above) / (1.0 + gain), 0.0)
+            empty = (left <= 0.0) & some
+            moved[empty[:, None] & ~large] = 0.0
+            fitted = np.flatnonzero(empty | negative)
+            places = large[fitted] == empty[fitted, None]
+            totals = np.where(empty, x[own], left)[fitted]
+            moved[fitted] = _fit_rows_to_sums(moved[fitted], places, totals)
+            families.write(x, np.where(ends & (moved < 0.0), 0.0, moved))
+    if depth < 0:
+        x[x < 0.0] = 0.0
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_fall_by_level)
+def fall_nodes(
+    first: Integers, x: Floats, w: Floats, below: Below, unit: float, evened: float, answer: float
+) -> None:
+    """Settles large first what `rise_nodes` made, in place, as `settle_nodes` says.
+
+    `answer` is the noisy answer of the one root; it is not a number where there may be several
+    roots, whose counts are settled already.
     """
-    nodes, answer = len(x), x[0]
-    variance, spread, sums = _from_below(first, x, w)
-    inner = len(variance)
+    variance, spread, sums = below
+    nodes, known_nodes = len(x), len(variance)
     small, large = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     live = np.empty(nodes, np.int64)
     weight, own = 1.0, 1.0  # of the last leaf
@@ -151,9 +243,9 @@ def settle_nodes(first: Integers, x: Floats, w: Floats, unit: float, evened: flo
         leaves = first[a] == first[b]
         gap = (x[v] - sums[v]) / spread[v]
         for c in range(a, b):
-            if c < inner:
+            if c < known_nodes:
                 own = variance[c]
-            elif w[c] != weight or c == inner:
+            elif w[c] != weight or c == known_nodes:
                 weight, own = w[c], 1.0 / w[c]
             if own != known:
                 known, clear = own, CLEAR * unit * np.sqrt(own)
@@ -171,7 +263,7 @@ def settle_nodes(first: Integers, x: Floats, w: Floats, unit: float, evened: flo
                 many += 1
         if evened > 0.0 and leaves and left > 0.0 and many >= FEWEST:
             _draw_together(x, small[:many], w, evened * unit * unit)
-        if v == 0 and left < 0.0 and many > 0:
+        if v == 0 and left < 0.0 and many > 0 and not np.isnan(answer):
             gain = w[0] * noise
             x[0] = max((gain * answer + above) / (1.0 + gain), 0.0)
         if left <= 0.0 and many > 0:
@@ -180,6 +272,30 @@ def settle_nodes(first: Integers, x: Floats, w: Floats, unit: float, evened: flo
             _fit_to_sum(x, large[:few], x[v], live)
         elif negative:
             _fit_to_sum(x, small[:many], left, live)
+
+
+def _settle_by_level(first: Integers, x: Floats, w: Floats, unit: float, evened: float) -> None:
+    answer = float(x[0])
+    below = _rise_by_level(first, x, w, np.empty(0))
+    _fall_by_level(first, x, w, below, unit, evened, answer)
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_settle_by_level)
+def settle_nodes(first: Integers, x: Floats, w: Floats, unit: float, evened: float) -> None:
+    """Settles noisy answers x of weights w (0: not asked) large first, in place.
+
+    `unit` is the standard error of an answer of weight 1. Going down, the children's best
+    estimates given their parent's settled count are worked out as in least squares. If one is
+    negative, those above CLEAR standard errors stay, and the others are fitted to what remains.
+    The root has no parent to keep: if its small children sum to less than nothing, they are
+    empty, and the total is estimated from the large ones and its own answer alone.
+
+    With `evened`, leaves that are not clear are first drawn towards their mean (James and Stein):
+    by so much of the part of their spread that their noise explains.
+    """
+    answer = x[0]
+    below = rise_nodes(first, x, w, np.empty(0))
+    fall_nodes(first, x, w, below, unit, evened, answer)
 
 
 def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float, evened: float) -> Floats:

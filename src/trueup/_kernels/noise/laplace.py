@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled
 from trueup._kernels.noise.bits import Bits, keystream
 from trueup._kernels.noise.inversion import OPEN, Inverted
 from trueup._kernels.noise.laplace_tables import Tables, checked_scale, tables
@@ -41,7 +41,7 @@ def _look_up_plain(
     return count
 
 
-@compiled(work=0, plain=_look_up_plain)
+@compiled(work=0, most=ARRAY_ELEMENTS, plain=_look_up_plain)
 def look_up(
     prefixes: NDArray[np.uint16],
     outcomes: NDArray[np.uint16],
@@ -116,7 +116,7 @@ def complete(
     return undecided.size, used, ties
 
 
-@compiled(work=0)
+@compiled(work=0, most=ARRAY_ELEMENTS)
 def decide(
     prefixes: NDArray[np.uint16],
     outcomes: NDArray[np.uint16],
@@ -154,7 +154,7 @@ def _add_top_plain(values: NDArray[np.int64], top: NDArray[np.int16], lowest: in
     values += top[: values.size] + np.int64(lowest)
 
 
-@compiled(work=0, plain=_add_top_plain)
+@compiled(work=0, most=ARRAY_ELEMENTS, plain=_add_top_plain)
 def add_top(values: NDArray[np.int64], top: NDArray[np.int16], lowest: int) -> None:
     """Adds the top part where it is all there is."""
     for i in range(values.size):
@@ -173,7 +173,7 @@ def _add_top_and_digit_plain(
     values += (m << np.int64(low_bits)) + (digit[: values.size] ^ ((m >> np.int64(63)) & mask))
 
 
-@compiled(work=0, plain=_add_top_and_digit_plain)
+@compiled(work=0, most=ARRAY_ELEMENTS, plain=_add_top_and_digit_plain)
 def add_top_and_digit(
     values: NDArray[np.int64],
     top: NDArray[np.int16],
@@ -188,7 +188,23 @@ def add_top_and_digit(
         values[i] += (m << low_bits) + (np.int64(digit[i]) ^ ((m >> 63) & mask))
 
 
-@compiled(work=0)
+def _add_top_and_digits_plain(
+    values: NDArray[np.int64],
+    top: NDArray[np.int16],
+    lowest: int,
+    low_bits: int,
+    digits: NDArray[np.int16],
+    widths: NDArray[np.int64],
+) -> None:
+    low = np.zeros(values.size, np.int64)
+    for own, width in zip(digits[: widths.size, : values.size], widths, strict=True):
+        low = (low << width) | own
+    m = top[: values.size] + np.int64(lowest)
+    mask = np.int64((1 << low_bits) - 1)
+    values += (m << np.int64(low_bits)) + (low ^ ((m >> np.int64(63)) & mask))
+
+
+@compiled(work=0, most=ARRAY_ELEMENTS, plain=_add_top_and_digits_plain)
 def add_top_and_digits(
     values: NDArray[np.int64],
     top: NDArray[np.int16],

@@ -7,31 +7,53 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
+Cells = npt.NDArray[np.unsignedinteger]
+
+_FEW_GROUPS = 32  # so many passes over the rows take less time than sorting them
+_TABLE = 1 << 24  # combinations that are counted in a table rather than sorted
 _RANDOM_BITS = 24  # fewer would leave many rows of a group in their order
 
 
-def repeated_cells(counts: Ints) -> list[Ints]:
-    """The cell of every row on each axis, so many rows for each cell, in the order of the cells."""
+def narrowest(size: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest type that numbers so many cells: with many rows, memory is what takes time."""
+    found: np.dtype[np.unsignedinteger] = np.min_scalar_type(max(size - 1, 0))
+    return found
+
+
+def shuffled_cells(counts: Ints, draws: np.random.Generator) -> list[Cells]:
+    """The cell of every row on each axis, so many rows for each cell, in random order."""
     at = np.flatnonzero(counts)
-    flat = np.repeat(at, counts.ravel()[at])
-    return [each.astype(np.int64) for each in np.unravel_index(flat, counts.shape)]
+    flat = np.repeat(at.astype(narrowest(counts.size)), counts.ravel()[at])
+    draws.shuffle(flat)
+    cells = np.unravel_index(np.arange(counts.size), counts.shape)
+    return [
+        each.astype(narrowest(size))[flat] for each, size in zip(cells, counts.shape, strict=True)
+    ]
 
 
-def attached(shared: Ints, counts: Ints, draws: np.random.Generator) -> Ints:
+def attached(shared: Cells, counts: Ints, draws: np.random.Generator) -> Cells:
     """A cell of another margin for each row, given the row's cell on the axes both share.
 
     `counts` has a row for each shared cell and a column for each cell of the new axes; its row sums
     are how many rows have each shared cell. The new cells are dealt to those rows in random order,
     so that given the shared cell the rest are independent: the table of largest entropy.
     """
+    kind = narrowest(counts.shape[1])
+    found = np.empty(len(shared), kind)
+    if counts.shape[0] <= _FEW_GROUPS:
+        every = np.arange(counts.shape[1], dtype=kind)
+        for group, here in enumerate(counts):
+            dealt = np.repeat(every, here)
+            draws.shuffle(dealt)
+            found[shared == group] = dealt
+        return found
     order = _grouped(shared, counts.shape[0], draws)
     at = np.flatnonzero(counts)  # sorted by shared cell
-    found = np.empty(len(shared), np.int64)
-    found[order] = np.repeat(at % counts.shape[1], counts.ravel()[at])
+    found[order] = np.repeat((at % counts.shape[1]).astype(kind), counts.ravel()[at])
     return found
 
 
-def _grouped(shared: Ints, groups: int, draws: np.random.Generator) -> Ints:
+def _grouped(shared: Cells, groups: int, draws: np.random.Generator) -> Ints:
     """The rows group by group, in random order within each."""
     index = max(len(shared) - 1, 1).bit_length()
     random = 64 - index - max(groups - 1, 1).bit_length()
@@ -47,7 +69,7 @@ def _grouped(shared: Ints, groups: int, draws: np.random.Generator) -> Ints:
     return words.astype(np.int64)
 
 
-def alone(columns: list[Ints], sizes: list[int]) -> int:
+def alone(columns: list[Cells], sizes: list[int]) -> int:
     """How many rows have a combination of cells that no other row has."""
     if not columns or not len(columns[0]):
         return 0
@@ -56,7 +78,11 @@ def alone(columns: list[Ints], sizes: list[int]) -> int:
         if wide * size >= 1 << 62:  # numbered anew, so that the code stays in 64 bits
             known, code = np.unique(code, return_inverse=True)
             wide = len(known)
-        code, wide = code * size + column, wide * size
+        code *= size
+        code += column
+        wide *= size
+    if wide <= _TABLE:
+        return int((np.bincount(code, minlength=wide) == 1).sum())
     code = np.sort(code)
     new = np.concatenate([[True], code[1:] != code[:-1], [True]])
     return int((new[1:] & new[:-1]).sum())

@@ -10,8 +10,8 @@ margins alike; its mode is the table of largest entropy.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,30 +33,38 @@ def free_sets(axes: int, margins: Sequence[frozenset[int]]) -> list[tuple[int, .
 def walked(
     counts: Ints, free: Sequence[tuple[int, ...]], sweeps: int, draws: np.random.Generator
 ) -> Ints:
-    """The table after so many sweeps of random moves that keep every margin."""
+    """The table after so many sweeps of random moves that keep every margin.
+
+    In a sparse table few moves are possible: chances are computed for those alone.
+    """
     from scipy.special import gammaln
 
-    table = counts.copy()
+    table = counts.copy().ravel()
     largest = max(int(table.max(initial=0)), 1).bit_length()
-    movable = [each for each in free if all(table.shape[axis] > 1 for axis in each)]
+    movable = [each for each in free if all(counts.shape[axis] > 1 for axis in each)]
+    others = [_places(counts.shape, each, None) for each in movable]
     for sweep in range(sweeps if movable else 0):
-        axes = movable[sweep % len(movable)]
-        orders = [_paired(table.shape[axis], draws) for axis in axes]
-        corners = [_at(table.shape, axes, orders, which) for which in _corners(len(axes))]
+        axes, rest = movable[sweep % len(movable)], others[sweep % len(movable)]
+        orders = [_paired(counts.shape[axis], draws) for axis in axes]
+        boxes = [
+            (
+                np.add.outer(_places(counts.shape, axes, _corner(orders, which)), rest).ravel(),
+                1 - 2 * (sum(which) % 2),
+            )
+            for which in itertools.product((0, 1), repeat=len(axes))
+        ]
         step = 1 << int(draws.integers(largest))
-        signs = [1 - 2 * (sum(which) % 2) for which in _corners(len(axes))]
-        moved = step * draws.choice(np.array([-1, 1]), table[corners[0]].shape)
-        gain: Any = 0.0
-        possible = np.ones(moved.shape, bool)
-        for corner, sign in zip(corners, signs, strict=True):
-            old = table[corner]
-            new = old + sign * moved
-            possible &= new >= 0
-            gain = gain + gammaln(old + 1.0) - gammaln(np.maximum(new, 0) + 1.0)
-        taken = possible & (np.log(1 - draws.random(moved.shape)) < gain)
-        for corner, sign in zip(corners, signs, strict=True):
-            table[corner] += sign * np.where(taken, moved, 0)
-    return table
+        moved = step * (1 - 2 * draws.integers(0, 2, len(boxes[0][0]), np.int8).astype(np.int64))
+        possible = np.flatnonzero(
+            np.logical_and.reduce([table[at] >= -sign * moved for at, sign in boxes])
+        )
+        moved = moved[possible]
+        some = [(at[possible], sign * moved) for at, sign in boxes]
+        gain = sum(gammaln(table[at] + 1.0) - gammaln(table[at] + each + 1.0) for at, each in some)
+        taken = np.log(1 - draws.random(len(possible))) < gain
+        for at, each in some:
+            table[at[taken]] += each[taken]
+    return table.reshape(counts.shape)
 
 
 def _paired(size: int, draws: np.random.Generator) -> Ints:
@@ -64,15 +72,19 @@ def _paired(size: int, draws: np.random.Generator) -> Ints:
     return draws.permutation(size)[: size // 2 * 2]
 
 
-def _corners(axes: int) -> list[tuple[int, ...]]:
-    return list(itertools.product((0, 1), repeat=axes))
-
-
-def _at(
-    shape: tuple[int, ...], axes: tuple[int, ...], orders: list[Ints], which: tuple[int, ...]
-) -> tuple[Any, ...]:
+def _corner(orders: Sequence[Ints], which: tuple[int, ...]) -> list[Ints]:
     """The cells at one corner of every box: of each paired axis every second of its order."""
-    chosen: list[Ints] = [np.arange(size) for size in shape]
-    for axis, order, first in zip(axes, orders, which, strict=True):
-        chosen[axis] = order[first::2]
-    return np.ix_(*chosen)
+    return [order[first::2] for order, first in zip(orders, which, strict=True)]
+
+
+def _places(shape: tuple[int, ...], axes: tuple[int, ...], chosen: Sequence[Ints] | None) -> Ints:
+    """What some axes add to the place of a cell in the flat table, for their chosen cells.
+
+    Without any, the same for all cells of all other axes.
+    """
+    found = np.zeros(1, np.int64)
+    for axis, size in enumerate(shape):
+        if (axis in axes) == (chosen is not None):
+            cells = np.arange(size) if chosen is None else chosen[axes.index(axis)]
+            found = np.add.outer(found, cells * math.prod(shape[axis + 1 :])).ravel()
+    return found

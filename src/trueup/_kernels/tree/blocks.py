@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueup._kernels.compiled import compiled, inlined, plain_if_small
+from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled, inlined, plain_if_small
 from trueup._kernels.threads import in_threads
-from trueup._kernels.tree.regular import Floats, Ints, Numbers, RegularTree
+from trueup._kernels.tree import prefix
+from trueup._kernels.tree.regular import Floats, Ints, Numbers, RegularTree, child_sums
+from trueup._kernels.tree.running_sums import block_totals, sum_each
 
 SPAN = 1 << 16  # leaves that go up or down together: what they need stays in the cache
 
@@ -104,7 +106,54 @@ def _fall_level(
         _fall(own, one, coefficients[4], below[end:], moved[end:])
 
 
-@compiled
+def _rise_by_level(
+    bottom: Numbers,
+    noisy: Numbers,
+    layout: Ints,
+    coefficients: Floats,
+    last: bool,
+    steps: Floats,
+    roots: Floats,
+    work: Floats,
+) -> None:
+    below, room = bottom, np.split(work, 2)
+    for k in range(len(layout) - 1, -1, -1):
+        radix, size, start, place = layout[k]
+        gain, _, last_gain, _, _ = coefficients[k]
+        total, own = child_sums(below, int(radix)), steps[place : place + size]
+        own[:] = noisy[start : start + size] if gain > 0.0 else total  # of what is not asked: 0
+        own -= total
+        own[: size - last] *= gain
+        own[size - last :] *= last_gain
+        below = room[0][:size] if k > 0 else roots
+        np.add(total, own, out=below)
+        room.reverse()
+
+
+def _fall_by_level(
+    bottom: Numbers,
+    layout: Ints,
+    coefficients: Floats,
+    last: bool,
+    steps: Floats,
+    leaves: Floats,
+) -> None:
+    low = len(layout) - 1
+    for k in range(low + 1):
+        radix, size, _, place = layout[k]
+        _, share, _, last_share, last_child = coefficients[k]
+        own, below, moved = steps[place : place + size], bottom, leaves
+        if k < low:
+            _, size, _, place = layout[k + 1]
+            below = moved = steps[place : place + size]
+        shares = np.repeat(own * share, radix)[: len(below)]
+        if last:
+            shares[(len(own) - 1) * radix :] = own[-1] * last_share
+            shares[-1] = own[-1] * last_child
+        np.add(below, shares, out=moved)
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_rise_by_level)
 def rise(
     bottom: Numbers,
     noisy: Numbers,
@@ -137,7 +186,7 @@ def rise(
         fitted, below = below, fitted
 
 
-@compiled
+@compiled(most=ARRAY_ELEMENTS, plain=_fall_by_level)
 def fall(
     bottom: Numbers,
     layout: Ints,
@@ -171,7 +220,7 @@ def _part(layout: Ints, lengths: Ints, number: int) -> Ints:
     return part
 
 
-@compiled
+@compiled(most=ARRAY_ELEMENTS)
 def _rise_parts(
     leaves: Numbers,
     noisy: Numbers,
@@ -193,7 +242,7 @@ def _rise_parts(
         rise(bottom, noisy, own, coefficients, last, steps, place, work)
 
 
-@compiled
+@compiled(most=ARRAY_ELEMENTS)
 def _fall_parts(
     leaves: Numbers,
     layout: Ints,
@@ -201,14 +250,27 @@ def _fall_parts(
     coefficients: Floats,
     steps: Floats,
     inferred: Floats,
-    parts: tuple[int, int],
+    totals: Floats,
+    parts: tuple[int, int, int],
 ) -> None:
+    """Blocks, so many leaves together, from one part to another.
+
+    The third of `parts` is how many leaves are summed together. With room for `totals`, sums that
+    lie among these leaves as a whole are made while the leaves are in the cache.
+    """
+    block = parts[2]
     cells, number = layout[-1, 0] * layout[-1, 1], layout[0, 1]
+    summed = -(-parts[0] * cells // block)
     for part in range(parts[0], parts[1]):
         own = _part(layout, lengths, part)
         place = slice(part * cells, (part + 1) * cells)
         last = (part + 1) * number >= lengths[0]
         fall(leaves[place], own, coefficients, last, steps, inferred[place])
+        end = inferred.size if last else (part + 1) * cells
+        ended = totals.size if last else min(end // block, totals.size)
+        if summed < ended:
+            sum_each(inferred, block, summed, ended, totals)
+            summed = ended
 
 
 def block_level(tree: RegularTree) -> int:
@@ -216,8 +278,16 @@ def block_level(tree: RegularTree) -> int:
     return next(k for k, width in enumerate(tree.widths) if min(width, tree.size) <= SPAN)
 
 
-def fit_into(tree: RegularTree, noisy: Numbers, starts: Ints, leaves: Floats, threads: int) -> None:
-    """As `regular.fit_by_level`, into `leaves`."""
+def fit_into(
+    tree: RegularTree,
+    noisy: Numbers,
+    starts: Ints,
+    leaves: Floats,
+    threads: int,
+    totals: Floats | None = None,
+) -> None:
+    """As `regular.fit_by_level`, into `leaves`; into `totals` the sums of blocks of them."""
+    block = prefix.BLOCK
     answers = noisy[starts[-1] : starts[-1] + tree.size]
     lengths = np.array(tree.lengths)
     places = np.cumsum(lengths[:-1]) - lengths[:-1]
@@ -228,6 +298,8 @@ def fit_into(tree: RegularTree, noisy: Numbers, starts: Ints, leaves: Floats, th
         work, root = np.empty(2 * int(lengths[-2])), np.empty(1)
         rise(answers, noisy, layout, coefficients, True, steps, root, work)
         fall(answers, layout, coefficients, True, steps, leaves)
+        if totals is not None:
+            totals[:] = block_totals(leaves, block, threads)
         return
     roots = np.empty(lengths[top])
     together = max(1, SPAN // tree.widths[top])
@@ -244,4 +316,10 @@ def fit_into(tree: RegularTree, noisy: Numbers, starts: Ints, leaves: Floats, th
         plain_if_small(rise)(roots, few, *above, own_steps, root, work)
         below = steps[places[top] : places[top] + lengths[top]]
         plain_if_small(fall)(below, *above, own_steps, below)
-    in_threads(lambda a, b: _fall_parts(answers, *own, leaves, (a, b)), number, threads)
+    if totals is None:
+        totals = np.empty(0)
+    totals[:] = np.nan
+    fallen = (answers, *own, leaves, totals)
+    in_threads(lambda a, b: _fall_parts(*fallen, (a, b, block)), number, threads)
+    for each in np.flatnonzero(np.isnan(totals)).tolist():  # those in which two threads met
+        sum_each(leaves, block, each, each + 1, totals)

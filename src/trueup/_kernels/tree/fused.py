@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.compiled import compiled, inlined, plain_if_small
+from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled, inlined, plain_if_small
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree import blocks
 from trueup._kernels.tree.binary_grid import grid_for
@@ -63,7 +63,15 @@ def _add(below: Ints, radix: int, own: Ints) -> None:
         _add_by(radix, below, own)
 
 
-@compiled
+def _count_by_level(cells: Ints, layout: Ints, values: Ints) -> None:
+    below = values[: cells.size]
+    below[:] = cells
+    for radix, size, start, _ in layout[::-1]:
+        below, children = values[start : start + size], below
+        np.add.reduceat(children, np.arange(0, len(children), radix), out=below)
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_count_by_level)
 def _count(cells: Ints, layout: Ints, values: Ints) -> None:
     """The true count of every node above some cells, which come first; `layout` as in `rise`."""
     below = values[: cells.size]
@@ -79,7 +87,15 @@ def _count(cells: Ints, layout: Ints, values: Ints) -> None:
         below = own
 
 
-@compiled
+def _sum_of_sizes_by_arrays(leaves: Floats) -> float:
+    fours, rest = np.split(np.abs(leaves), [leaves.size - leaves.size % 4])
+    a, b, c, d = np.cumsum(np.append(np.zeros(4), fours).reshape(-1, 4), axis=0)[-1]
+    for size in rest:
+        a += size
+    return float(a + b + (c + d))
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_sum_of_sizes_by_arrays)
 def _sum_of_sizes(leaves: Floats) -> float:
     """Σ|leaf|, in four sums that the processor can keep going at once."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -117,7 +133,28 @@ def _accumulate(leaves: Floats, start: float, step: float, grid: float) -> None:
         leaves[i] = np.rint(start * grid) * cell
 
 
-@compiled
+def _accumulate_by_arrays(
+    leaves: Floats, width: int, starts: Floats, steps: Floats, grid: float
+) -> None:
+    together = max(1, blocks.SPAN // width)  # so that what is made on the way stays small
+    every = leaves.reshape(steps.size, width)
+    for first in range(0, len(every), together):
+        rows = every[first : first + together]
+        rows += steps[first : first + together, None]
+        end = width - width % 4
+        fours = rows[:, :end].reshape(len(rows), -1, 4)
+        np.cumsum(fours, axis=2, out=fours)
+        each = [starts[first : first + together, None], fours[:, :, 3]]
+        before = np.cumsum(np.concatenate(each, axis=1), axis=1)
+        rows[:, :end] = (fours + before[:, :-1, None]).reshape(len(rows), end)
+        rest = np.concatenate([before[:, -1:], rows[:, end:]], axis=1)
+        rows[:, end:] = np.cumsum(rest, axis=1)[:, 1:]
+        rows *= grid
+        np.rint(rows, out=rows)
+        rows *= 1.0 / grid
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_accumulate_by_arrays)
 def _accumulate_blocks(
     leaves: Floats, width: int, starts: Floats, steps: Floats, grid: float
 ) -> None:
@@ -151,7 +188,7 @@ def refined(radices: Sequence[int]) -> tuple[tuple[int, ...], tuple[int | None, 
 
 
 @dataclass(frozen=True)
-class _Stretch:
+class NodeStretch:
     """Nodes of several levels, side by side, in memory of their own: the lowest level first.
 
     `layout` is that of `rise`, with one place for a node's answer and its step; the
@@ -168,7 +205,7 @@ class _Stretch:
     @staticmethod
     def of(
         tree: RegularTree, top: int, number: Sequence[int], before: int = 0, step: int = 0
-    ) -> _Stretch:
+    ) -> NodeStretch:
         """number[k] nodes of each level top + k, after so many full nodes of level `top`.
 
         `step` is how many full nodes of level `top` lie between one span and the next.
@@ -185,7 +222,7 @@ class _Stretch:
         ]
         layout = np.array(rows, np.int64).reshape(-1, 4)
         coefficients = tree.coefficients[top : top + len(rows)]
-        return _Stretch(layout, coefficients, tuple(runs), sum(number), number[0], step == 0)
+        return NodeStretch(layout, coefficients, tuple(runs), sum(number), number[0], step == 0)
 
     def count(self, cells: Ints, values: Ints) -> Ints:
         """Writes the true count of every node; those of the highest level come back."""
@@ -229,12 +266,12 @@ class _Blocks:
         """Solves spans first … end − 1, each block as if its root were final."""
         values = np.empty(self.together * sum(self.counts), np.int64)
         steps = np.empty(values.size)
-        made: dict[int, _Stretch] = {}  # all spans but the last are laid out alike
+        made: dict[int, NodeStretch] = {}  # all spans but the last are laid out alike
         for span in range(first, end):
             begin, stop = span * self.together, min((span + 1) * self.together, self.full)
             if stop - begin not in made:
                 number = [(stop - begin) * count for count in self.counts]
-                made[stop - begin] = _Stretch.of(self.tree, self.top, number, step=self.together)
+                made[stop - begin] = NodeStretch.of(self.tree, self.top, number, step=self.together)
             stretch = made[stop - begin]
             place = slice(begin * self.width, stop * self.width)
             self.truths[begin:stop] = stretch.count(self.cells[place], values)
@@ -250,7 +287,7 @@ class _Blocks:
         number = [
             length - self.full * count for length, count in zip(lengths, self.counts, strict=True)
         ]
-        stretch = _Stretch.of(self.tree, self.top, number, before=self.full)
+        stretch = NodeStretch.of(self.tree, self.top, number, before=self.full)
         values, steps = np.empty(stretch.size, np.int64), np.empty(stretch.size)
         begin = self.full * self.width
         self.truths[-1:] = stretch.count(self.cells[begin:], values)
@@ -267,7 +304,7 @@ class _Blocks:
 
     def final_roots(self) -> Floats:
         """The final value of every block's root, from the tree above."""
-        stretch = _Stretch.of(self.tree, 0, self.tree.lengths[: self.top + 1])
+        stretch = NodeStretch.of(self.tree, 0, self.tree.lengths[: self.top + 1])
         values, steps = np.empty(stretch.size, np.int64), np.empty(stretch.size)
         stretch.count(self.truths, values)
         self.noise(values, [run for run in stretch.runs if run.level < self.top], 0)

@@ -82,7 +82,7 @@ class RegularTree:
         return self._spreads[0]
 
 
-def _sums(below: Numbers, radix: int) -> Floats:
+def child_sums(below: Numbers, radix: int) -> Floats:
     """Each node's sum of its children, added from the first to the last."""
     full = len(below) // radix
     found = below[: full * radix].reshape(full, radix).cumsum(axis=1)[:, -1]
@@ -105,7 +105,7 @@ def fit_by_level(tree: RegularTree, noisy: Numbers, starts: Ints) -> Floats:
     fitted, steps = leaves, [leaves]
     for k in reversed(range(len(tree.radices))):
         gain, _, last_gain, _, _ = tree.coefficients[k]
-        total = _sums(fitted, tree.radices[k])
+        total = child_sums(fitted, tree.radices[k])
         step = np.zeros(len(total))
         if tree.weights[k] > 0.0:
             np.subtract(noisy[starts[k] : starts[k] + len(total)], total, out=step)

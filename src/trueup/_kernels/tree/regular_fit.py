@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueup._kernels.threads import cores
-from trueup._kernels.tree.prefix import sum_on_grid
+from trueup._kernels.tree import prefix as sums
 from trueup._kernels.tree.regular import Floats, Ints, Numbers, RegularTree, fit_by_level
 
 MANY = 1 << 15  # from so many leaves on it is worth waiting for compiled passes to load
@@ -17,10 +17,12 @@ def fit_leaves(
     starts: Ints,
     leaves: Floats | None = None,
     threads: int | None = None,
+    totals: Floats | None = None,
 ) -> Floats:
     """As `fit_by_level`, to the bit, in the time a large tree allows; into `leaves` if given.
 
-    By default in as many threads as there are cores.
+    By default in as many threads as there are cores. Of a tree of MANY leaves the sums of blocks
+    of them go into `totals`, if given.
     """
     if leaves is None:
         leaves = np.empty(tree.size)
@@ -29,7 +31,7 @@ def fit_leaves(
         return leaves
     from trueup._kernels.tree.blocks import fit_into
 
-    fit_into(tree, noisy, starts, leaves, threads or cores())
+    fit_into(tree, noisy, starts, leaves, threads or cores(), totals)
     return leaves
 
 
@@ -39,6 +41,7 @@ def fit_prefix(
     """`prefix_on_grid` of `fit_leaves`, without a second array."""
     prefix = np.empty(tree.size + 1)
     prefix[0] = 0.0
-    fit_leaves(tree, noisy, starts, prefix[1:], threads)
-    sum_on_grid(prefix, threads)
+    totals = None if tree.size < MANY else np.empty(-(-tree.size // sums.BLOCK))
+    fit_leaves(tree, noisy, starts, prefix[1:], threads, totals)
+    sums.sum_on_grid(prefix, threads, totals)
     return prefix

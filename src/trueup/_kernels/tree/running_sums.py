@@ -9,18 +9,51 @@ those of `numpy.cumsum`, but for the few places where they pass a power of two.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.compiled import compiled
+from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree.binary_grid import grid_for
 
 Floats = npt.NDArray[np.float64]
 
 
-@compiled
-def _totals(values: Floats, block: int, begin: int, end: int, totals: Floats) -> None:
+def _blocks(values: Floats, block: int, begin: int, end: int) -> Iterator[tuple[int, Floats]]:
+    for number in range(begin, end):
+        yield number, values[number * block : (number + 1) * block]
+
+
+def _totals_by_arrays(values: Floats, block: int, begin: int, end: int, totals: Floats) -> None:
+    for number, own in _blocks(values, block, begin, end):
+        fours = own[: own.size - own.size % 4].reshape(-1, 4)
+        a, b, c, d = np.cumsum(np.concatenate([np.zeros((1, 4)), fours]), axis=0)[-1]
+        for value in own[fours.size :]:
+            a += value
+        totals[number] = (a + b) + (c + d)
+
+
+def _sum_by_arrays(
+    values: Floats, block: int, begin: int, end: int, starts: Floats, found: Floats
+) -> None:
+    for number, own in _blocks(values, block, begin, end):
+        running = np.cumsum(np.append(starts[number], own))
+        own[:] = running[1:]
+        found[0, number], found[1, number] = running[-1], np.abs(own).max(initial=0.0)
+
+
+def _round_by_arrays(
+    values: Floats, block: int, begin: int, end: int, steps: Floats, grid: float
+) -> None:
+    for number, own in _blocks(values, block, begin, end):
+        own[:] = (np.rint((steps[number] + own) * grid) + 0.0) * (1.0 / grid)
+
+
+@compiled(most=ARRAY_ELEMENTS, plain=_totals_by_arrays)
+def sum_each(values: Floats, block: int, begin: int, end: int, totals: Floats) -> None:
+    """The sum of each of the blocks begin … end − 1."""
     for number in range(begin, end):
         own = values[number * block : (number + 1) * block]
         a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums, so that one need not wait for the last
@@ -34,7 +67,7 @@ def _totals(values: Floats, block: int, begin: int, end: int, totals: Floats) ->
         totals[number] = (a + b) + (c + d)
 
 
-@compiled
+@compiled(most=ARRAY_ELEMENTS, plain=_sum_by_arrays)
 def _sum(values: Floats, block: int, begin: int, end: int, starts: Floats, found: Floats) -> None:
     """Running sums of blocks begin … end − 1, in place; of each the last, and the largest size."""
     for number in range(begin, end):
@@ -47,7 +80,7 @@ def _sum(values: Floats, block: int, begin: int, end: int, starts: Floats, found
         found[0, number], found[1, number] = running, largest
 
 
-@compiled
+@compiled(most=ARRAY_ELEMENTS, plain=_round_by_arrays)
 def _round(values: Floats, block: int, begin: int, end: int, steps: Floats, grid: float) -> None:
     """The sums of each block, moved by its step and put on the grid."""
     cell = 1.0 / grid
@@ -58,16 +91,74 @@ def _round(values: Floats, block: int, begin: int, end: int, steps: Floats, grid
             own[i] = (np.rint((step + own[i]) * grid) + 0.0) * cell  # no minus zero
 
 
-def sum_blocks_on_grid(values: Floats, block: int, threads: int) -> None:
-    """Numbers become their running sums on the finest grid that holds them, in place."""
+def block_totals(values: Floats, block: int, threads: int) -> Floats:
+    """The sum of each block."""
     number = -(-len(values) // block)
-    totals, found, steps = np.empty(number), np.empty((2, number)), np.empty(number)
-    in_threads(lambda a, b: _totals(values, block, a, b, totals), number, threads)
-    starts = np.concatenate([[0.0], np.cumsum(totals)[:-1]])
+    totals = np.empty(number)
+    in_threads(lambda a, b: sum_each(values, block, a, b, totals), number, threads)
+    return totals
+
+
+def run_from(values: Floats, block: int, starts: Floats, threads: int) -> Floats:
+    """Numbers become running sums, in place, each block's from its start.
+
+    Of each block the last sum comes back, and in a second row the size of the largest.
+    """
+    number = -(-len(values) // block)
+    found = np.empty((2, number))
     in_threads(lambda a, b: _sum(values, block, a, b, starts, found), number, threads)
-    ended = 0.0
-    for i in range(number):
+    return found
+
+
+def block_steps(found: Floats, starts: Floats, ended: float) -> tuple[Floats, float]:
+    """What each block is to be moved by, the sum before the first being `ended`; and the last."""
+    steps = np.empty(found.shape[1])
+    for i in range(len(steps)):
         steps[i] = ended - starts[i]
         ended = found[0, i] + steps[i]
-    grid = grid_for(float((found[1] + np.abs(steps)).max()))
-    in_threads(lambda a, b: _round(values, block, a, b, steps, grid), number, threads)
+    return steps, ended
+
+
+def round_blocks(values: Floats, block: int, steps: Floats, grid: float, threads: int) -> None:
+    """Sums that `run_from` made, moved by their steps and put on the grid, in place."""
+    in_threads(lambda a, b: _round(values, block, a, b, steps, grid), len(steps), threads)
+
+
+class RunningSums:
+    """Running sums of numbers that come in parts, in order: parts of whole blocks, but the last.
+
+    Parts of any size give the same bits.
+    """
+
+    def __init__(self, block: int, threads: int) -> None:
+        self._block, self._threads = block, threads
+        self._summed = self._ended = 0.0  # of all blocks so far: by their sums, and one by one
+        self.largest = 0.0
+        """The size of the largest sum so far."""
+
+    def add(self, values: Floats, totals: Floats | None = None) -> Floats:
+        """Numbers become running sums, in place, each block's still to be moved by its step.
+
+        `totals` are the sums of the blocks, where they are known.
+        """
+        if totals is None:
+            totals = block_totals(values, self._block, self._threads)
+        starts = np.cumsum(np.concatenate([[self._summed], totals]))
+        found = run_from(values, self._block, starts, self._threads)
+        steps, self._ended = block_steps(found, starts, self._ended)
+        self._summed = float(starts[-1])
+        self.largest = max(self.largest, float((found[1] + np.abs(steps)).max(initial=0.0)))
+        return steps
+
+    def round(self, values: Floats, steps: Floats, grid: float) -> None:
+        """Sums that `add` made, moved by their steps and put on the grid, in place."""
+        round_blocks(values, self._block, steps, grid, self._threads)
+
+
+def sum_blocks_on_grid(
+    values: Floats, block: int, threads: int, totals: Floats | None = None
+) -> None:
+    """Numbers become their running sums on the finest grid that holds them, in place."""
+    sums = RunningSums(block, threads)
+    steps = sums.add(values, totals)
+    sums.round(values, steps, grid_for(sums.largest))

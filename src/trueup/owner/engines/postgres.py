@@ -173,13 +173,32 @@ def host(address: str) -> str:
 
 
 def _connected(address: str) -> Any:
-    """A connection of our own. The address may say otherwise in what it says of connecting."""
+    """A connection of our own. The address may say otherwise in what it says of connecting.
+
+    The role may have a timeout so short that no statement ends in time, not even the one that
+    lifts it. Then the connection is made once more with no timeout from the start. That is not the
+    first try, because a pooler may refuse a connection that brings settings.
+    """
     import psycopg
 
     settings: dict[str, Any] = {**CONNECTING, **psycopg.conninfo.conninfo_to_dict(address)}
-    connection = psycopg.connect(**settings | {"client_encoding": "UTF8"})
+    settings["client_encoding"] = "UTF8"
+    with contextlib.suppress(psycopg.errors.QueryCanceled):
+        return _without_timeout(psycopg.connect(**settings))
+    settings["options"] = f"{settings.get('options', '')} -c statement_timeout=0".strip()
+    return _without_timeout(psycopg.connect(**settings))
+
+
+def _without_timeout(connection: Any) -> Any:
+    """The connection in a transaction that only reads and may take as long as it takes."""
+    import psycopg
+
     connection.read_only = True
-    connection.execute("SET LOCAL statement_timeout = 0")  # before anything that takes time
+    try:
+        connection.execute("SET LOCAL statement_timeout = 0")
+    except psycopg.Error:
+        connection.close()
+        raise
     return connection
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from trueup.owner.columns import Storage, Wanted
 from trueup.owner.counting import BATCH, Batch, Piece
 from trueup.owner.engines.plainly import plain_batch, plain_rows
-from trueup.owner.engines.statements import ADDRESS, answer, counted, whole
-from trueup.owner.request import Count, Request
+from trueup.owner.engines.statements import ADDRESS, answer, counted, numbered, whole
+from trueup.owner.request import Count, Request, Spread
 
 # Settings of the session while it counts; afterwards they are what they were.
 _PINNED = {
@@ -95,6 +98,41 @@ def pieces(frame: Any, wanted: Sequence[Wanted]) -> list[Piece]:
             yield plain_batch(by_name, some.num_rows, wanted)
 
     return [batches]
+
+
+def spread(frame: Any, request: Request) -> Spread:
+    """The cells that rows are in and how many, left on the cluster: a frame of `cell` and `rows`.
+
+    Built and analysed now; what it gives to work with is run under our settings.
+    """
+    session = frame.sparkSession
+    with _pinned(session):
+        rows = counted(Frame(frame), request, Spark(_types(frame)))
+        assert isinstance(rows, Frame)
+        session.range(1).collect()
+    native = rows.native
+
+    def run(work: Callable[[Any], Any]) -> Any:
+        with _pinned(session), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of a pandas that we do not use
+            found = native.select("*").mapInArrow(
+                lambda batches: _numbered(request, batches), "cell long, rows long"
+            )
+            return work(found)
+
+    return run
+
+
+def _numbered(request: Request, batches: Iterator[Any]) -> Iterator[Any]:
+    """On an executor: groups as `counted` makes them, with their cells by number."""
+    import pyarrow as pa
+
+    for batch in batches:
+        found = {name: batch[name].to_pylist() for name in batch.schema.names}
+        cells = numbered(request, found)
+        table = {"cell": cells, "rows": np.array(found["rows"], np.int64)}
+        inside = {name: pa.array(each[cells >= 0]) for name, each in table.items()}
+        yield pa.RecordBatch.from_pydict(inside)
 
 
 def _answered(session: Any, native: Any, request: Request) -> Any:

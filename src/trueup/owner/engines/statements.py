@@ -134,7 +134,7 @@ def _keyed(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRows
     columns = {one.name: spelling.plain(one) for one in request.wanted}
     for one in request.values:
         if one.kind == "text":
-            longest = getattr(request.universe.space, "longest", 0) if request.universe else 0
+            longest = request.universe.longest if request.universe else 0
             columns[one.name] = spelling.raw(columns[one.name], longest)
     names = [one.name for one in request.values]
     if request.unit is not None:
@@ -142,11 +142,15 @@ def _keyed(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRows
         if request.unit.kind == "text":
             columns["unit"] = spelling.digest(columns["unit"])
     rows = rows.select(columns)
+    if request.dated is not None:
+        rows = _of_periods(rows, request, spelling)
     conditions = [f"{name} IS NOT NULL" for name in names]
     if request.where is not None:
         conditions.append(_condition(request.where, request.by_column, spelling))
     for condition in conditions:
         rows = rows.where(condition)
+    if request.unit is not None and request.several is not None:
+        names.append("period_number")
     return rows.sizes(names)
 
 
@@ -159,14 +163,19 @@ def answer(request: Request, found: Mapping[str, Sequence[Any]]) -> Any:
         return rows
     if not request.axes:
         return _largest(np.array(found["size"], np.int64), rows, request.size)
+    cells = numbered(request, found)
+    counts = np.zeros(math.prod(request.sizes), np.int64)
+    np.add.at(counts, cells[cells >= 0], rows[cells >= 0])
+    return counts
+
+
+def numbered(request: Request, found: Mapping[str, Sequence[Any]]) -> Ints:
+    """The cells that groups are in, by number; -1 for what is no cell of its axis."""
     each = [
         _cells(axis, found["cell" + one.name.removeprefix("value")])
         for axis, one in zip(request.axes, request.values, strict=True)
     ]
-    cells = combined(request.cells_of(each), request.sizes, None)
-    counts = np.zeros(math.prod(request.sizes), np.int64)
-    np.add.at(counts, cells[cells >= 0], rows[cells >= 0])
-    return counts
+    return combined(request.cells_of(each), request.sizes, None)
 
 
 def _on_paths(request: Request, names: Sequence[str], spelling: Spelling) -> Iterator[str]:
@@ -234,6 +243,9 @@ def _placed(rows: EngineRows, axis: Axis, one: Wanted, name: str, spelling: Spel
         if not labels:
             return rows.adding(name, "CAST(NULL AS bigint)")
         return rows.adding(name, f"CASE WHEN {x} IN ({listed}) THEN {x} END")
+    if axis.traits.coded:  # the code itself, which is placed out here
+        low, high = (whole(int(str(axis.edge(cell)))) for cell in (0, axis.size - 1))
+        return rows.adding(name, f"CASE WHEN {x} >= {low} AND {x} <= {high} THEN {x} END")
     match cells:
         case IntegerCells():
             first, last = whole(cells.first), whole(cells.last)
@@ -318,6 +330,8 @@ def _cells(axis: Axis, found: Sequence[Any]) -> Ints:
         known = {_bytes(label): cell for label, cell in axis.labels.items()}
         return np.array([known.get(_bytes(label), -1) for label in found], np.int64)
     cells, size = axis.cells, axis.size
+    if axis.traits.coded:
+        return axis.place(np.array(found, np.int64))
     if isinstance(cells, DateCells):
         start, stop, origin, width = _units(cells)
         begins = np.array([origin + (unit or 0) * width for unit in found], np.int64)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -13,16 +15,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from trueup.ask import Question
-from trueup.budget import Balance
+from trueup.config import Dataset
 from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, KeyConflictError, SourceError
 from trueup.owner.charge import Charge
+from trueup.period import Period
 from trueup.server import errors
 from trueup.server.auth import Holder
-from trueup.server.datasets import Table
+from trueup.server.datasets import KeyQuestion, Table
 from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Job
-from trueup.server.questions import Asking, asking, cell_choices, question_asked
+from trueup.server.questions import Asked, AskedPart, question_asked
 from trueup.server.releases import release_id
 from trueup.server.routes import told
 from trueup.server.routes.bodies import Ask, Page
@@ -51,7 +54,7 @@ Key = Annotated[
         description="The same key gives the same answer, paid once.",
     ),
 ]
-Identifier = Annotated[str, Path(max_length=80, description="As in the list of releases.")]
+Identifier = Annotated[str, Path(max_length=140, description="As in a list of releases.")]
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": told.Problem, "description": "Not here."}
 }
@@ -65,18 +68,20 @@ _LOOK = 0.05  # seconds between looks at a measurement that another process make
 @router.get("/me", response_model=told.Me)
 def me(parts: Parts, who: Anyone) -> Response:
     """Who holds this token, and what they may spend, on each dataset and in all."""
-    each, notions = {}, {}
+    each: dict[str, dict[str, Any]] = {}
     for name, table in parts.tables.items():
         limit, spent = table.ledger.allowed(who.name)
         if limit is not None and who.role == "analyst":
-            left = table.left_for(who)
-            each[name] = {"limit": limit, "spent": spent, "remaining": left}
-            notions[name] = table.ledger.notion
+            left = None if table.per else table.left_for(who)
+            kind = {"notion": table.ledger.notion, "per": table.per}
+            each[name] = {**kind, "limit": limit, "spent": spent, "remaining": left}
     sums: dict[str, str | None] = dict.fromkeys(("limit", "spent", "remaining"))
-    if len(set(notions.values())) == 1:  # a sum of epsilon and rho means nothing
+    # A sum of epsilon and rho means nothing, nor does one of limits of each day.
+    notions = {row["notion"] for row in each.values()}
+    if len(notions) == 1 and not any(row["per"] for row in each.values()):
         sums = {field: str(sum(row[field] for row in each.values())) for field in sums}
     told = {
-        name: {"notion": notions[name], **{k: str(v) for k, v in row.items()}}
+        name: {word: str(v) if isinstance(v, Fraction) else v for word, v in row.items()}
         for name, row in each.items()
     }
     own = {"name": who.name, "role": who.role, "expires": who.expires}
@@ -96,89 +101,27 @@ def dataset(parts: Parts, who: Anyone, dataset: Name) -> Response:
 
 
 def _described(parts: Service, table: Table, who: Holder) -> dict[str, Any]:
-    yours = None if who.role == "reader" else str(table.left_for(who))
+    unsaid = who.role == "reader" or table.per is not None
+    yours = None if unsaid else str(table.left_for(who))
     return {**table.describe(parts.releases.count(table)), "yours": yours}
 
 
-@router.post("/datasets/{dataset}/quote", response_model=told.QuoteTold, responses=NOT_FOUND)
-def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
-    """What a measurement would cost and how wrong its answers would be. Free."""
-    table = parts.table(dataset)
-    asked = body.asked()
-    found = asking(table.dataset, asked, parts.settings.most_cells)
-    _check(table, found.question, asked.cost, asked.where)
-    left, now = table.left_for(who), table.ledger.balance
-    charged = asked.cost.counted_in(now.limit.notion)
-    why_not = None
-    if not table.allows(who):
-        why_not = _no_allowance(table)
-    elif charged.amount > left:
-        why_not = f"This costs {charged.amount}; {left} is left for you."
-    return reply(
-        {
-            "cost": str(charged.amount),
-            "notion": charged.notion,
-            "shown": meant(now, charged),
-            "remaining": str(left),
-            "allowed": why_not is None,
-            "why_not": why_not,
-            "axis": found.axes[0].to_json() if len(found.axes) == 1 else None,
-            "axes": [axis.to_json() for axis in found.axes],
-            "cells": found.cells,
-            "cell_choices": [
-                cell_choices(table.dataset.axis(part.column), part.ends)
-                for part, _ in zip(asked.parts, found.axes, strict=False)
-            ],
-            "strategy": found.chosen,
-            "strategies": _strategies(found),
-            "sentence": found.sentence,
-        }
-    )
-
-
-def _check(table: Table, question: Question, cost: Cost, where: str | None) -> None:
+def check_asked(
+    table: Table,
+    question: Question | KeyQuestion,
+    cost: Cost,
+    where: str | None,
+    periods: Sequence[Period | str],
+) -> None:
     """Refuses what a measurement would refuse; because of its filter, if only with it."""
     with errors.field(cost.notion):
         cost.counted_in(table.ledger.notion)
     try:
-        table.check(question, cost, where)
+        table.check(question, cost, where, periods)
     except (InputError, SourceError):
-        table.check(question, cost, None)
+        table.check(question, cost, None, periods)
         with errors.field("where"):
-            table.check(question, cost, where)
-
-
-def meant(now: Balance, cost: Cost) -> dict[str, float] | None:
-    """What a cost in rho means as (ε, δ), rounded up; None for one in epsilon."""
-    if now.shown_at is None:
-        return None
-    shown = cost.shown_at(now.shown_at)
-    return {"epsilon": float(shown.amount), "delta": float(shown.delta)}
-
-
-def _strategies(found: Asking) -> list[dict[str, Any]]:
-    if not found.axes:
-        return [
-            {
-                "strategy": "sorted",
-                "name": "sorted counts",
-                "best": True,
-                "mean_error": found.mean,
-                "typical_95": found.typical,
-                "by_length": [],
-            }
-        ]
-    return [
-        {
-            "strategy": offer.way,
-            "name": offer.name,
-            "best": place == 0,
-            "mean_error": offer.mean,
-            "typical_95": offer.typical,
-            "by_length": [{"cells": cells, "error_95": error} for cells, error in offer.by_length],
-        }
-        for place, offer in enumerate(found.offers)
-    ]
+            table.check(question, cost, where, periods)
 
 
 @router.post(
@@ -208,8 +151,8 @@ async def measure(parts: Parts, who: Analyst, dataset: Name, key: Key, body: Ask
                 run.result()  # raises what was refused before it was charged
             except (InputError, SourceError) as wrong:
                 if not isinstance(wrong, KeyConflictError):  # says which field it was
-                    given = (table, wanted.question, wanted.cost, wanted.where)
-                    await run_in_threadpool(_check, *given)
+                    given = (table, wanted.question, wanted.cost, wanted.where, wanted.periods)
+                    await run_in_threadpool(check_asked, *given)
                 raise
         charge = await run_in_threadpool(table.ledger.find, wanted.key)
         if charge is None:
@@ -226,13 +169,30 @@ def _looked_at(run: asyncio.Future[None]) -> None:
 
 def _wanted(parts: Service, table: Table, who: Holder, key: str, body: Ask) -> Job:
     asked = body.asked()
-    question = question_asked(table.dataset, asked, parts.settings.most_cells)
+    question = question_asked(*dataset_asked(parts, table, asked), parts.settings.most_cells)
     if not table.allows(who):
-        raise BudgetError(_no_allowance(table))
+        raise BudgetError(no_allowance(table))
     return Job.of(table, question, asked, key, who)
 
 
-def _no_allowance(table: Table) -> str:
+def dataset_asked(parts: Service, table: Table, asked: Asked) -> tuple[Dataset, Asked]:
+    """The dataset that is asked; with an axis of published keys, where labels are those.
+
+    The keys were published, so that they are as public as an axis that the owner declares.
+    """
+    if asked.among is None:
+        return table.dataset, asked
+    with errors.field("among"):
+        of, _ = parts.releases.find(asked.among)
+        if of.name != table.name:
+            raise InputError("Keys are the labels of their own dataset, not of another.")
+        axis = parts.releases.open_keys(asked.among).keys.axis()
+    said = replace(table.dataset, axes={**table.dataset.axes, axis.name: axis})
+    return said, replace(asked, parts=(AskedPart(axis.name),))
+
+
+def no_allowance(table: Table) -> str:
+    """That somebody has no allowance, and what to do."""
     return f"You have no allowance on '{table.name}'. Ask its owner for one."
 
 

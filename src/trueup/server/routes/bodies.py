@@ -17,6 +17,7 @@ End = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=500)] | No
 Range = Annotated[list[End], Field(min_length=2, max_length=2)]
 Level = Annotated[StrictFloat, Field(gt=0, lt=1)]
 Versions = Literal["unbiased", "whole"]
+PeriodName = Annotated[StrictStr, Field(max_length=20)]
 Epsilon = Annotated[StrictStr, Field(min_length=1, max_length=100)] | StrictInt | StrictFloat
 
 
@@ -53,6 +54,7 @@ class Ask(Sent):
     model_config = example(
         {"column": "age", "epsilon": "1/10", "range": [0, 80], "cells": 40, "strategy": "best"},
         {"columns": [{"column": "age", "cells": 50}, {"column": "borough"}], "epsilon": "1/10"},
+        {"keys": "word", "epsilon": "1/10"},
     )
 
     epsilon: Epsilon | None = Field(None, description='The price, exact: "1/10", "0.1" or 0.1.')
@@ -65,28 +67,58 @@ class Ask(Sent):
     columns: Annotated[list[ColumnAsked], Field(min_length=2, max_length=2)] | None = Field(
         None, description="Two columns, in place of one: a grid of their cells."
     )
+    keys: Annotated[StrictStr, Field(max_length=200)] | None = Field(
+        None, description="Declared keys that nobody can list, in place of columns."
+    )
+    among: Annotated[StrictStr, Field(max_length=140)] | None = Field(
+        None,
+        description="A release of keys of this dataset: those that it shows are the labels that "
+        "are counted, in place of a column.",
+    )
+    delta: Epsilon | None = Field(None, description="Of keys: shown by this delta.")
     strategy: Annotated[StrictStr, Field(max_length=40)] = Field(
         "best", description="best, sorted, or a way that a quote names: flat, tree, binary, hats."
     )
     where: Annotated[StrictStr, Field(max_length=10_000)] | None = None
     workload: Literal["all ranges", "prefixes", "cell counts"] | None = None
+    period: (
+        PeriodName | Annotated[list[PeriodName], Field(min_length=1, max_length=1_000)] | None
+    ) = Field(
+        None,
+        description="Where each period has a limit, the one or those whose rows are counted: "
+        "2026-03-01.",
+    )
+    through: PeriodName | None = Field(
+        None, description="With one period: all periods from it through this one."
+    )
 
     def asked(self) -> Asked:
         """The same in the words of the library."""
         if self.columns is not None and (self.column, self.range, self.cells) != (None,) * 3:
             raise FieldError("Give column, range and cells, or columns, not both.", "/columns")
+        if self.keys is not None and (self.column or self.range or self.cells or self.columns):
+            raise FieldError("Give keys, or columns, not both.", "/keys")
+        others = (self.column, self.range, self.cells, self.columns, self.keys)
+        if self.among is not None and others != (None,) * 5:
+            raise FieldError("Give among, or what else is counted, not both.", "/among")
+        if self.delta is not None and self.keys is None:
+            raise FieldError("Only keys are asked with a delta.", "/delta")
         ends = None if self.range is None else (self.range[0], self.range[1])
         parts: tuple[AskedPart, ...] = (AskedPart(self.column, ends, self.cells),)
         if self.columns is not None:
             parts = tuple(each.part() for each in self.columns)
         with field("epsilon" if self.rho is None else "rho"):
-            cost = Cost.of(self.epsilon, self.rho)
+            cost = Cost.of(self.epsilon, self.rho, 0 if self.delta is None else self.delta)
         return Asked(
             parts,
             cost,
             self.strategy,
             self.where or None,
             self.workload,
+            self.keys,
+            tuple(self.period) if isinstance(self.period, list) else self.period,
+            self.through,
+            self.among,
         )
 
 

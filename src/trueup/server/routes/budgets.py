@@ -49,7 +49,7 @@ class Decision(Sent):
 
 
 class Allowance(Sent):
-    """What a person may spend on a dataset in all, past charges included."""
+    """What a person may spend on a dataset in all, past charges included; or of each period."""
 
     model_config = example({"limit": "3/4"})
 
@@ -83,7 +83,7 @@ def _told(parts: Service, one: BudgetRequest) -> dict[str, Any]:
     limit, spent = (None, Fraction(0)) if table is None else table.ledger.allowed(one.name)
     now = {"limit": None if limit is None else str(limit), "spent": str(spent)}
     now["notion"] = "epsilon" if table is None else table.ledger.notion
-    return {**vars(one), **now}
+    return {**vars(one), **now, "per": None if table is None else table.per}
 
 
 @router.post("/requests/{number}", response_model=told.RequestTold, responses=NOT_FOUND)
@@ -119,7 +119,7 @@ def _people(parts: Service, table: Table) -> list[str]:
 def _allowed(table: Table, name: str) -> dict[str, Any]:
     limit, spent = table.ledger.allowed(name)
     said = {"name": name, "limit": None if limit is None else str(limit), "spent": str(spent)}
-    return {**said, "notion": table.ledger.notion}
+    return {**said, "notion": table.ledger.notion, "per": table.per}
 
 
 @router.put(

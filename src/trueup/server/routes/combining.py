@@ -13,8 +13,10 @@ from starlette.responses import Response
 from trueup.errors import InputError
 from trueup.release import Estimate, Release
 from trueup.server import errors
-from trueup.server.answers import EXACT, OF_UNBIASED, Answering, check_affordable
-from trueup.server.releases import Opened
+from trueup.server.answers import Answering, check_affordable
+from trueup.server.opened import Opened
+from trueup.server.over_time import added
+from trueup.server.over_time import told as told_count
 from trueup.server.routes import told, told_counts
 from trueup.server.routes.asking import NOT_FOUND, Anyone, Identifier, Parts, reply
 from trueup.server.routes.bodies import BoxAsked, Column, Level, Range, Sent, Versions, example
@@ -47,7 +49,7 @@ class ReleasesCompared(Sent):
         {"other": "trips.5", "boxes": [[[20, 40], None]]},
     )
 
-    other: Annotated[StrictStr, Field(max_length=80, description="The release to compare with.")]
+    other: Annotated[StrictStr, Field(max_length=140, description="The release to compare with.")]
     ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_COMPARED)] | None = None
     boxes: Annotated[list[BoxAsked], Field(min_length=1, max_length=_MOST_COMPARED)] | None = Field(
         None, description="Of two grids, in place of ranges."
@@ -145,7 +147,7 @@ def sum_of_ranges(parts: Parts, release: Identifier, body: RangesSummed) -> Resp
         else:
             joined.append((start, stop))
     check_affordable(asked.release.errors, len(joined))
-    return reply(_told(_added([asked.release.between(*each) for each in joined]), body.level))
+    return reply(told_count(added([asked.release.between(*each) for each in joined]), body.level))
 
 
 @router.post(
@@ -177,14 +179,6 @@ def _spans(asked: Answering, ranges: list[list[Any]]) -> list[tuple[int, int]]:
     return found
 
 
-def _added(estimates: list[Estimate]) -> Estimate:
-    """Their sum, by halves: adding one by one would copy ever longer sums."""
-    if len(estimates) == 1:
-        return estimates[0]
-    middle = len(estimates) // 2
-    return _added(estimates[:middle]) + _added(estimates[middle:])
-
-
 @router.post("/releases/{release}/compare", response_model=ComparisonsTold, responses=NOT_FOUND)
 def compare(parts: Parts, who: Anyone, release: Identifier, body: ReleasesCompared) -> Response:
     """Ranges of two releases: their difference, and of one question asked twice the better count.
@@ -196,18 +190,18 @@ def compare(parts: Parts, who: Anyone, release: Identifier, body: ReleasesCompar
     first = parts.releases.open(release)
     with errors.field("other"):
         second = parts.releases.open(body.other)
-    about = [parts.releases.entry(*parts.releases.find(each)) for each in (release, body.other)]
-    same_rows = all(about[0][word] == about[1][word] for word in ("dataset", "where"))
+    about = [parts.releases.about(each)[1] for each in (release, body.other)]
+    same_rows = all(about[0][word] == about[1][word] for word in ("dataset", "where", "period"))
     weight = _weight(first, second) if same_rows else None
     answers = []
     for a, b in body.pairs(first, second):
         both = None if weight is None else a * weight + b * (1 - weight)
         answers.append(
             {
-                "first": _told(a, body.level),
-                "second": _told(b, body.level),
-                "difference": _told(a - b, body.level),
-                "combined": None if both is None else _told(both, body.level),
+                "first": told_count(a, body.level),
+                "second": told_count(b, body.level),
+                "difference": told_count(a - b, body.level),
+                "combined": None if both is None else told_count(both, body.level),
             }
         )
     return reply({"answers": answers})
@@ -226,23 +220,11 @@ def _weight(first: Opened, second: Opened) -> float | None:
     Squared errors go as 1/ε², or as 1/ρ, so the best weights go as these. One weight for all ranges
     keeps sums adding up. Laplace and Gaussian noise are not put together.
     """
-    a, b = first.measurement.facts, second.measurement.facts
-    if a.noise.question != b.noise.question:
+    a, b = first.facts, second.facts
+    if a.noise.question.anew != b.noise.question.anew:
         return None
     if a.rho is not None and b.rho is not None:
         return float(a.rho / (a.rho + b.rho))
     if a.epsilon is None or b.epsilon is None:
         return None
     return float(a.epsilon**2 / (a.epsilon**2 + b.epsilon**2))
-
-
-def _told(estimate: Estimate, level: float) -> dict[str, Any]:
-    own = estimate.unbiased
-    low, high = estimate.interval(level)
-    return {
-        "count": estimate.value,
-        "low": low,
-        "high": high,
-        "standard_error": own.std_error,
-        "kind": EXACT if own is estimate else OF_UNBIASED,
-    }

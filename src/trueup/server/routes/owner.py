@@ -45,7 +45,8 @@ def _told(parts: Service, one: Holder, used: Mapping[int, str]) -> dict[str, Any
             limit, spent = table.ledger.allowed(one.name)
             if limit is not None:
                 notion = table.ledger.notion
-                limits[name] = {"limit": str(limit), "spent": str(spent), "notion": notion}
+                said = {"limit": str(limit), "spent": str(spent)}
+                limits[name] = {**said, "notion": notion, "per": table.per}
     return {
         "number": one.number,
         "name": one.name,
@@ -96,7 +97,7 @@ def one_old_token(
 @router.put("/api/v1/releases/{release}/public", response_model=told.LinkTold, responses=NOT_FOUND)
 def make_public(parts: Parts, who: Owner, release: Identifier) -> Response:
     """Makes a release public: whoever has the link may read it, without a token."""
-    parts.releases.open(release)
+    parts.releases.opened(release)
     return reply({"release": release, "link": parts.links.publish(release)})
 
 
@@ -105,7 +106,7 @@ def make_public(parts: Parts, who: Owner, release: Identifier) -> Response:
 )
 def no_longer_public(parts: Parts, who: Owner, release: Identifier) -> Response:
     """Takes the link of a release back. What was read with it, was read."""
-    parts.releases.find(release)
+    parts.releases.about(release)
     parts.links.withdraw(release)
     return reply({"release": release, "link": None})
 

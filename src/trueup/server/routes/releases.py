@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from trueup.errors import InputError
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.server import answers, errors
 from trueup.server.answers import Answering, Version
 from trueup.server.auth import Holder
-from trueup.server.releases import MEDIA, Opened, measurement_file, release_file
+from trueup.server.opened import Opened
 from trueup.server.routes import told, told_counts
 from trueup.server.routes.asking import (
     NOT_FOUND,
@@ -37,6 +37,13 @@ from trueup.server.routes.bodies import (
     Zoom,
 )
 from trueup.server.service import anybody
+from trueup.server.written import (
+    MEDIA,
+    folder_file,
+    measurement_file,
+    release_file,
+    rows_file,
+)
 
 _BYTES = {"type": "string", "format": "binary"}
 router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(anybody)])
@@ -72,9 +79,8 @@ def releases(parts: Parts, who: Anyone, page: Annotated[Page, Query()]) -> Respo
 @router.get("/releases/{release}", response_model=told.ReleaseTold, responses=NOT_FOUND)
 def release(parts: Parts, who: Anybody, release: Identifier) -> Response:
     """One release: what it is about, whom it protects."""
-    opened = parts.releases.open(release)
-    table, charge = parts.releases.find(release)
-    entry = parts.releases.entry(table, charge)
+    opened = parts.releases.opened(release)
+    table, entry = parts.releases.about(release)
     if who.role == "public":  # the world need not know who asked
         entry["by"] = None
     return reply({**entry, "link": parts.links.all().get(release), **opened.describe(table)})
@@ -87,7 +93,7 @@ def measurement(
     format: Literal["parquet", "json", "arrow", "csv"] = "parquet",
 ) -> Response:
     """The noisy answers, self-describing: all that inference needs."""
-    opened = parts.releases.open(release)
+    opened = parts.releases.opened(release)
     return _file(measurement_file(opened, format), f"{release}.measurement", format)
 
 
@@ -96,16 +102,41 @@ def file(
     parts: Parts,
     release: Identifier,
     version: Which = "unbiased",
-    format: Literal["parquet", "json", "arrow", "csv"] = "parquet",
+    format: Literal["parquet", "json", "arrow", "csv", "tar"] = "parquet",
 ) -> Response:
-    """The release itself: a count for every cell."""
-    opened = parts.releases.open(release)
+    """The release itself: a count for every cell; `tar` is the folder of one larger than memory."""
+    opened = parts.releases.opened(release)
+    if format == "tar":
+        length, pieces = folder_file(opened)
+        headers = {**_saved_as(release, format), "Content-Length": str(length)}
+        return StreamingResponse(pieces, headers=headers, media_type=MEDIA[format])
     return _file(release_file(opened, version, format), f"{release}.{version}", format)
 
 
-def _file(data: bytes, name: str, kind: Literal["parquet", "json", "arrow", "csv"]) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
-    return Response(data, headers=headers, media_type=MEDIA[kind])
+@router.get("/releases/{release}/rows", response_class=Response, responses=FILES)
+def rows(
+    parts: Parts,
+    release: Identifier,
+    format: Literal["parquet", "csv", "arrow", "json"] = "parquet",
+    inside: Annotated[
+        Literal["uniform", "middle"],
+        Query(description="Values inside a bin: drawn, or its middle."),
+    ] = "uniform",
+) -> Response:
+    """Synthetic rows whose every tabulation is the whole counts; `json` is the report about them.
+
+    No row is a person, and they cost nothing: they are made from what was published.
+    """
+    data = rows_file(parts.releases.open(release), format, inside)
+    return _file(data, f"{release}.{'report' if format == 'json' else 'rows'}", format)
+
+
+def _file(data: bytes, name: str, kind: str) -> Response:
+    return Response(data, headers=_saved_as(name, kind), media_type=MEDIA[kind])
+
+
+def _saved_as(name: str, kind: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
 
 
 @router.post(
@@ -211,7 +242,7 @@ def boxes(parts: Parts, release: Identifier, body: ManyBoxes) -> Response:
     found = []
     for place, each in enumerate(body.boxes):
         with errors.field("boxes", place):
-            found.append(asked.box(each))
+            found.append(asked.box(each, ("boxes", place)))
     return reply({"answers": asked.many(found, body.level)})
 
 
@@ -233,5 +264,5 @@ def regions(
 ) -> Response:
     """The outlines of a column's labels, as GeoJSON; `label` names the cell of each."""
     parts.releases.open(release)
-    table, _ = parts.releases.find(release)
+    table, _ = parts.releases.about(release)
     return outlines(table, column, request)

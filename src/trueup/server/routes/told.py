@@ -70,13 +70,20 @@ class Meant(Told):
     delta: float
 
 
+PerPeriod = Annotated[
+    Literal["hour", "day", "week", "month", "year"] | None,
+    Field(description="Where each period has the limit: then spent is that of the fullest."),
+]
+
+
 class OwnBudget(Told):
     """What somebody may spend on a dataset, in what its ledger counts."""
 
     notion: Counts
+    per: PerPeriod
     limit: Exact
     spent: Exact
-    remaining: Exact
+    remaining: Exact | None = Field(description="null where each period has the limit.")
 
 
 class Me(Told):
@@ -118,12 +125,52 @@ class FilterTold(Told):
     labels: list[Edge] | None
 
 
+class KeysDeclared(Told):
+    """Keys that may be asked about, and what they could be."""
+
+    name: str
+    title: str
+    description: str
+    columns: list[str]
+    universe: str
+    tree: bool
+
+
 class GraphTold(Told):
     """A graph, by the columns of its edges."""
 
     edges: list[str]
     kind: str
     nodes: int
+
+
+class CalendarTold(Told):
+    """The periods of a dataset, each of which has the limit."""
+
+    per: Literal["hour", "day", "week", "month", "year"]
+    zone: str
+    example: str = Field(description="How a period is named.")
+    last: str | None = Field(description="The latest period that was charged.")
+    loses: str = Field(description="What somebody loses who is there again and again.")
+    sampled: bool = Field(description="Whether only some of the units count in each period.")
+
+
+class PeriodBudget(Told):
+    """How far a period is spent."""
+
+    period: str
+    limit: Exact
+    spent: Exact
+    remaining: Exact
+    yours: Exact | None = Field(description="What may be spent with this token; null for readers.")
+
+
+class PeriodBudgets(Told):
+    """Periods that were charged, the latest first."""
+
+    periods: list[PeriodBudget]
+    total: int
+    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
 class DatasetTold(Told):
@@ -134,17 +181,22 @@ class DatasetTold(Told):
     description: str
     protects: str
     unit: str
-    rows_per_unit: int
+    rows_per_unit: int | None = Field(description="null where it is chosen for each question.")
+    at_most: int | None = Field(description="The most rows of anybody, where it is chosen.")
     neighbours: str
     notion: Counts = Field(description="What limit, spent, remaining and yours are in.")
     limit: Exact
-    spent: Exact
-    remaining: Exact
+    periods: CalendarTold | None = Field(
+        description="Where each period has the limit; spent, remaining and yours are null then."
+    )
+    spent: Exact | None
+    remaining: Exact | None
     delta_limit: Exact
-    spent_delta: Exact
+    spent_delta: Exact | None
     shown: Meant | None = Field(description="What is spent, as (ε, δ); null for epsilon.")
     limit_shown: Meant | None = Field(description="The limit, as (ε, δ); null for epsilon.")
     columns: list[ColumnTold]
+    keys: list[KeysDeclared]
     graph: GraphTold | None
     filters: list[FilterTold]
     releases: int
@@ -184,6 +236,7 @@ class QuoteTold(Told):
     remaining: Exact
     allowed: bool
     why_not: str | None
+    periods: list[str] = Field(description="Each of them pays; none where there are no periods.")
     axis: dict[str, Any] | None
     axes: list[dict[str, Any]]
     cells: int
@@ -191,6 +244,7 @@ class QuoteTold(Told):
     strategy: str
     strategies: list[StrategyTold]
     sentence: str
+    terms: dict[str, str] = Field(description="Of keys: what is shown, in words.")
 
 
 class Measured(Told):
@@ -233,9 +287,10 @@ class ChargeTold(Told):
     rho: Exact | None = Field(description="What it was charged; null where epsilon is counted.")
     cells: int
     where: str | None
+    period: str | None = Field(description="The periods whose rows are counted, if any are named.")
     created: str
     by: str | None
-    kind: Literal["histogram", "sorted", "queries", "grid"]
+    kind: Literal["histogram", "sorted", "queries", "grid", "keys", "prefixes"]
 
 
 class HistoryLine(ChargeTold):
@@ -275,6 +330,7 @@ class ReleaseList(Told):
 class ReleaseTold(ReleaseLine):
     """A release: what it is about, whom it protects."""
 
+    series: str | None = Field(description="The series that it is a period of.")
     dataset_title: str
     fractions: bool = Field(description="Whether unbiased counts may be no whole numbers.")
     axis: dict[str, Any] | None
@@ -287,6 +343,7 @@ class ReleaseTold(ReleaseLine):
     unit: str
     rows_per_unit: int
     answers: int
+    folder_bytes: int | None = Field(description="Of a release in a folder: how large that is.")
 
 
 class LinkTold(Told):
@@ -302,6 +359,7 @@ class LimitTold(Told):
     limit: Exact
     spent: Exact
     notion: Counts
+    per: PerPeriod
 
 
 class TokenTold(Told):
@@ -359,6 +417,7 @@ class RequestTold(Told):
     limit: Exact | None
     spent: Exact
     notion: Counts
+    per: PerPeriod
 
 
 class RequestList(Told):
@@ -376,6 +435,7 @@ class AllowanceTold(Told):
     limit: Exact | None
     spent: Exact
     notion: Counts
+    per: PerPeriod
 
 
 class AllowanceList(Told):

@@ -11,8 +11,8 @@ const stepsOf = (powers) => powers.flatMap((power) => [1, 2, 5].map((digit) => (
 /** The fields, and the ε or ρ they say as text. `changed` is called when it changes. */
 export function epsilonFields(left, given, changed, notion = "epsilon") {
   const name = letter(notion);
-  const steps = stepsOf(POWERS[notion]).filter((step) => isLess(exact(step), left));
-  if (left.top > 0n) steps.push(written(left));
+  const upTo = (most) => [...stepsOf(POWERS[notion]).filter((step) => isLess(exact(step), most)), ...(most.top > 0n ? [written(most)] : [])];
+  let steps = upTo(left);
   const nearest = (text) => {
     const wanted = exact(text);
     return wanted ? Math.max(0, steps.findLastIndex((step) => !isLess(wanted, exact(step)))) : 0;
@@ -34,7 +34,9 @@ export function epsilonFields(left, given, changed, notion = "epsilon") {
   });
   spoken();
 
-  const scale = el("div", { class: "scale", "aria-hidden": "true" }, el("span", {}, "more privacy, less accuracy"), el("span", {}, steps.length ? `all that is left: ${steps.at(-1)}` : ""));
+  const leftWords = () => (steps.length ? `all that is left: ${steps.at(-1)}` : "");
+  const all = el("span", {}, leftWords());
+  const scale = el("div", { class: "scale", "aria-hidden": "true" }, el("span", {}, "more privacy, less accuracy"), all);
   return {
     slider: el("div", { class: "epsilon" }, field(`${name}, the price`, slider), scale),
     exactly: field(`${name} exactly`, number, notion === "rho" ? "As 0.005 or 1/200." : "As 0.1 or 1/10."),
@@ -42,6 +44,13 @@ export function epsilonFields(left, given, changed, notion = "epsilon") {
       number.value = text;
       slider.value = String(nearest(text));
       spoken();
+    },
+    /** Takes what is left now: of another period it may be more, or less. */
+    leave(most) {
+      steps = upTo(most);
+      Object.assign(slider, { max: String(Math.max(0, steps.length - 1)), disabled: steps.length < 2 });
+      slider.value = String(nearest(number.value));
+      all.textContent = leftWords();
     },
     value: () => number.value.trim(),
     isValid: () => exact(number.value) !== null && real(exact(number.value)) > 0,

@@ -6,13 +6,15 @@ import { el, fill, trouble } from "./dom.js";
 import { pending } from "./pending.js";
 import { price } from "./numbers.js";
 import { ask } from "./views/ask.js";
+import { askKeys } from "./views/askkeys.js";
 import { charges } from "./views/charges.js";
 import { datasets } from "./views/datasets.js";
 import { explore } from "./views/explore.js";
 import { owner } from "./views/owner.js";
+import { series } from "./views/series.js";
 import { signIn } from "./views/signin.js";
 
-const VIEWS = { "": datasets, ask, release: explore, public: explore, charges, owner };
+const VIEWS = { "": datasets, ask, release: explore, public: explore, series, keys: askKeys, charges, owner };
 const main = document.getElementById("main");
 let leaving = new AbortController();
 let me = null;
@@ -39,7 +41,7 @@ async function show() {
   const { signal } = leaving;
   const { view, subject, query } = address();
   const page = el("div", { class: `view view-${view || "datasets"}` }, el("p", { class: "waiting" }, "Loading …"));
-  const isSame = ["release", "public"].includes(view) && shown === `${view}/${subject}`; // a step back in the same view: it changes in its place
+  const isSame = ["release", "public", "series"].includes(view) && shown === `${view}/${subject}`; // a step back in the same view: it changes in its place
   shown = `${view}/${subject}`;
   const place = () => page.isConnected || fill(main, page);
   if (!isSame) place();
@@ -95,7 +97,7 @@ function banner() {
   const waiting = me && pending(me.name);
   const words = [];
   if (!navigator.onLine) words.push(el("p", {}, "You are offline. What is on screen stays; new answers wait for the connection."));
-  if (waiting && !location.hash.startsWith(`#/ask/${encodeURIComponent(waiting.dataset)}`)) {
+  if (waiting && !["ask", "keys"].some((one) => location.hash.startsWith(`#/${one}/${encodeURIComponent(waiting.dataset)}`))) {
     words.push(el("p", {}, `A measurement of ${subjectOf(waiting.body)} (${price(waiting.body)}) was sent and its answer has not arrived. `,
       el("a", { href: `#/ask/${encodeURIComponent(waiting.dataset)}` }, "Fetch the answer"), ": it is charged once, however often it is asked for."));
   }

@@ -63,6 +63,15 @@ export function count(value) {
   return signed(Number(value.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 }));
 }
 
+/** The number that `count` writes. */
+const asShown = (value) => (Number.isInteger(value) || Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
+
+/** How much a count is above another, signed: as a reader finds it who subtracts the two that are shown. */
+export function above(value, other) {
+  const by = Number((asShown(value) - asShown(other)).toFixed(6)) + 0;
+  return `${by > 0 ? "+" : ""}${signed(by.toLocaleString("en", { maximumFractionDigits: 6 }))}`;
+}
+
 /** The two ends of an interval, rounded outward so that they hold what they held. */
 function ends(low, high) {
   const step = Math.max(Math.abs(low), Math.abs(high)) >= 100 ? 1 : 0.1;
@@ -84,3 +93,9 @@ export const percent = (share) => `${Number((100 * share).toPrecision(4))}\u00a0
 const shown = (text, style) => new Date(text).toLocaleString("en-GB", { ...style, timeZone: "UTC" });
 export const day = (text) => (text ? shown(text, { dateStyle: "medium" }) : "never");
 export const time = (text) => `${shown(text, { timeStyle: "short" })} UTC`;
+
+/** A number of bytes: "26 GB". */
+export function size(bytes) {
+  const power = Math.max(0, Math.min(4, Math.floor(Math.log10(bytes) / 3)));
+  return `${Number((bytes / 1000 ** power).toPrecision(2))} ${["bytes", "kB", "MB", "GB", "TB"][power]}`;
+}

@@ -5,11 +5,12 @@ import { get, post } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { blame, el, field, fill, paused, trouble } from "../dom.js";
 import { epsilonFields } from "../epsilon.js";
-import { count, epsilon, exact, letter, meant, minus, real, upTo3, written } from "../numbers.js";
+import { count, epsilon, exact, isLess, letter, meant, minus, real, upTo3, written } from "../numbers.js";
 import { pending, prepare } from "../pending.js";
 import { budget, ownBudget } from "./datasets.js";
 import { explanation } from "./explain.js";
 import { measuring } from "./measuring.js";
+import { ofPeriods, periodFields } from "./periods.js";
 import { askForMore } from "./more.js";
 import { preview } from "./preview.js";
 import { questionFields } from "./question.js";
@@ -31,7 +32,8 @@ export async function ask(page, { subject, query, me, signal }) {
   }
 
   const { notion } = dataset;
-  const price = epsilonFields(exact(dataset.yours), query.get(notion), () => changed(), notion);
+  const price = epsilonFields(exact(mostOf(dataset, me)), query.get(notion), () => changed(), notion);
+  const periods = periodFields(dataset, query, () => changed());
   const question = questionFields(dataset, query, () => changed());
   const cost = el("div", { class: "cost" });
   const shown = preview((strategy) => changed(strategy), cost, query.has("strategy"));
@@ -40,13 +42,18 @@ export async function ask(page, { subject, query, me, signal }) {
   let chosen = query.get("strategy") ?? "best";
   let asking = new AbortController();
 
-  const body = () => ({ strategy: chosen, ...question.value(), [notion]: price.value() });
+  const body = () => ({ strategy: chosen, ...question.value(), ...periods.value(), [notion]: price.value() });
   const quoted = (asked) => post(`${address}/quote`, asked, AbortSignal.any([asking.signal, signal]));
 
   async function quote() {
     asking = new AbortController();
     if (!price.isValid()) {
       shown.blank(`${letter(notion)} must be a positive number such as 0.1 or 1/10.`);
+      fill(cost);
+      return;
+    }
+    if (periods.lacks()) {
+      shown.blank(periods.lacks());
       fill(cost);
       return;
     }
@@ -67,9 +74,10 @@ export async function ask(page, { subject, query, me, signal }) {
 
   function show(asked, found) {
     question.offer(found.cell_choices);
+    price.leave(exact(found.remaining));
     shown.show(found, chosen, total);
     if (document.activeElement !== within) within.value = count(shown.pick(found, chosen).typical_95);
-    fill(cost, pending(me.name) ? el("p", {}, "Fetch the answer that is waiting first: the link is above.") : bill(found, () => spend(asked, found), () => askForMore(subject, found, me, signal)));
+    fill(cost, pending(me.name) ? el("p", {}, "Fetch the answer that is waiting first: the link is above.") : bill(found, () => spend(asked, found), () => askForMore(dataset, found, me, signal), dataset));
   }
 
   /** Finds the price at which a typical range is off by no more than this, and asks at that price. */
@@ -104,13 +112,13 @@ export async function ask(page, { subject, query, me, signal }) {
 
   async function spend(asked, found) {
     const yes = await confirmed(`Spend ${letter(notion)} = ${epsilon(found.cost)} for good?`, [
-      `This counts ${question.words()} in ${found.cells.toLocaleString("en")} ${found.strategy === "sorted" ? "groups" : "cells"} and publishes the answer with noise: ${found.sentence}.`,
-      `${letter(notion)} = ${written(minus(exact(found.remaining), exact(found.cost)))} will be left. What is spent cannot be taken back.`,
+      `This counts ${question.words()}${periods.words()} in ${found.cells.toLocaleString("en")} ${found.strategy === "sorted" ? "groups" : "cells"} and publishes the answer with noise: ${found.sentence}.`,
+      `${letter(notion)} = ${written(minus(exact(found.remaining), exact(found.cost)))} will be left${ofPeriods(found, dataset.periods?.per)}. What is spent cannot be taken back.`,
     ], `Spend ${epsilon(found.cost)}`);
     if (yes) await measuring(page, title, prepare(me.name, subject, asked), signal);
   }
 
-  const form = el("form", { class: "card", onsubmit: (event) => event.preventDefault() }, el("h2", {}, "Question"), question.parts, el("h2", {}, "Price"), price.slider,
+  const form = el("form", { class: "card", onsubmit: (event) => event.preventDefault() }, el("h2", {}, "Question"), periods.parts, question.parts, el("h2", {}, "Price"), price.slider,
     el("div", { class: "row" }, price.exactly, el("span", { class: "or" }, "or"), field("± you want, 95 % sure", within, `On a typical range; ${letter(notion)} follows.`)),
     el("div", { class: "budgets" }, budget("Budget of the dataset", dataset), ownBudget(dataset, me)));
   fill(page,
@@ -127,7 +135,7 @@ export async function ask(page, { subject, query, me, signal }) {
 async function publishedTotal(dataset, signal) {
   try {
     const { releases } = await get("/releases", signal);
-    const last = releases.findLast((one) => one.dataset === dataset && one.kind === "histogram" && !one.where);
+    const last = releases.findLast((one) => one.dataset === dataset && one.kind === "histogram" && !one.where && !one.period);
     const found = last && await get(`/releases/${encodeURIComponent(last.id)}/range`, signal);
     return found?.count > 0 ? found.count : null;
   } catch (wrong) {
@@ -136,11 +144,18 @@ async function publishedTotal(dataset, signal) {
   }
 }
 
+/** The most that may cost: what is left for this person, or of each period what they may spend. */
+export function mostOf(dataset, me) {
+  if (!dataset.periods) return dataset.yours;
+  const own = me.role === "owner" ? dataset.limit : me.datasets?.[dataset.name]?.limit ?? "0";
+  return isLess(exact(own), exact(dataset.limit)) ? own : dataset.limit;
+}
+
 /** What it costs, and the button; or why it cannot be had, and what to do. */
-function bill(found, spend, more) {
+export function bill(found, spend, more, { periods = null } = {}) {
   if (!found.allowed) return [trouble(found.why_not ?? "You cannot ask this."), more()];
   return [
-    el("p", {}, "This costs ", el("strong", {}, `${letter(found.notion)} = ${epsilon(found.cost)}`), ` of the ${epsilon(found.remaining)} that is left.`),
+    el("p", {}, "This costs ", el("strong", {}, `${letter(found.notion)} = ${epsilon(found.cost)}`), ` of the ${epsilon(found.remaining)} that is left${ofPeriods(found, periods?.per)}.`),
     found.shown ? el("p", { class: "hint" }, `Alone, ${meant(found.shown)}.`) : null,
     el("button", { type: "button", class: "main", onclick: spend }, `Spend ${epsilon(found.cost)} and measure`),
   ];

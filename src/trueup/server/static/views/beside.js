@@ -3,7 +3,7 @@
 import * as axes from "../axis.js";
 import { get, post, withParameters } from "../api.js";
 import { el, field, fill, newest, table, trouble } from "../dom.js";
-import { count, day, percent, price, to } from "../numbers.js";
+import { above, count, day, percent, price, to } from "../numbers.js";
 import { letter } from "./ranges.js";
 
 /** The section, its numbers, and the other release's bars for the picture; `parted` are the parts of a grid that are compared. */
@@ -37,7 +37,7 @@ export function beside(address, release, state, changed, signal, parted = null) 
       const { answers } = await post(`${address}/compare`, { other: state.other, [of.name]: asked, level: state.level }, own);
       const both = answers.some((one) => one.combined);
       const cell = ({ count: value, low, high }) => el("span", {}, el("strong", {}, count(value)), el("small", { class: "hint" }, to(low, high)));
-      const change = (one) => el("span", { class: "change" }, el("strong", {}, `${one.difference.count > 0 ? "+" : ""}${count(one.difference.count)}`), el("small", { class: "hint" }, `${to(one.difference.low, one.difference.high)}${one.difference.low <= 0 && one.difference.high >= 0 ? "; may be none" : ""}`));
+      const change = (one) => el("span", { class: "change" }, el("strong", {}, above(one.first.count, one.second.count)), el("small", { class: "hint" }, `${to(one.difference.low, one.difference.high)}${one.difference.low <= 0 && one.difference.high >= 0 ? "; may be none" : ""}`));
       const rows = answers.map((one, i) => [i ? `${letter(i - 1)}: ${of.words(asked[i])}` : "all", cell(one.first), cell(one.second), change(one), ...(both ? [one.combined ? cell(one.combined) : "–"] : [])]);
       fill(body, table(`Unbiased counts, each with its ${percent(state.level)} interval`, [parted ? "box" : "range", "#this", "#the other", "#this less the other", ...(both ? ["#both as one"] : [])], rows),
         el("p", { class: "hint" }, both ? "The same question was asked twice: both as one is nearer the truth than either." : "Two different questions, or two tables: the difference counts the noise of both."));

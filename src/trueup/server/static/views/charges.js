@@ -5,6 +5,7 @@ import { el, fill, table, twoLines } from "../dom.js";
 import { charged, day, epsilon, exact, letter, plus, real, time } from "../numbers.js";
 import { drawSpending } from "../plot.js";
 import { budget, howWords } from "./datasets.js";
+import { spentPeriods } from "./periods.js";
 
 /** The analyst's own charges, dataset by dataset. */
 export async function charges(page, { me, signal }) {
@@ -13,7 +14,7 @@ export async function charges(page, { me, signal }) {
     return;
   }
   const found = await get("/datasets", signal);
-  const own = (dataset) => me.datasets?.[dataset.name] ?? { notion: dataset.notion, limit: "0", spent: "0", remaining: "0" };
+  const own = (dataset) => me.datasets?.[dataset.name] ?? { notion: dataset.notion, per: dataset.periods?.per, limit: "0", spent: "0", remaining: "0" };
   const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, "Your own part of the budget", own(dataset), signal)));
   fill(page, el("h1", {}, "My charges"), parts.map((part) => part.section));
   await Promise.all(parts.map((part) => part.draw()));
@@ -28,13 +29,14 @@ export async function chargesOf(dataset, title, account, signal) {
     twoLines(charge.release ? el("a", { href: `#/release/${encodeURIComponent(charge.release)}` }, subject(charge)) : subject(charge), howWords(charge)),
     epsilon(charged(charge)),
   ]);
+  const [isDrawn, byPeriod] = [rows.length && !dataset.periods, await spentPeriods(dataset, signal)]; // a sum over periods means nothing
   const section = el("section", { class: "card", "aria-label": `Charges to ${dataset.title || dataset.name}` },
     el("h2", {}, dataset.title || dataset.name),
     budget(title, account),
-    rows.length ? [picture, table("Charges, newest first", ["when, by whom", "what", `#${letter(history.notion)}`], rows)] : el("p", { class: "quiet" }, "Nothing has been charged."));
+    rows.length ? [isDrawn ? picture : null, table("Charges, newest first", ["when, by whom", "what", `#${letter(history.notion)}`], rows)] : el("p", { class: "quiet" }, "Nothing has been charged."), byPeriod);
   const people = [...new Set(history.charges.map((charge) => charge.by ?? "the owner"))];
   const each = people.length > 1 ? people.map((name) => ({ name, ...own(history.charges, name) })) : [];
-  return { section, draw: () => (rows.length ? drawSpending(picture, ...steps(history.charges, account.limit), each, letter(history.notion)) : null) };
+  return { section, draw: () => (isDrawn ? drawSpending(picture, ...steps(history.charges, account.limit), each, letter(history.notion)) : null) };
 }
 
 const subject = (charge) => charge.column ?? "degrees";

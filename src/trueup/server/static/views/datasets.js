@@ -3,21 +3,36 @@
 import { get } from "../api.js";
 import { el, fill, table, twoLines } from "../dom.js";
 import { charged, epsilon, exact, day, letter, meant, real, time } from "../numbers.js";
+import { eachPeriod } from "./periods.js";
 
 export async function datasets(page, { me, signal }) {
-  const [found, published] = await Promise.all([get("/datasets", signal), get("/releases", signal)]);
-  const cards = found.datasets.map((dataset) => card(dataset, published.releases.filter((r) => r.dataset === dataset.name), me));
+  const [found, published, standing] = await Promise.all([get("/datasets", signal), get("/releases", signal), get("/series", signal)]);
+  const cards = found.datasets.map((dataset) => card(dataset, published.releases.filter((r) => r.dataset === dataset.name), standing.series.filter((one) => one.dataset === dataset.name), me));
   fill(page,
     el("h1", {}, "Datasets"),
     el("p", { class: "lead" }, "Each question costs some of a dataset's budget, for good. What has been published is free to explore."),
     cards.length ? cards : el("p", {}, "This server has no datasets, or none that you may see."));
 }
 
-function card(dataset, releases, me) {
+/** Series of a dataset: each once, however many periods it has. */
+function again(list) {
+  const rows = list.map((one) => [
+    twoLines(el("a", { href: `#/series/${encodeURIComponent(one.name)}` }, one.title), [one.columns.join(" × "), one.where ? `where ${one.where}` : null, one.description || null].filter(Boolean).join(", ")),
+    `${letter(one.notion)} = ${epsilon(one.cost)} a ${one.per}`,
+    one.published ? twoLines(`${one.published.toLocaleString("en")} ${one.per}${one.published > 1 ? "s" : ""}`, `${one.first} to ${one.last}`) : "nothing yet",
+  ]);
+  return [el("h3", {}, `Published for every ${list[0].per}`), table("Series, free to explore", ["series", "cost", "published"], rows)];
+}
+
+function card(dataset, releases, series, me) {
   const mayAsk = me.role !== "reader";
   const name = encodeURIComponent(dataset.name);
   const asked = (column) => el("a", { class: "button", href: `#/ask/${name}?column=${encodeURIComponent(column)}`, "aria-label": `Ask about ${column}` }, "Ask");
   const columns = dataset.columns.map((c) => [named(c), c.describes, ...(mayAsk ? [asked(c.column)] : [])]);
+  for (const one of dataset.keys) {
+    const words = one.title === one.name ? one.name : `${one.title} (${one.name})`;
+    columns.push([one.description ? twoLines(words, one.description) : words, `${one.tree ? "prefixes of keys" : "keys"}: ${one.universe}`, ...(mayAsk ? [el("a", { class: "button", href: `#/keys/${name}?keys=${encodeURIComponent(one.name)}`, "aria-label": `Ask about ${one.name}` }, "Ask")] : [])]);
+  }
   if (dataset.graph) columns.push(["degrees", graphWords(dataset.graph), ...(mayAsk ? [el("a", { class: "button", href: `#/ask/${name}`, "aria-label": "Ask about the degrees" }, "Ask")] : [])]);
   return el("section", { class: "card", "aria-label": dataset.title || dataset.name },
     el("h2", {}, dataset.title || dataset.name),
@@ -26,7 +41,8 @@ function card(dataset, releases, me) {
     el("div", { class: "budgets" }, budget("Budget of the dataset", dataset), ownBudget(dataset, me)),
     el("h3", {}, "What may be asked"),
     table("Columns and their cells", ["column", "cells", ...(mayAsk ? ["~ask"] : [])], columns),
-    el("h3", {}, "Published"),
+    series.length ? again(series) : [],
+    el("h3", {}, series.length ? "Published on request" : "Published"),
     releases.length ? table("Releases, free to explore", ["release", `#${letter(dataset.notion)}`, "when, by whom"], releases.toReversed().map(row)) : el("p", { class: "quiet" }, "Nothing yet."));
 }
 
@@ -41,7 +57,7 @@ export const graphWords = (graph) => `of all ${graph.nodes.toLocaleString("en")}
 
 /** How a release was asked for, in words. */
 export const howWords = (release) =>
-  [release.name, `${release.cells.toLocaleString("en")} ${release.kind === "sorted" ? "groups" : "cells"}`, release.where ? `where ${release.where}` : null].filter(Boolean).join(", ");
+  [release.name, release.cells ? `${release.cells.toLocaleString("en")} ${release.kind === "sorted" ? "groups" : "cells"}` : null, release.where ? `where ${release.where}` : null, release.period ?? null].filter(Boolean).join(", ");
 
 const row = (release) => [
   twoLines(el("a", { href: `#/release/${encodeURIComponent(release.id)}` }, release.kind === "sorted" ? `${release.column ?? "degrees"}, sorted` : release.column),
@@ -54,7 +70,9 @@ const row = (release) => [
 export const ownBudget = (dataset, me) => (me.datasets?.[dataset.name] ? budget("Your own part of it", me.datasets[dataset.name]) : null);
 
 /** What is left of a limit: a bar, and the same in words. */
-export function budget(title, { notion, limit, spent, remaining, shown }) {
+export function budget(title, { notion, limit, spent, remaining, shown, per, periods }) {
+  if (periods) return eachPeriod(title, { notion, limit, periods });
+  if (per) return el("div", { class: "budget" }, el("p", {}, `${title}: `, el("strong", {}, `at most ${letter(notion)} = ${epsilon(limit)} of each ${per}`), exact(spent).top > 0n ? `; of the ${per} where you spent most, ${epsilon(spent)} is spent.` : "."));
   const bar = el("span", { class: "filled" });
   bar.style.width = `${100 * Math.min(1, real(exact(spent)) / real(exact(limit)) || 0)}%`;
   return el("div", { class: "budget" },

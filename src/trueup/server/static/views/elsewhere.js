@@ -23,7 +23,7 @@ export function elsewhere(address, release, state, isPublic) {
 import trueup as tu
 
 server = tu.connect(${JSON.stringify(base)}, token=os.environ["TRUEUP_TOKEN"])
-release = server.release(${JSON.stringify(release.id)}${wish})${release.margin ? `.margin(${JSON.stringify(release.margin)})` : ""}
+release = server.${release.folder_bytes ? `download(${JSON.stringify(release.id)}, to=${JSON.stringify(release.id)})` : `release(${JSON.stringify(release.id)}${wish})`}${release.margin ? `.margin(${JSON.stringify(release.margin)})` : ""}
 for low, high in ${asked}:
     count = release.range(low, high)
     print(low, high, count.value, count.interval(${state.level}))`;
@@ -39,6 +39,8 @@ for low, high in ${asked}:
       const end = (edge) => (edge === null ? "" : String(edge));
       const plain = (range) => range.every((edge) => edge === null || typeof edge === "number");
       const ranges = (state.ranges.length ? state.ranges : [[null, null]]).map((range) => quoted(range.map(end).join(plain(range) ? ":" : "..")));
+      if (release.folder_bytes) return `curl -s${key} ${quoted(`${base}/api/v1${address}/file?format=tar`)} | tar -x
+trueup query ${quoted(release.id)} --level ${state.level} -- ${ranges.join(" ")}`;
       return `curl -s${key} -o ${quoted(`${release.id}.parquet`)} ${quoted(`${base}/api/v1${address}/measurement`)}
 trueup query ${quoted(`${release.id}.parquet`)} --level ${state.level}${state.version === "whole" ? " --nonnegative" : ""} -- ${ranges.join(" ")}`;
     },

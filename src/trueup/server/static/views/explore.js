@@ -15,6 +15,7 @@ import { downloads } from "./downloads.js";
 import { elsewhere } from "./elsewhere.js";
 import { numbers, words } from "./figures.js";
 import { grid } from "./grid.js";
+import { keyList, prefixTree } from "./keyed.js";
 import { labelled } from "./labelled.js";
 import { mapped } from "./mapped.js";
 import { publishing } from "./publishing.js";
@@ -26,6 +27,10 @@ import { versionChoice } from "./versions.js";
 export async function explore(page, { view: place = "release", subject, query: opened, me, signal }) {
   const address = `/${place === "public" ? "public" : "releases"}/${encodeURIComponent(subject)}`;
   const release = await described(address, signal);
+  if (release.kind === "keys" || release.kind === "prefixes") {
+    await (release.kind === "keys" ? keyList : prefixTree)(page, heading(release, me), address, release, opened, me, signal);
+    return;
+  }
   if (release.kind === "queries") {
     await queries(page, heading(release, me), address, release, signal);
     return;
@@ -172,7 +177,7 @@ export async function explore(page, { view: place = "release", subject, query: o
         hasLabels ? [...bars.tools, ...(map?.tools ?? [])] : choice("Show", ways, state.show, (value) => { state.show = value; step(load)(); }),
         versions?.choice ?? null, certainty(state, step(all)), zoom ? drags : null, zoom?.parts ?? null),
       said, hasLabels ? barsPlace : figure, map?.parts ?? null, tabled, note,
-      el("div", { class: "more" }, versions?.words ?? null, hasLabels || margin || (isSorted && !release.fractions) ? null : raw)),
+      el("div", { class: "more" }, versions?.words ?? null, hasLabels || margin || release.folder_bytes || (isSorted && !release.fractions) ? null : raw)),
     compared?.parts ?? null, other?.parts ?? null,
     el("div", { class: "halves" }, below?.parts ?? null, saved.parts), code?.parts ?? null, me?.role === "owner" ? publishing(release) : null);
   all();
@@ -223,9 +228,9 @@ function shows({ axis, about }) {
 
 function heading(release, me) {
   const of = release.dataset_title || release.dataset;
-  const what = `${release.title ?? "Degrees"} of ${of}${release.kind === "sorted" ? ", sorted" : ""}`;
+  const what = `${release.title ?? "Degrees"} of ${of}${release.kind === "sorted" ? ", sorted" : ""}${release.period ? `, ${release.period}` : ""}`;
   return [
-    me ? el("p", { class: "path" }, el("a", { href: "#/" }, "Datasets"), " / ", of) : null,
+    me ? el("p", { class: "path" }, el("a", { href: "#/" }, "Datasets"), " / ", of, release.series ? [" / ", el("a", { href: `#/series/${encodeURIComponent(release.series)}?first=${release.period}&through=${release.period}` }, release.series)] : []) : null,
     el("div", { class: "beside" }, el("h1", {}, what),
       el("details", { class: "about" }, el("summary", {}, `${price(release)}, ${day(release.created)}`),
         release.about?.description ? el("p", {}, release.about.description) : null,

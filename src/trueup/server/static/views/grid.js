@@ -3,7 +3,7 @@
 import * as axes from "../axis.js";
 import { get, post, withParameters } from "../api.js";
 import { pictureIn } from "../chart.js";
-import { announce, choice, el, fill, newest, paused, table, trouble } from "../dom.js";
+import { announce, blame, choice, el, fill, newest, paused, table, trouble } from "../dom.js";
 import { draggingBox } from "../dragbox.js";
 import { count, percent, to } from "../numbers.js";
 import { drawGrid } from "../plot.js";
@@ -106,12 +106,15 @@ export async function grid(page, heading, address, release, opened, link, signal
       fill(said, trouble(`${MOST_RANGES} boxes are compared already; remove one first.`));
       return;
     }
+    blame(typed);
     try {
       await post(`${address}/boxes`, { boxes: [box], level: state.level, version: state.version }, signal);
     } catch (wrong) {
-      fill(said, trouble(wrong.message));
+      const pointer = wrong.pointer?.replace(/^\/boxes\/0/, "/box");
+      fill(said, blame(typed, { message: wrong.message, pointer }) ? null : trouble(wrong.message));
       return;
     }
+    fill(said);
     state.boxes = [...state.boxes, box];
     await step(load);
     announce(`Box ${answer.textContent}`);
@@ -137,7 +140,8 @@ export async function grid(page, heading, address, release, opened, link, signal
   const zoom = el("div", { class: "zoom", role: "group", "aria-label": "Zoom" }, button("Zoom in", "+", (start, wide) => [start + wide / 4, wide / 2]), button("Zoom out", "−", (start, wide) => [start - wide / 2, 2 * wide]),
     button("Move left", "←", along(0, -1)), button("Move right", "→", along(0, 1)), button("Move up", "↑", along(1, 1)), button("Move down", "↓", along(1, -1)),
     el("button", { type: "button", "aria-label": "Whole grid", onclick: move((_, __, side) => [0, sizes[side]]) }, "All"));
-  const inputs = columns.map((column) => rangeInputs(column.axis, column.title));
+  const inputs = columns.map((column, side) => rangeInputs(column.axis, column.title, `box/${side}`));
+  const typed = el("form", { class: "count-form", onsubmit: (event) => { event.preventDefault(); add(inputs.map((one) => one.value())); } }, el("div", { class: "row level" }, inputs.flatMap((one) => one.parts), el("button", { class: "main" }, "Count")));
   const saved = downloads(address, release, state, () => pictureIn(picture));
   const parted = { name: "boxes", all: [null, null], chosen: () => state.boxes, words };
   const other = address.startsWith("/releases") ? beside(address, release, state, () => step(load), signal, parted) : null; // a public link opens one release
@@ -150,7 +154,7 @@ export async function grid(page, heading, address, release, opened, link, signal
         versions.choice, certainty, choice("Dragging", { count: "counts", zoom: "zooms" }, state.drag, (value) => (state.drag = value)), zoom),
       said, figure, tabled, note, el("div", { class: "more" }, versions.words)),
     el("section", { class: "card", "aria-label": "Boxes" }, el("h2", {}, "Boxes"), el("p", { class: "hint" }, "Drag across the grid, or type; what is left empty is all of it."),
-      el("form", { class: "count-form", onsubmit: (event) => { event.preventDefault(); add(inputs.map((one) => one.value())); } }, el("div", { class: "row level" }, inputs.flatMap((one) => one.parts), el("button", { class: "main" }, "Count"))), boxed),
+      typed, boxed),
     other?.parts ?? null,
     el("div", { class: "halves" }, marginLinks(release, columns), saved.parts));
   load();

@@ -5,7 +5,7 @@ import { blame, el, field, fill, trouble } from "../dom.js";
 import { epsilon, exact, isLess, letter, minus, real, written } from "../numbers.js";
 
 /** Words and a form to ask the owner for more. */
-export function askForMore(dataset, found, me, signal) {
+export function askForMore({ name, periods }, found, me, signal) {
   if (me.role === "owner") return null;
   const left = exact(found.remaining);
   const lacking = isLess(left, exact(found.cost)) ? written(minus(exact(found.cost), left)) : "0.1";
@@ -17,7 +17,7 @@ export function askForMore(dataset, found, me, signal) {
   async function look() {
     try {
       const { requests } = await get("/requests", signal);
-      const own = requests.filter((one) => one.dataset === dataset)[0];
+      const own = requests.filter((one) => one.dataset === name)[0];
       fill(standing, own ? el("p", { class: "hint" }, stateWords(own)) : null);
     } catch {
       fill(standing); // what was asked before is not needed to ask
@@ -28,7 +28,7 @@ export function askForMore(dataset, found, me, signal) {
     event.preventDefault();
     blame(event.target);
     try {
-      await post(`/datasets/${encodeURIComponent(dataset)}/requests`, { more: more.value.trim(), reason: reason.value.trim() });
+      await post(`/datasets/${encodeURIComponent(name)}/requests`, { more: more.value.trim(), reason: reason.value.trim() });
       fill(said, el("p", { class: "good" }, "Sent. The owner sees it and decides; look here again later."));
       await look();
     } catch (wrong) {
@@ -39,12 +39,15 @@ export function askForMore(dataset, found, me, signal) {
   look();
   const cheaper = real(left) > 0 ? `Choose ${letter(found.notion)} of ${epsilon(found.remaining)} or less, fewer cells or a coarser question; ` : "What is published is still free to explore; ";
   const form = el("form", { class: "more-budget", onsubmit: submit }, el("p", {}, `${cheaper}or ask the owner for more:`),
-    el("div", { class: "row level" }, field(`More ${letter(found.notion)}`, more), field("What it is for", reason), el("button", {}, "Ask the owner")), standing, said);
+    el("div", { class: "row level" }, field(`More ${letter(found.notion)}${periods ? ` of each ${periods.per}` : ""}`, more), field("What it is for", reason), el("button", {}, "Ask the owner")), standing, said);
   return form;
 }
 
+/** What an allowance is for: "in all", or "of each day". */
+export const inAll = ({ per }) => (per ? `of each ${per}` : "in all");
+
 export function stateWords(one) {
-  const wanted = `${letter(one.notion)} = ${epsilon(one.wanted)} in all`;
+  const wanted = `${letter(one.notion)} = ${epsilon(one.wanted)} ${inAll(one)}`;
   const note = one.note ? ` “${one.note}”` : "";
   return { open: `You asked for ${wanted}; the owner has not decided yet.`, granted: `The owner granted ${wanted}.${note}`, declined: `The owner declined.${note}` }[one.state] ?? "";
 }

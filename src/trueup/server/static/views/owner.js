@@ -5,18 +5,36 @@ import { confirmed } from "../dialog.js";
 import { announce, blame, el, field, fill, table, trouble, twoLines } from "../dom.js";
 import { day, epsilon, letter, time } from "../numbers.js";
 import { chargesOf } from "./charges.js";
+import { inAll } from "./more.js";
 
 export async function owner(page, { me, signal }) {
   if (me.role !== "owner") {
     fill(page, el("h1", {}, "Owner"), el("p", {}, `Only the owner can see this view; you are signed in as ${me.role}.`));
     return;
   }
-  const [found, kept, asked] = await Promise.all([get("/datasets", signal), get("/tokens", signal), get("/requests", signal)]);
+  const [found, kept, asked, standing] = await Promise.all([get("/datasets", signal), get("/tokens", signal), get("/requests", signal), get("/publications", signal)]);
   const parts = await Promise.all(found.datasets.map((dataset) => chargesOf(dataset, "Budget", dataset, signal)));
   const allowed = await Promise.all(found.datasets.map((dataset) => get(`/datasets/${encodeURIComponent(dataset.name)}/allowances`, signal)));
   parts.forEach((part, i) => part.section.append(allowances(found.datasets[i], allowed[i].allowances), verification(found.datasets[i])));
-  fill(page, el("h1", {}, "Owner"), requests(asked.requests), tokens(kept.tokens, me, new Set(found.datasets.map((dataset) => dataset.notion))), parts.map((part) => part.section));
+  fill(page, el("h1", {}, "Owner"), requests(asked.requests), standing.publications.length ? publications(standing.publications) : null, tokens(kept.tokens, me, new Set(found.datasets.map((dataset) => dataset.notion))), parts.map((part) => part.section));
   await Promise.all(parts.map((part) => part.draw()));
+}
+
+const STATES = { published: "published", due: "due", gap: "a gap" };
+
+/** How far each standing publication is. */
+function publications(list) {
+  const some = (periods) => (periods.length > 3 ? `${periods.slice(0, 3).join(", ")} and ${periods.length - 3} more` : periods.join(", "));
+  const lacking = (one) => [one.gaps.length ? `left out: ${some(one.gaps)}` : null, one.missing.length ? `due: ${some(one.missing.filter((each) => !one.gaps.includes(each)))}` : null, one.unanswered.length ? `charged, not answered: ${some(one.unanswered)}` : null, one.unwritten.length ? `files to be written: ${some(one.unwritten)}` : null].filter((words) => words && !words.endsWith(": ")).join("; ");
+  const rows = list.map((one) => [
+    twoLines(el("a", { href: `#/series/${encodeURIComponent(one.series)}` }, one.series), one.dataset),
+    el("span", { class: one.status === "published" ? "green" : "orange" }, STATES[one.status]),
+    twoLines(`${one.published.toLocaleString("en")} ${one.per}${one.published === 1 ? "" : "s"}`, one.last ? `the last ${one.last}` : "none yet"),
+    lacking(one) || "nothing",
+  ]);
+  return el("section", { class: "card", "aria-label": "Standing publications" }, el("h2", {}, "Standing publications"),
+    el("p", { class: "hint" }, "trueup publish --due publishes what is due and mends what was not finished; let cron or a timer run it."),
+    table("Series that are published again and again", ["series", "state", "published", "still to do"], rows));
 }
 
 /** Requests for more budget that await a decision, and the last that were decided. */
@@ -28,24 +46,26 @@ function requests(list) {
   function draw() {
     const open = all.filter((one) => one.state === "open");
     const decided = all.filter((one) => one.state !== "open").slice(0, 5);
-    fill(shown, open.length ? table("Waiting for you", ["who, of what", "asks for", "to be spent in all", "~decide"], open.map(row)) : el("p", { class: "quiet" }, "Nobody asks for more."),
+    fill(shown, open.length ? table("Waiting for you", ["who, of what", "asks for", "to be allowed", "~decide"], open.map(row)) : el("p", { class: "quiet" }, "Nobody asks for more."),
       decided.length ? el("p", { class: "hint" }, `Decided: ${decided.map((one) => `${one.name}, ${one.dataset}: ${one.state}`).join("; ")}.`) : null);
   }
 
   function row(one) {
-    const limit = el("input", { value: epsilon(one.wanted), class: "short", autocomplete: "off", "aria-label": `What ${one.name} may spend in all on ${one.dataset}` });
+    const limit = el("input", { value: epsilon(one.wanted), class: "short", autocomplete: "off", "data-at": "limit", "aria-label": `What ${one.name} may spend ${inAll(one)} on ${one.dataset}` });
+    const own = el("div", { class: "field" }, limit);
     const decide = (decision) => async () => {
+      blame(own);
       try {
         await post(`/requests/${one.number}`, decision === "grant" ? { decision, limit: limit.value.trim() } : { decision });
         all = (await get("/requests")).requests;
         draw();
-        fill(said, el("p", { class: "good" }, decision === "grant" ? `${one.name} may now spend ${letter(one.notion)} = ${limit.value.trim()} in all on ${one.dataset}.` : `Declined. ${one.name} sees it.`));
+        fill(said, el("p", { class: "good" }, decision === "grant" ? `${one.name} may now spend ${letter(one.notion)} = ${limit.value.trim()} ${inAll(one)} on ${one.dataset}.` : `Declined. ${one.name} sees it.`));
       } catch (wrong) {
-        fill(said, trouble(wrong.message));
+        fill(said, blame(own, wrong) ? null : trouble(wrong.message));
       }
     };
     const now = one.limit === null ? "has no allowance yet" : `has spent ${epsilon(one.spent)} of ${epsilon(one.limit)}`;
-    return [twoLines(one.name, one.dataset), twoLines(`${letter(one.notion)} = ${epsilon(one.wanted)} in all`, [now, one.reason].filter(Boolean).join("; ")), limit,
+    return [twoLines(one.name, one.dataset), twoLines(`${letter(one.notion)} = ${epsilon(one.wanted)} ${inAll(one)}`, [now, one.reason].filter(Boolean).join("; ")), own,
       el("span", { class: "row" }, el("button", { type: "button", class: "main", onclick: decide("grant") }, "Grant"), el("button", { type: "button", onclick: decide("decline") }, "Decline"))];
   }
 
@@ -57,18 +77,20 @@ function requests(list) {
 function allowances(dataset, list) {
   const said = el("div", { role: "status" });
   const rows = list.map((one) => {
-    const limit = el("input", { value: one.limit === null ? "" : epsilon(one.limit), class: "short", autocomplete: "off", "aria-label": `Allowance of ${one.name} on ${dataset.name}` });
+    const limit = el("input", { value: one.limit === null ? "" : epsilon(one.limit), class: "short", autocomplete: "off", "data-at": "limit", "aria-label": `Allowance of ${one.name} on ${dataset.name}` });
+    const own = el("div", { class: "field" }, limit);
     const set = async () => {
+      blame(own);
       try {
         const now = await put(`/datasets/${encodeURIComponent(dataset.name)}/allowances/${encodeURIComponent(one.name)}`, { limit: limit.value.trim() });
-        fill(said, el("p", { class: "good" }, `${one.name} may spend ${letter(now.notion)} = ${epsilon(now.limit)} in all; ${epsilon(now.spent)} is spent.`));
+        fill(said, el("p", { class: "good" }, `${one.name} may spend ${letter(now.notion)} = ${epsilon(now.limit)} ${inAll(now)}; ${epsilon(now.spent)} is spent${now.per ? ` on the fullest ${now.per}` : ""}.`));
       } catch (wrong) {
-        fill(said, trouble(wrong.message));
+        fill(said, blame(own, wrong) ? null : trouble(wrong.message));
       }
     };
-    return [one.name, epsilon(one.spent), limit, el("button", { type: "button", "aria-label": `Set the allowance of ${one.name} on ${dataset.name}`, onclick: set }, "Set")];
+    return [one.name, epsilon(one.spent), own, el("button", { type: "button", "aria-label": `Set the allowance of ${one.name} on ${dataset.name}`, onclick: set }, "Set")];
   });
-  return el("div", {}, el("h3", {}, "By person"), rows.length ? table("What each may spend in all", ["who", `#${letter(dataset.notion)} spent`, "of", "~set"], rows) : el("p", { class: "quiet" }, "No analyst yet."), said);
+  return el("div", {}, el("h3", {}, "By person"), rows.length ? table(`What each may spend ${inAll(dataset.periods ?? {})}`, ["who", `#${letter(dataset.notion)} spent${dataset.periods ? ` on the fullest ${dataset.periods.per}` : ""}`, "of", "~set"], rows) : el("p", { class: "quiet" }, "No analyst yet."), said);
 }
 
 function verification(dataset) {
@@ -127,7 +149,7 @@ function tokens(list, me, notions) {
 
 /** What a token's holder has spent of its limit, dataset by dataset. */
 function limitWords(limits) {
-  const lines = Object.entries(limits ?? {}).map(([name, { limit, spent, notion }]) => el("div", {}, `${name}: ${letter(notion)} = ${epsilon(spent)} of ${epsilon(limit)}`));
+  const lines = Object.entries(limits ?? {}).map(([name, { limit, spent, notion, per }]) => el("div", { class: "unbroken" }, `${name}: ${letter(notion)} = ${epsilon(spent)} of ${epsilon(limit)}${per ? ` a ${per}` : ""}`));
   return lines.length ? el("div", {}, lines) : "–";
 }
 

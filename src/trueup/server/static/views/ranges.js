@@ -3,7 +3,7 @@
 import * as axes from "../axis.js";
 import { post } from "../api.js";
 import { announce, blame, el, field, fill, newest, trouble } from "../dom.js";
-import { count, half, percent, to } from "../numbers.js";
+import { above, count, half, percent, to } from "../numbers.js";
 
 const LETTERS = "ABCDEFGH";
 export const MOST_RANGES = LETTERS.length;
@@ -49,17 +49,17 @@ export function ranges(address, { axis, title, margin: column }, state, changed,
       el("table", {}, el("caption", { class: "unseen" }, "Ranges that are compared"),
         el("thead", {}, el("tr", {}, heads.map((words, i) => el("th", { scope: "col", class: i ? "number" : null }, words)),
           el("td", {}, el("button", { type: "button", class: "plain", onclick: () => removed() }, "Clear all")))),
-        el("tbody", {}, answers.map((answer, i) => row(i, answer, shares[i], answers.length > 1, differences[i - 1])))));
+        el("tbody", {}, answers.map((answer, i) => row(i, answer, shares[i], answers, differences[i - 1])))));
   }
 
-  function row(i, answer, share, compared, difference) {
+  function row(i, answer, share, answers, difference) {
     const words = axes.between(axis, ...counted[i]);
     return el("tr", {},
       el("th", { scope: "row" }, el("span", { class: `letter range-${i}` }, letter(i)), " ", el("span", { class: "range" }, words)),
       el("td", { class: "number count" }, count(answer.count)),
       el("td", { class: "number interval" }, to(answer.low, answer.high)),
       el("td", { class: "number share" }, ...part(share)),
-      compared ? el("td", { class: "number difference" }, ...(difference ? comparison(difference) : ["–"])) : null,
+      answers.length > 1 ? el("td", { class: "number difference" }, ...(difference ? comparison(answer, answers[0], difference) : ["–"])) : null,
       el("td", {}, el("button", { type: "button", class: "plain", "aria-label": `Remove range ${letter(i)}, ${words}`, onclick: () => removed(i) }, "Remove")));
   }
 
@@ -70,9 +70,9 @@ export function ranges(address, { axis, title, margin: column }, state, changed,
     return [percent(Math.round(1000 * share) / 1000), low === null || high === null ? null : el("small", { class: "hint" }, `${percent(least)} to ${percent(most)}`)];
   }
 
-  function comparison({ count: by, low, high }) {
+  function comparison(answer, first, { low, high }) {
     const none = low <= 0 && high >= 0 ? "; may be none" : "";
-    return [el("span", { class: "by" }, `${by > 0 ? "+" : ""}${count(by)}`), el("small", { class: "hint" }, `${to(low, high)}${none}`)];
+    return [el("span", { class: "by" }, above(answer.count, first.count)), el("small", { class: "hint" }, `${to(low, high)}${none}`)];
   }
 
   async function add(range) {
@@ -117,15 +117,15 @@ export function large(words, { count: value, low, high }, { version, level }) {
   return [el("strong", { class: "count" }, count(value)), el("span", { class: "spread" }, spread), el("span", { class: "of" }, ` ${words}, ${percent(level)} sure`)];
 }
 
-/** The fields of a range of an axis; `of` names the axis where there are several. */
-export const rangeInputs = (axis, of) => (axes.hasLabels(axis) ? labelInputs(axis, of) : edgeInputs(axis, of));
+/** The fields of a range of an axis; `of` names the axis where there are several, `at` what the server calls the range. */
+export const rangeInputs = (axis, of, at = "range") => (axes.hasLabels(axis) ? labelInputs(axis, of, at) : edgeInputs(axis, of, at));
 
 const called = (of, words) => (of ? `${of} ${words.toLowerCase()}` : words);
 
-function edgeInputs(axis, of = "") {
+function edgeInputs(axis, of, at) {
   const example = axes.example(axis);
   const kind = { autocomplete: "off", inputmode: axes.isNumeric(axis) ? "decimal" : null, placeholder: example };
-  const low = el("input", { ...kind, "data-at": "range" });
+  const low = el("input", { ...kind, "data-at": at });
   const high = el("input", kind);
   return {
     parts: [field(called(of, "From"), low), field(called(of, axis.kind === "integers" ? "Through" : "Up to"), high)],
@@ -134,9 +134,9 @@ function edgeInputs(axis, of = "") {
   };
 }
 
-function labelInputs(axis, of = "") {
+function labelInputs(axis, of, at) {
   const all = axes.labels(axis);
-  const input = () => (all.length > MOST_CHOICES ? el("input", { autocomplete: "off", required: true, "data-at": "range" }) : el("select", {}, all.map((label) => el("option", {}, String(label)))));
+  const input = () => (all.length > MOST_CHOICES ? el("input", { autocomplete: "off", required: true, "data-at": at }) : el("select", {}, all.map((label) => el("option", {}, String(label)))));
   const [first, last] = [input(), input()];
   return {
     parts: [field(called(of, "From"), first), field(called(of, "Through"), last)],

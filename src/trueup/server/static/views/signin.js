@@ -1,22 +1,23 @@
 // Sign in: a token, for which the server gives the browser a session.
 
 import { session } from "../api.js";
-import { el, field, fill, trouble } from "../dom.js";
+import { blame, el, field, fill, trouble } from "../dom.js";
 
 export function signIn(page, why, done) {
   const said = el("div", {}, why && trouble(why));
-  const input = el("input", { type: "password", autocomplete: "current-password", required: true, spellcheck: "false", autocapitalize: "off" });
+  const input = el("input", { type: "password", "data-at": "token", autocomplete: "current-password", required: true, spellcheck: "false", autocapitalize: "off" });
   const button = el("button", { class: "main" }, "Sign in");
   const shown = el("input", { type: "checkbox", onchange: () => (input.type = shown.checked ? "text" : "password") });
 
   async function submit(event) {
     event.preventDefault();
     button.disabled = true;
+    blame(event.target);
     try {
       await session.begin(input.value.trim());
       done();
     } catch (wrong) {
-      fill(said, trouble(wrong.message));
+      fill(said, blame(event.target, { message: wrong.message, pointer: wrong.status ? "/token" : null }) ? null : trouble(wrong.message));
       button.disabled = false;
       input.focus();
     }

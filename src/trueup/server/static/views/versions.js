@@ -3,7 +3,7 @@
 import { announce, choice, el, fill } from "../dom.js";
 
 const VERSIONS = {
-  unbiased: ["Unbiased", "Right on average: compute with these. Sums and differences stay right; a count may be negative or a fraction."],
+  unbiased: ["Unbiased", "Right on average: compute with these. Sums and differences stay right; a count may be negative or a fraction. Each is shown rounded, so that a sum may seem off by one; whole counts add up as shown."],
   whole: ["Non-negative whole", "Whole numbers that are never negative, for people to read and for programs that need counts. They still add up, but nearly empty cells come out a little high. The intervals are those of the unbiased counts, cut to whole numbers from 0 and stretched to hold the count."],
 };
 

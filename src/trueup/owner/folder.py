@@ -1,0 +1,216 @@
+"""Releases that are larger than memory, through the ledger: slab by slab into a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from trueup.ask import Neighbours, Question, check_neighbours
+from trueup.cost import Cost
+from trueup.errors import BudgetError, InputError, KeyConflictError, SourceError
+from trueup.facts import Facts
+from trueup.files.dataset import MANIFEST, check_new_folder, open_dataset
+from trueup.owner import where as filters
+from trueup.owner.rehearsal import check_noise
+from trueup.owner.request import Count, Request, Spread
+from trueup.owner.source import Source, quietly
+from trueup.period import Covered, Period, told
+from trueup.saved import load
+from trueup.scale import WINDOW, FolderJob, Job, checked_question, open_job
+
+if TYPE_CHECKING:
+    from trueup.owner.owner import Owner
+    from trueup.release import Release
+
+
+Read = Callable[[Callable[[], Any]], Any]
+"""Runs a count: tried again where the world failed it, and none of an engine's words pass."""
+
+_CLOSED = "The source cannot be opened, or is no longer as it was."
+
+
+class AskedTerms(TypedDict, total=False):
+    """What else a release is asked with, as for `Owner.measure`."""
+
+    where: str | None
+    neighbours: Neighbours
+    by: str | None
+    period: object
+
+
+@dataclass(frozen=True)
+class Route:
+    """How a release goes to its folder: in this process, or on the cluster that has the table."""
+
+    draw: Callable[[], bytes]
+    finish: Callable[[bytes], Any]
+
+    @staticmethod
+    def of(source: Source, request: Request, job: Job, read: Read) -> Route:
+        """The route of a source; what is wrong with it is found here, before any charge."""
+        request = replace(request, key=job.sampling)
+        spread = source.spread
+        if spread is not None and isinstance(job, FolderJob) and job.spreads:
+            return Route._spread(quietly(lambda: spread(request), _CLOSED), job, read)
+        window = WINDOW if source.windows else request.size
+        counts: dict[tuple[int, int], Count] = {}
+        for cells in job.windows(window):
+            own = replace(request, window=cells) if source.windows else request
+            counts[cells] = quietly(partial(source.prepare, own), _CLOSED)
+        stamp = source.stamp
+        begun = None if stamp is None else quietly(stamp, _CLOSED)
+
+        def count(start: int, stop: int) -> Any:
+            found = read(counts[start, stop])
+            # A row that moved between two passes would count in both: no noise is drawn for that.
+            if stamp is not None and quietly(stamp, _CLOSED) != begun:
+                raise SourceError(
+                    "The files changed while they were counted. Put them back as they were, and "
+                    "ask the same again."
+                )
+            return found
+
+        return Route(lambda: job.draw(count, window), job.finish)
+
+    @staticmethod
+    def _spread(run: Spread, job: FolderJob, read: Read) -> Route:
+        from trueup.scale.spark import SparkStages
+
+        def stages(frame: Any) -> SparkStages:
+            return SparkStages(job, frame.sparkSession)
+
+        quietly(
+            lambda: run(lambda frame: stages(frame).rehearse()),
+            f"The cluster cannot run trueup; nothing was charged. Install trueup for the Python "
+            f"of its workers, and name that Python in PYSPARK_PYTHON before the session is made; "
+            f"here it is {sys.executable}.",
+        )
+
+        def draw() -> bytes:
+            found: bytes = read(lambda: run(lambda frame: stages(frame).draw(frame)))
+            return found
+
+        def finish(answered: bytes) -> Any:
+            return quietly(
+                lambda: run(lambda frame: stages(frame).finish(answered)),
+                "The cluster failed. What was drawn is stored: ask the same again, at no cost.",
+            )
+
+        return Route(draw, finish)
+
+
+@dataclass(frozen=True)
+class FolderDoor:
+    """The door through which a release goes to a folder: charged, then drawn and stored.
+
+    The answers are files in the folder; the ledger stores their hashes. The same folder and the
+    same request go on with what was charged: what was stored is never drawn again.
+    """
+
+    owner: Owner
+    source: Source
+    turn: AbstractContextManager[Any]
+
+    def publish(
+        self,
+        over: object,
+        cost: Cost,
+        to: str | os.PathLike[str],
+        key: str | None,
+        nonnegative: bool,
+        integers: bool | None,
+        asked: AskedTerms,
+    ) -> Release:
+        """The release in a folder, charged once, whatever crashes."""
+        owner, by = self.owner, asked.get("by")
+        unknown = set(asked) - set(AskedTerms.__annotations__)
+        if unknown:
+            raise TypeError(f"publish has no argument {sorted(unknown)[0]!r}.")
+        question = checked_question(over, nonnegative, integers, owner.at_most)
+        neighbours = check_neighbours(asked.get("neighbours", "add-remove"))
+        cost.counted_in(owner.ledger.notion)
+        place = check_new_folder(to)
+        where = asked.get("where")
+        part = None if where is None else filters.parse(where)
+        periods = owner.periods(asked.get("period"))
+        facts = self._facts(question, cost, neighbours, periods)
+        check_noise(question, cost, neighbours, owner.rows_per_unit, in_memory=False)
+        request = self._request(question, neighbours, part, periods, place)
+        done = self._done(request, cost, key, by, place)
+        if done is not None:
+            if (done.unbiased is not done) != nonnegative:
+                raise InputError(
+                    f"{place} is there already, with {done.facts.inferred}. Ask for these: "
+                    f"nonnegative={done.unbiased is not done}."
+                )
+            return done
+        job = open_job(place, facts, key, owner.ledger.name, nonnegative)
+        counted = owner.table.request_for(question, part, False, periods)
+        with self.turn:
+            route = Route.of(self.source, counted, job, lambda count: owner.read(count, job.key))
+        try:
+            answered = owner.ledger.spend(request, cost, draw=route.draw, key=job.key, by=by)
+        except (BudgetError, KeyConflictError):  # nothing was charged
+            job.give_up()
+            raise
+        found: Release = route.finish(answered)
+        return found
+
+    def _done(
+        self, request: dict[str, object], cost: Cost, key: str | None, by: str | None, place: Path
+    ) -> Release | None:
+        """The release that this key has paid for, if it is finished."""
+        if key is None or not (place / MANIFEST).exists():
+            return None
+        stored = self.owner.ledger.recall(request, cost, key=key, by=by)
+        if stored is None or json.loads(stored)["id"] != open_dataset(place).about.get("id"):
+            return None
+        found: Release = load(place)
+        return found
+
+    def _facts(
+        self, question: Question, cost: Cost, neighbours: Neighbours, periods: tuple[Period, ...]
+    ) -> Facts:
+        owner = self.owner
+        if owner.graph is not None:
+            raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
+        calendar = owner.calendar
+        return Facts.of(
+            question,
+            cost,
+            neighbours,
+            owner.protects,
+            owner.rows_per_unit,
+            features=self.source.features_in(question.space),
+            period=None if calendar is None else Covered.of(calendar, periods),
+        )
+
+    def _request(
+        self,
+        question: Question,
+        neighbours: Neighbours,
+        part: filters.Part | None,
+        periods: tuple[Period, ...],
+        place: Path,
+    ) -> dict[str, object]:
+        """What the ledger records: a key pays for one folder alone."""
+        owner = self.owner
+        request: dict[str, object] = {
+            "question": question.to_json(),
+            "neighbours": neighbours,
+            "unit": owner.protects,
+            "rows_per_unit": owner.rows_per_unit,
+            "where": None if part is None else filters.written(part),
+            "source": owner.source,
+            "to": str(place),
+        }
+        if owner.calendar is not None:
+            request["period"] = told(owner.calendar, periods)
+        return request

@@ -1,0 +1,126 @@
+"""A dataset folder: one number is read by its place, and damage is seen."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import trueup as tu
+from trueup.files import dataset, parts
+from trueup.files.dataset import (
+    BLOCKS,
+    FolderPart,
+    StoredPrefix,
+    open_dataset,
+    write_manifest,
+)
+from trueup.files.parts import block_sums, number_places, part_bytes
+
+
+def made(folder: Path, sizes: list[int]) -> StoredPrefix:
+    """A folder with parts of these sizes, its counts 0.5, 1.5, …"""
+    upto = np.cumsum(np.arange(sum(sizes)) + 0.5)
+    made_parts, sums, first = [], list[bytes](), 0
+    for number, size in enumerate(sizes):
+        own, before = upto[first : first + size], float(upto[first - 1]) if first else 0.0
+        data = bytes(part_bytes(first, own, before))
+        sums.append(block_sums(own, before).tobytes())
+        name = f"part-{number}.parquet"
+        (folder / name).write_bytes(data)
+        sha256 = hashlib.sha256(data).hexdigest()
+        made_parts.append(
+            FolderPart(name, first, first + size, len(data), sha256, number_places(data))
+        )
+        first += size
+    blocks = b"".join(sums)
+    (folder / BLOCKS).write_bytes(blocks)
+    about = FolderPart(BLOCKS, 0, 0, len(blocks), hashlib.sha256(blocks).hexdigest())
+    write_manifest(folder, {"said": "something"}, made_parts, [], about)
+    return open_dataset(folder).prefix()
+
+
+def test_a_stored_prefix_is_indexed_as_an_array(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "ROWS", 64)
+    stored = made(tmp_path, [300, 64, 1, 77])
+    plain = np.concatenate([[0.0], np.cumsum(np.arange(442) + 0.5)])
+    assert stored.shape == plain.shape
+    assert len(stored) == stored.size == 443
+    rng = np.random.default_rng(1)
+    for key in (0, -1, 5, 300, 301, 442, slice(None), slice(7, 400, 3), slice(-5, None)):
+        assert np.array_equal(stored[key], plain[key])
+    for places in (rng.integers(-443, 443, 50), rng.integers(0, 443, (4, 5)), plain > 80):
+        assert np.array_equal(stored[places], plain[places])
+    for outside in (443, -444, [0, 443]):
+        with pytest.raises(IndexError):
+            stored[outside]
+    assert np.array_equal(np.asarray(stored), plain)
+    assert np.array_equal(stored.astype(np.float64), plain)
+    assert np.array_equal(stored - 1.0, plain - 1.0)
+
+
+def test_row_groups_know_their_cells_and_other_tools_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "ROWS", 64)
+    made(tmp_path, [300, 100])
+    about = pq.read_metadata(tmp_path / "part-1.parquet")
+    known = [about.row_group(k).column(0).statistics for k in range(about.num_row_groups)]
+    assert [(each.min, each.max) for each in known] == [(300, 363), (364, 399)]
+    (found,) = duckdb.sql(
+        f"select sum(count), max(upto), count(*) from '{tmp_path}/*.parquet' where cell < 310"
+    ).fetchall()
+    assert found == (310**2 / 2, 310**2 / 2, 310)
+
+
+def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
+    made(tmp_path, [300, 100])
+    manifest = tmp_path / "manifest.json"
+    text = manifest.read_text()
+    open_dataset(tmp_path).verify()
+    for wrong in (
+        text.replace("something", "anything"),
+        text.replace('"format":1', '"format":2'),
+        text.replace("release folder", "other"),
+        text[:-5],
+        "[]",
+    ):
+        manifest.write_text(wrong)
+        with pytest.raises(tu.FileError):
+            open_dataset(tmp_path)
+    said = json.loads(text)
+    said["parts"] = said["parts"][1:]
+    said["digest"] = dataset._digest(said)
+    manifest.write_text(json.dumps(said))
+    with pytest.raises(tu.FileError, match="follow"):
+        open_dataset(tmp_path)
+    for wrong in ({"rows": 7}, {"block": 3}):
+        said = {**json.loads(text), **wrong}
+        said["digest"] = dataset._digest(said)
+        manifest.write_text(json.dumps(said))
+        with pytest.raises(tu.FileError, match="where its numbers are"):
+            open_dataset(tmp_path)
+    manifest.write_text(text)
+    part = tmp_path / "part-1.parquet"
+    data = part.read_bytes()
+    part.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+    with pytest.raises(tu.FileError, match="damaged"):
+        open_dataset(tmp_path).verify()
+    part.write_bytes(data[:-1] + b"X")
+    with pytest.raises(tu.FileError, match="damaged"):
+        open_dataset(tmp_path).verify()
+    part.write_bytes(data[:-1])
+    with pytest.raises(tu.FileError, match="length"):
+        open_dataset(tmp_path)
+    part.unlink()
+    with pytest.raises(tu.FileError, match="missing"):
+        open_dataset(tmp_path)
+    with pytest.raises(tu.FileError, match="not a dataset folder"):
+        tu.load(tmp_path.parent)

@@ -1,0 +1,84 @@
+"""Counts made to be shown run by run are those made in memory, whatever the tree and the runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from trueup._kernels.tree import blocks
+from trueup.intervaltree import IntervalTree
+from trueup.intervaltree.readable import large_first_cells, whole_cells
+from trueup.scale.shown import Roots, ShownTree
+
+Ints = npt.NDArray[np.int64]
+
+SHAPES: list[tuple[int, tuple[int, ...], tuple[float, ...]]] = [
+    (1, (1,), (0.0, 1.0)),
+    (50, (50,), (0.0, 1.0)),
+    (3_001, (3_001,), (0.0, 1.0)),
+    (2_000, (2_000,), (0.5, 1.0)),
+    (700, (4, 4, 4, 4, 4), (1.0, 1.0, 0.25, 1.0, 0.5, 1.0)),
+    (1_024, (2,) * 10, (0.0, *[1.0] * 10)),
+    (1_990, (2, 100, 10), (0.3, 0.0, 1.0, 0.7)),
+    (2_500, (130, 20), (1.0, 0.1, 1.0)),
+    (999, (10, 1_000), (1.0, 0.5, 1.0)),
+    (500, (100, 10), (1.0, 1.0, 0.5)),
+]
+
+
+def noisy(
+    tree: IntervalTree, weights: tuple[float, ...], counts: Ints, rng: np.random.Generator
+) -> tuple[dict[int, Ints], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The answers of each asked level; of all nodes, the answers and the weights."""
+    levels, nodes, each = {}, [], []
+    for level, weight in enumerate(weights):
+        true = np.add.reduceat(counts, tree.starts(level))
+        if weight:
+            drawn = np.rint(rng.laplace(0, 4 / weight**0.5, len(true))).astype(np.int64)
+            levels[level] = true + drawn
+        nodes.append(levels.get(level, np.zeros(len(true))))
+        each.append(np.full(len(true), weight))
+    return levels, np.concatenate(nodes).astype(float), np.concatenate(each)
+
+
+@pytest.mark.parametrize("full", [0.0, 0.05, 0.6])
+@pytest.mark.parametrize(("size", "radices", "weights"), SHAPES)
+def test_runs_give_the_whole_counts_of_the_tree_in_memory(
+    size: int,
+    radices: tuple[int, ...],
+    weights: tuple[float, ...],
+    full: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(size)
+    tree, unit = IntervalTree.regular(size, radices), 32**0.5
+    counts = rng.integers(1, 40, size) * (rng.random(size) < full)
+    levels, values, each = noisy(tree, weights, counts, rng)
+    settled = large_first_cells(tree, values, each, unit)
+    expected = whole_cells(tree, settled, True)
+    asked = {level: weight for level, weight in enumerate(weights) if weight}
+    read: list[int] = []
+
+    def nodes(level: int, first: int, stop: int) -> Ints:
+        read.append(stop - first)
+        return levels[level][first:stop]
+
+    for span, most in ((40, 100), (16, 1), (1 << 16, 1 << 22)):
+        monkeypatch.setattr(blocks, "SPAN", span)
+        shown = ShownTree(tree, asked, unit, nodes, most, threads=2)
+        read.clear()
+        up: Any = [np.concatenate(part) for part in zip(*map(shown.rise, range(shown.runs)))]  # noqa: B905
+        assert max(read) <= max(most, span), "no run reads more than its own nodes"
+        final = shown.settle_above(*up)
+        sums = np.concatenate([shown.sums(run, final) for run in range(shown.runs)])
+        roots = Roots(final, shown.whole_above(sums))
+        whole, before = shown.whole(0, size, roots)
+        assert before == 0
+        assert np.array_equal(whole, expected)
+        for start, stop in ((size // 3, size // 3 + 1), (size // 2, size)):
+            part, before = shown.whole(start, stop, roots)
+            assert np.array_equal(part, expected[start:stop])
+            assert before == expected[:start].sum()

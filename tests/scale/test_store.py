@@ -1,0 +1,144 @@
+"""Answers have a name only once, and only when they are on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trueup as tu
+from trueup.scale.store import AnswerStore, stored_once
+
+
+def test_of_two_who_store_one_name_the_first_alone_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "drafts").mkdir()
+    assert stored_once(tmp_path / "a", b"first", tmp_path / "drafts")
+    assert not stored_once(tmp_path / "a", b"second", tmp_path / "drafts")
+    assert (tmp_path / "a").read_bytes() == b"first"
+    assert sorted(os.listdir(tmp_path)) == ["a", "drafts"]
+    assert not os.listdir(tmp_path / "drafts")
+
+
+def test_one_process_at_a_time_makes_a_release(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path)
+    with store.alone(), pytest.raises(tu.InputError, match="Another process"):
+        store.alone().__enter__()
+    with store.alone():
+        pass
+
+
+def test_answers_without_a_plan_or_with_another_length_are_refused(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path / "out.partial")
+    store.begin({"a": 1})
+    assert store.plan() == {"a": 1}
+    assert store.put(0, np.arange(5))
+    assert not store.put(0, np.arange(6))
+    assert (store.answers(0, 5) == np.arange(5)).all()
+    with pytest.raises(tu.FileError, match="length"):
+        store.answers(0, 6)
+    (store.work / "plan.json").unlink()
+    with pytest.raises(tu.FileError, match="put it back"):
+        store.plan()
+
+
+def test_answers_are_on_disk_before_they_have_their_name_and_then_the_name_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that loses power never has a name without its answers, nor forgets a name."""
+    done, real = list[str](), {name: getattr(os, name) for name in ("fsync", "link")}
+
+    def noted(name: str) -> Any:
+        def step(first: Any, *rest: Any) -> Any:
+            done.append(f"{name} {'folder' if name == 'fsync' and _folder(first) else ''}".strip())
+            return real[name](first, *rest)
+
+        return step
+
+    for name in real:
+        monkeypatch.setattr(os, name, noted(name))
+    (tmp_path / "drafts").mkdir()
+    stored_once(tmp_path / "a", b"first", tmp_path / "drafts")
+    assert done == ["fsync", "link", "fsync folder"]
+
+
+def _folder(handle: int) -> bool:
+    return stat.S_ISDIR(os.fstat(handle).st_mode)
+
+
+def test_who_came_second_says_the_hash_of_the_first(tmp_path: Path) -> None:
+    first, second = (AnswerStore(tmp_path / "out.partial") for _ in range(2))
+    first.begin({})
+    assert first.put(0, np.arange(5))
+    assert not second.put(0, np.arange(5) + 1)
+    expected = hashlib.sha256(np.arange(5).tobytes()).hexdigest()
+    assert first.part(0, (0, 5)).sha256 == second.part(0, (0, 5)).sha256 == expected
+
+
+def test_the_hash_of_true_counts_is_keyed_and_says_its_slab(tmp_path: Path) -> None:
+    """Few counts are possible, so that a hash without a secret would tell which they are."""
+    store, counts = AnswerStore(tmp_path / "out.partial"), np.array([1, 0, 2])
+    store.begin({})
+    seen = {}
+    for slab, salt in ((0, b"one"), (1, b"one"), (2, b"other")):
+        store.seen(slab, counts, salt)
+        seen[slab] = (store.work / "seen" / f"{slab:06d}").read_bytes()
+    assert len(set(seen.values())) == 3
+    store.put(0, counts)
+    store.seen(0, counts, b"one")
+    for other, salt in ((counts + 1, b"one"), (counts, b"other")):
+        with pytest.raises(tu.InputError, match="data are not those"):
+            store.seen(0, other, salt)
+
+
+def test_nobody_else_on_the_machine_reads_what_is_being_made(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = AnswerStore(tmp_path / "out.partial")
+        store.begin({})
+        store.put(0, np.arange(5))
+        store.seen(1, np.arange(5), b"salt")
+    finally:
+        os.umask(before)
+    for each in (store.work, *store.work.rglob("*")):
+        assert not each.stat().st_mode & 0o077, each
+
+
+def test_room_is_what_is_free_and_what_is_stored_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = AnswerStore(tmp_path / "out.partial")
+    store.begin({})
+    store.put(0, np.zeros(1 << 17, np.int64))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1 << 26))
+    store.check_room(1 << 20)
+    with pytest.raises(tu.InputError, match="GB of disk"):
+        store.check_room(2 << 20)
+
+
+def test_a_crash_while_it_is_deleted_leaves_the_plan_to_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left without its plan would be neither gone on with nor deleted."""
+    real = shutil.rmtree
+    for number in range(4):
+        store, left = AnswerStore(tmp_path / f"{number}.partial"), [number]
+        store.begin({})
+        store.seen(0, np.arange(5), b"salt")
+
+        def dies(path: Any, left: list[int] = left, **named: Any) -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+            real(path, **named)
+
+        monkeypatch.setattr(shutil, "rmtree", dies)
+        with pytest.raises(KeyboardInterrupt):
+            store.delete()
+        assert store.plan() == {}
