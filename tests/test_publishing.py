@@ -119,6 +119,21 @@ def test_a_bad_request_is_refused(data, over, told):
         tu.publish(data, over, epsilon=1)
 
 
+@pytest.mark.parametrize("to", [None, "out"])
+def test_values_alone_say_neither_whose_they_are_nor_where_on_a_second_axis(to, tmp_path):
+    """Nobody bounds the rows of a unit that no column names: the noise would not hide her."""
+    place = {} if to is None else {"to": tmp_path / to}
+    table = tu.GridCounts(tu.CellCounts(SEX), tu.TreeCounts(AGE))
+    for data, over in ((VALUES, AGE), (pd.Series(VALUES), tu.TreeCounts(AGE))):
+        with pytest.raises(tu.InputError, match="a column for the unit"):
+            tu.publish(data, over, 1, unit="user", rows_per_unit=3, **place)
+    with pytest.raises(tu.InputError, match="need a table with these columns"):
+        tu.publish(pd.Series(["f", "m"]), table, 1, **place)
+    assert not list(tmp_path.iterdir())
+    given = tu.publish(TRUTH, tu.TreeCounts(AGE), 1, unit="user", rows_per_unit=3, **place)
+    assert given.facts.rows_per_unit == 3  # of counts, who counted answers for the bound
+
+
 def test_publish_stays_a_function_once_it_was_used():
     assert callable(tu.publish)
     tu.publish([1], AGE, epsilon=1)

@@ -25,7 +25,7 @@ from trueup.axis.column import column_of
 from trueup.axis.numbers import Ints
 from trueup.axis.reading import group_sizes
 from trueup.cost import Cost
-from trueup.errors import InputError
+from trueup.errors import InputError, TrueupError
 from trueup.facts import Facts, check_unit, rows_for
 from trueup.infer import infer
 from trueup.measure import measure
@@ -41,7 +41,7 @@ from trueup.plan.default import Over, question_for
 from trueup.reconcile.agreeing import show
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.rows_bound import most_rows
-from trueup.scale import checked_question, flat_counts, open_job
+from trueup.scale import Job, checked_question, flat_counts, open_job
 
 LARGE = 1 << 20
 """From so many cells on a tree is counted, noised and fitted in one pass, on all cores."""
@@ -198,47 +198,63 @@ def _to_folder(
     data: Any, facts: Facts, asked: bool, to: str | os.PathLike[str], shown: bool
 ) -> Release:
     """The release in a folder, from a table or from counts."""
+    if not _is_table(data):
+        _check_values(data, facts.noise.question, asked, facts.rows)
     job = open_job(to, facts, shown=shown)
+    try:
+        route = _route(data, facts, asked, job)
+    except TrueupError:
+        job.forget()
+        raise
+    return cast("Release", route.finish(route.draw()))
+
+
+def _route(data: Any, facts: Facts, asked: bool, job: Job) -> Route:
+    """How a release goes to its folder; what is wrong with the data is found here."""
     question = facts.noise.question
     if _is_table(data):
         source = open_source(data)
         request = _request(source, question, str(facts.unit), facts.rows, job.sampling)
-        route = Route.of(
+        return Route.of(
             source, request, job, lambda count: quietly(count, "The table could not be read.")
         )
-        return cast("Release", route.finish(route.draw()))
     if asked and not _is_column(data):
         data = flat_counts(data, question)
-        answered = job.draw(lambda a, b: cell_counts(data[a:b], b - a), 1)
-    else:
-        cells = question.space.axes[0].locate(data)
-        cells.sort()
+        return Route(lambda: job.draw(lambda a, b: cell_counts(data[a:b], b - a), 1), job.finish)
+    cells = question.space.axes[0].locate(data)
+    cells.sort()
 
-        def within(start: int, stop: int) -> Ints:
-            own = cells[slice(*np.searchsorted(cells, [start, stop]))]
-            return np.bincount(own - start, minlength=stop - start)
+    def within(start: int, stop: int) -> Ints:
+        own = cells[slice(*np.searchsorted(cells, [start, stop]))]
+        return np.bincount(own - start, minlength=stop - start)
 
-        answered = job.draw(within, 1)
-    found: Release = job.finish(answered)
-    return found
+    return Route(lambda: job.draw(within, 1), job.finish)
 
 
 def _counts(data: Any, question: Question, asked: bool, unit: str, rows_per_unit: int) -> Any:
     """The counts of the question: of a table, of an array of values, or as they were given."""
     if _is_table(data):
         return _count_table(data, question, unit, rows_per_unit)
-    if rows_per_unit != 1 and not asked:
-        raise InputError("rows_per_unit goes with a table that has a column for the unit.")
+    _check_values(data, question, asked, rows_per_unit)
     space = question.space
     if asked and not _is_column(data):
         return data
     if space.kind == "ranks":
         sizes = np.sort(group_sizes(column_of(data, "publish")))
         return sizes[-space.groups :]  # more groups than declared: as an owner, the largest
-    if len(space.axes) != 1:
+    return space.axes[0].count(data)
+
+
+def _check_values(data: Any, question: Question, asked: bool, rows_per_unit: int) -> None:
+    """Refuses values, not counts, of which nobody knows whose they are, or on which of the axes."""
+    if asked and not _is_column(data):
+        return
+    if rows_per_unit != 1:
+        raise InputError("rows_per_unit goes with a table that has a column for the unit.")
+    space = question.space
+    if space.kind != "ranks" and len(space.axes) != 1:
         names = ", ".join(axis.name for axis in space.axes)
         raise InputError(f"Counts over {names} need a table with these columns.")
-    return space.axes[0].count(data)
 
 
 def _bounded(

@@ -104,6 +104,7 @@ def test_what_is_no_axis_of_codes_is_told_why(codes: Any, levels: Any, says: str
     [
         ("5", "is no code of axis 'block', nor the first digits"),
         ("0012", "is written with its first digits, 1 for a state, 3 for a county"),
+        ("00", "is written with its first digits"),  # of some codes, and of no level
         ("x", "is written with its first digits"),
         (None, "got None"),
         (True, "got True"),

@@ -168,3 +168,38 @@ def test_every_byte_that_was_changed_is_found(folder: Path, tmp_path: Path) -> N
             with pytest.raises(TrueupError, match="damaged"):
                 open_dataset(copy).verify()
         path.write_bytes(data)
+
+
+def test_numbers_end_in_their_file_and_a_newer_format_is_not_read(tmp_path: Path) -> None:
+    tu.publish(np.full(120, 5), QUESTIONS["tree"], 1, to=tmp_path / "out")
+    path = tmp_path / "out" / MANIFEST
+    said = json.loads(path.read_text())
+    bytes_ = said["parts"][0]["bytes"]
+
+    def edited(place: tuple[Any, ...], value: Any) -> None:
+        made = changed(said, place, value)
+        made["digest"] = _digest(made)
+        path.write_text(json.dumps(made))
+
+    for name in ("begins", "unbiased"):
+        edited(("parts", 0, name, 0), bytes_ - 8 * 120)  # the last that fits
+        tu.load(tmp_path / "out")
+        for beyond in (1, 4, 8, 8 * 120):
+            edited(("parts", 0, name, 0), bytes_ - 8 * 120 + beyond)
+            with pytest.raises(tu.FileError, match="where its numbers are"):
+                tu.load(tmp_path / "out")
+    edited(("format",), said["format"] + 1)
+    with pytest.raises(tu.FileError, match="newer trueup"):
+        tu.load(tmp_path / "out")
+
+
+@pytest.mark.parametrize("file", ["blocks.float64", "unbiased-blocks.float64"])
+def test_blocks_of_which_one_bit_is_another_decide_no_quantile(file: str, tmp_path: Path) -> None:
+    tu.publish(np.full(120, 5), QUESTIONS["tree"], 1, to=tmp_path / "out")
+    path = tmp_path / "out" / file
+    data = bytearray(path.read_bytes())
+    data[17] ^= 4
+    path.write_bytes(data)
+    release = tu.load(tmp_path / "out")
+    with pytest.raises(tu.FileError, match="damaged"):
+        (release if file == "blocks.float64" else release.unbiased).quantile(0.5)

@@ -59,3 +59,29 @@ def test_a_stream_that_is_cut_or_changed_leaves_nothing(
     with pytest.raises((tarfile.TarError, tu.FileError)):
         unpack(io.BytesIO(out.getvalue()), tmp_path / "copy")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stream_writes_nothing_and_points_nowhere_outside_of_its_folder(
+    stream: tuple[Path, bytes], tmp_path: Path
+) -> None:
+    """A link to a file of the reader's would be sent on with the folder."""
+    place, _ = stream
+    secret = tmp_path / "secret"
+    secret.write_bytes((place / "blocks.float64").read_bytes())
+    for name, kind, target in (
+        ("named/../../escaped", tarfile.REGTYPE, ""),
+        ("named/blocks.float64", tarfile.SYMTYPE, str(secret)),
+        ("named/blocks.float64", tarfile.SYMTYPE, "../../secret"),
+        ("named/blocks.float64", tarfile.LNKTYPE, str(secret)),
+    ):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as file:
+            for each in sorted(place.rglob("*.*")):
+                if each.name != "blocks.float64":
+                    file.add(each, f"named/{each.relative_to(place)}")
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = kind, target
+            file.addfile(entry)
+        with pytest.raises((tarfile.TarError, tu.FileError)):
+            unpack(io.BytesIO(out.getvalue()), tmp_path / "copy")
+        assert [each.name for each in tmp_path.iterdir()] == ["secret"]

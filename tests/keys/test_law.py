@@ -88,3 +88,14 @@ def test_far_out_a_gaussian_law_is_the_normal_one() -> None:
     below, above = GaussTails(float(1 << 34) - 1), GaussTails(float(1 << 34) + 1)
     for least in (-300_000, 0, 1, 5, 250_000):
         assert above.survival(least) == pytest.approx(float(below.survival(least)), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "noise", [LaplaceTails(1.5), LaplaceTails(1.5, 20), LaplaceTails(0.4, 3), GaussTails(9.0)]
+)
+def test_a_count_is_surely_shown_from_the_first_on_that_has_the_chance(noise: object) -> None:
+    """Count by count, up to levels at which the noise's last values decide."""
+    law = ShownLaw(noise, 21)  # type: ignore[arg-type]
+    for level in (0.3, 0.95, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12):
+        first = next(count for count in range(1, 200) if law.chance(count) >= level)
+        assert law.surely_shown(level) == first

@@ -127,3 +127,13 @@ def test_a_measurement_has_the_terms_that_were_asked(cost: tu.Cost, neighbours: 
     assert (facts.epsilon, facts.rho, facts.neighbours) == (cost.epsilon, cost.rho, neighbours)
     assert (facts.unit, facts.rows_per_unit, facts.id) == ("user", 3, found.id)
     assert KeyMeasurement.from_bytes(found.to_bytes()).facts == facts
+
+
+def test_a_key_that_nobody_has_is_none_of_those_present() -> None:
+    """Else it would count in how many different keys there are."""
+    for universe, counts in (
+        (WORDS, {"fig": 0, "pear": 3}),
+        (tu.Universe.integers(0, 99), {"7": 0, "8": 3}),
+    ):
+        keys, found = keys_of(counts, universe)
+        assert (len(keys), found.tolist()) == (1, [3])

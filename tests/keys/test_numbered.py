@@ -72,3 +72,48 @@ def test_whole_numbers_keep_to_64_bits() -> None:
             IntegerKeys(*ends)
     assert IntegerKeys().read("007") is None
     assert IntegerKeys(0, 5).read("6") is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "first", "last"),
+    [(IntegerKeys(-3, 8), -3, 8), (IntegerKeys(5, 5), 5, 5), (Ipv4Keys(), 0, 2**32 - 1)],
+)
+def test_both_ends_are_keys_and_their_neighbours_are_none(
+    keys: IntegerKeys | Ipv4Keys, first: int, last: int
+) -> None:
+    values = np.array([first - 1, first, last, last + 1, -(2**63), 2**63 - 1])
+    found, good = keys.place(values, np.ones(6, bool))
+    assert good.tolist() == [False, True, True, False, False, False]
+    assert found[good].tolist() == [first, last]
+    assert keys.size == last - first + 1
+    assert [keys.rank(key) for key in (first, last)] == [0, keys.size - 1]
+    assert [keys.unrank(number) for number in (0, keys.size - 1)] == [first, last]
+    every = IntegerKeys().place(values, np.ones(6, bool))[1]
+    assert every.all()
+    assert not keys.place(values, np.zeros(6, bool))[1].any()  # rows that are not known
+
+
+def test_no_bytes_of_a_record_stop_the_count_of_addresses() -> None:
+    """What is no address is no key: one odd record must not make an error."""
+    odd = [
+        b"::1\0",
+        b"\0",
+        b"::1\n",
+        b"\xff\xfe",
+        b"1.2.3.4\0",
+        b"::" + b"1" * 50,
+        b"",
+        None,
+        b"::1",
+    ]
+    known = np.array([text is not None for text in odd])
+    found, good = Ipv6Keys().place(pa.array(odd, pa.large_binary()), known)
+    assert good.tolist() == [False] * 8 + [True]
+    assert found[8].as_py() == ipaddress.IPv6Address("::1").packed
+    assert Ipv6Keys().read("::1\0") is None
+
+
+def test_the_finest_cells_of_the_globe_are_taken_and_finer_ones_are_not() -> None:
+    assert PlaceKeys(Fraction(180, 5 * 10**8)).rows == 5 * 10**8
+    with pytest.raises(InputError, match="at least"):
+        PlaceKeys(Fraction(180, 5 * 10**8 + 1))

@@ -167,6 +167,47 @@ def test_a_tree_that_its_counts_do_not_lead_to_is_refused(measured: PrefixMeasur
         PrefixMeasurement.from_bytes(encode("release", measured.columns(), measured.to_json()))
 
 
+def test_a_child_is_told_once_and_the_others_of_a_large_family_have_no_children(
+    measured: PrefixMeasurement,
+) -> None:
+    parents, digits, noisy = measured.parents, measured.digits, measured.noisy
+    twin = int(np.flatnonzero((np.diff(parents) == 0) & (digits[1:] >= 0))[0])
+    same = digits.copy()
+    same[twin + 1] = same[twin]
+    with pytest.raises(InputError, match="noisy counts lead to"):
+        replace(measured, digits=same)
+    rest = int(np.flatnonzero(digits == -1)[-1]) + 1  # its number; families have 256 children
+    below = {"parents": np.append(parents, rest), "digits": np.append(digits, 7)}
+    with pytest.raises(InputError):
+        replace(measured, **below, noisy=np.append(noisy, 3))
+
+
+@pytest.mark.parametrize("step", [4, 8])
+def test_every_answer_has_the_noise_of_its_share(
+    step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recorded where noise is drawn: children of each level, then the others of their families."""
+    terms = PrefixTerms.of(PrefixCounts(tu.Universe.ipv4(), step=step), "1/3", "replace", "user", 2)
+    drawn: list[tuple[int, Fraction]] = []
+
+    def recorded(size: int, scale: Fraction) -> np.ndarray:
+        drawn.append((size, scale))
+        return np.zeros(size, np.int64)
+
+    monkeypatch.setattr("trueup._kernels.noise.laplace.draw", recorded)
+    found = measure_all_prefixes(np.array([5]), np.array([10**6]), terms)
+    shares, left, fans = terms.question.shares, terms.left, terms.question.paths.fans
+    expected = []
+    for level, fan in enumerate(fans):
+        expected += [(fan, terms.scale(shares[level]))]
+        expected += [(1, terms.scale(left[level]))] if left[level] else []
+    assert drawn == expected
+    assert [4 / scale for _, scale in drawn] == [
+        share / 3 for each in zip(shares, left, strict=True) for share in each if share
+    ]
+    assert found.noisy.max() == 10**6
+
+
 def test_the_others_of_a_node_are_unbiased_but_for_selection() -> None:
     """The mean of the noisy counts of the largest branch over many draws is its true count."""
     asked = PrefixCounts(tu.Universe.integers(0, 255), step=4)

@@ -60,3 +60,14 @@ def test_only_a_pure_epsilon_that_can_be_drawn_is_taken(cost: object) -> None:
 def test_what_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError):
         PrefixCounts(**{"universe": tu.Universe.ipv4(), **wrong})  # type: ignore[arg-type]
+
+
+def test_small_children_are_a_crowd_from_three_standard_errors_of_their_sum_on() -> None:
+    terms = PrefixTerms.of(ASKED, "1/3", unit="user", rows_per_unit=2)
+    for share, least, (threshold, crowds) in zip(
+        ASKED.shares, terms.thresholds, terms.rule, strict=True
+    ):
+        each = math.exp(-1 / float(terms.scale(share)))
+        error = math.sqrt(2 * each) / (1 - each)
+        assert threshold == least
+        assert crowds.tolist() == [math.ceil(3 * error * math.sqrt(many)) for many in range(257)]

@@ -41,3 +41,9 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
 def test_a_question_without_a_column_says_so() -> None:
     with pytest.raises(InputError, match="by="):
         _ = KeyCounts(WORDS).columns
+
+
+def test_as_many_false_keys_as_are_allowed_and_not_one_more() -> None:
+    assert KeyCounts(tu.Universe.ipv4(), false_keys=10_000).false_keys == 10_000
+    with pytest.raises(InputError, match="at most 10,000"):
+        KeyCounts(tu.Universe.ipv4(), false_keys=10_001)

@@ -104,3 +104,10 @@ def test_an_experiment_and_a_broken_file_are_refused() -> None:
     for broken in ({"keys": {}}, {"keys": 3}, {"prefixes": {"terms": {"question": 1}}}):
         with pytest.raises(FileError):
             terms_in(broken)
+
+
+def test_a_file_that_does_not_say_private_is_told_as_not_private() -> None:
+    terms = KeyTerms.of(WORDS, 1)
+    for said in ({}, {"private": False}, {"private": "yes"}, {"private": 1}):
+        assert not facts_in(said, terms).private
+    assert facts_in({"private": True}, terms).private

@@ -12,6 +12,7 @@ import pytest
 import trueup as tu
 from trueup.errors import FileError, InputError
 from trueup.files.codec import encode
+from trueup.files.load import Saved
 from trueup.keys.measurement import KeyMeasurement
 from trueup.keys.release import KeyRelease
 from trueup.keys.terms import KeyTerms
@@ -212,3 +213,39 @@ def test_a_release_whose_counts_were_changed_is_refused(tmp_path: Path) -> None:
         (tmp_path / "keys.parquet").write_bytes(encode("key release", *wrong))
         with pytest.raises(FileError, match="do not follow"):
             tu.load(tmp_path / "keys.parquet")
+
+
+@pytest.mark.parametrize(
+    ("noisy", "total"),
+    [([100, 50], 120), ([60, 61, 97], 190), ([1000, 40, 40, 40], 1000), ([70] * 9, 500)],
+)
+def test_counts_that_come_to_more_than_the_total_meet_it_by_least_squares(
+    noisy: list[int], total: int
+) -> None:
+    """Against the dense solution of min Σ (x − y)²/v with Σ x = T, the total among the y."""
+    release = made(noisy, total)
+    error = release.total().unbiased.std_error
+    variances = np.append(np.full(len(noisy), TERMS.law.std_error**2), error**2)
+    given, balance = np.append(noisy, total).astype(float), np.append(np.ones(len(noisy)), -1.0)
+    exact = given - variances * balance * (balance @ given) / (variances @ balance**2)
+    assert np.abs(release.counts() - exact[:-1]).max() <= 1
+    assert abs(release.total().value - exact[-1]) <= 0.5 + 1e-9
+    assert int(release.counts().sum()) == release.total().value
+    taken = np.array(noisy) - release.counts()
+    order = np.argsort(-np.array(noisy), kind="stable")
+    assert (np.diff(taken[order]) <= 0).all()  # what cannot be split is taken from the largest
+
+
+def test_no_count_is_below_nothing_however_low_the_total_is() -> None:
+    release = made([40, 40, 900], -6_000)
+    assert release.counts().min() == 0
+    assert int(release.counts().sum()) == release.total().value
+    assert release.others() == 0
+
+
+def test_a_file_with_what_is_no_key_of_its_universe_is_refused() -> None:
+    release = made([100, 50], 200)
+    columns = release.columns() | {"key": ["aaa", "UPPER"]}
+    saved = Saved(columns, release.facts, release.to_json())
+    with pytest.raises(FileError, match="no key of its universe"):
+        KeyRelease.from_saved(saved)

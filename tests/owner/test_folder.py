@@ -21,6 +21,7 @@ from trueup._kernels.tree.fused import Run
 from trueup._kernels.tree.regular import RegularTree
 from trueup._kernels.tree.slabs import Slabs
 from trueup.errors import KeyConflictError
+from trueup.facts import Facts
 from trueup.noise import Noise, noise_variance
 from trueup.owner import folder
 from trueup.owner.source import open_source
@@ -70,6 +71,52 @@ def test_a_budget_that_does_not_suffice_leaves_nothing(tmp_path: Path) -> None:
         owner.publish(AXIS, 1, nonnegative=False, to=tmp_path / "out", wher="place > 3")
     assert not any(tmp_path.glob("out*"))
     assert owner.ledger.spent == 0
+
+
+def test_what_is_refused_before_the_charge_leaves_nothing(tmp_path: Path) -> None:
+    """A plan that stays would keep everything else out of the folder."""
+    owner = tu.Owner(rows(), tu.Ledger(tmp_path / "ledger", limit=1))
+    there = sorted(os.listdir(tmp_path))
+    with pytest.raises(tu.TrueupError, match="no column"):
+        owner.publish(tu.Axis.integers("plaice", 0, 9), 1, to=tmp_path / "out")
+    with pytest.raises(tu.TrueupError, match="no column"):
+        tu.publish(rows(), tu.Axis.integers("plaice", 0, 9), 1, to=tmp_path / "out")
+    with pytest.raises(tu.InputError, match="10,000 cells"):
+        tu.publish(np.ones(7, int), tu.TreeCounts(AXIS), 1, to=tmp_path / "out")
+    assert sorted(os.listdir(tmp_path)) == there
+    for link in ("nowhere", "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        (tmp_path / "out").unlink(missing_ok=True)
+        (tmp_path / "out").symlink_to(tmp_path / link)
+        with pytest.raises(tu.InputError, match="there already"):  # no folder takes its name
+            owner.publish(AXIS, 1, to=tmp_path / "out")
+    assert not (tmp_path / "out.partial").exists()
+    assert not owner.ledger.spent
+
+
+def test_what_was_charged_is_not_deleted_by_who_asks_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after the charge and before the first answer; then asked with another filter."""
+    owner = tu.Owner(rows(), tu.Ledger(tmp_path / "ledger", limit=1))
+    dies = pytest.MonkeyPatch()
+    dies.setattr(FolderJob, "draw", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        owner.publish(AXIS, 1, to=tmp_path / "out")
+    dies.undo()
+    for other in ({"where": "place > 3"}, {"where": "plaice > 3"}):
+        with pytest.raises(tu.TrueupError):
+            owner.publish(AXIS, 1, to=tmp_path / "out", **other)
+    found = owner.publish(AXIS, 1, to=tmp_path / "out")
+    assert owner.ledger.spent == 1
+    assert found.facts.epsilon == 1
+
+
+def test_a_release_that_another_process_works_on_is_not_given_up(tmp_path: Path) -> None:
+    work = FolderJob.open(tmp_path / "out", Facts.of(tu.TreeCounts(AXIS), 1))
+    with work.store.alone():
+        work.give_up()
+    assert work.store.plan() is not None
 
 
 def test_a_count_that_fails_goes_on_under_the_same_charge(
@@ -186,6 +233,64 @@ def test_a_key_pays_for_one_request_in_one_notion(tmp_path: Path) -> None:
     os.rename(tmp_path / "out2", tmp_path / "out")
     with pytest.raises(tu.TrueupError):  # another release in its place is not handed out
         owner.publish(AXIS, 1, to=tmp_path / "out", key="k")
+
+
+def test_a_folder_of_some_days_counts_these_and_is_charged_to_them(tmp_path: Path) -> None:
+    ledger = tu.Ledger(tmp_path / "ledger", limit=1000, per="day", date="day")
+    days = pl.Series("day", ["2026-03-01", "2026-03-02", "2026-03-03"]).str.to_date()
+    table = rows().with_columns(days.sample(4_000, with_replacement=True, seed=1))
+    owner = tu.Owner(table, ledger)
+    asked = {"to": tmp_path / "out", "key": "k", "nonnegative": False}
+    with pytest.raises(tu.InputError, match="say which is asked about"):
+        owner.publish(AXIS, 900, **asked)
+    found = owner.publish(AXIS, 900, period="2026-03-02", **asked)
+    own = table.filter(pl.col("day").cast(pl.String) == "2026-03-02")["place"].to_numpy()
+    assert np.abs(found.counts() - AXIS.count(own)).max() < 1e-3
+    in_memory = owner.measure(tu.CellCounts(AXIS), 1, period="2026-03-02")
+    assert found.facts.period == in_memory.facts.period
+    with pytest.raises(tu.BudgetError):  # the day was charged, and no other
+        owner.publish(AXIS, 900, period="2026-03-02", to=tmp_path / "again")
+    with pytest.raises(tu.TrueupError):  # the key paid for another day
+        owner.publish(AXIS, 900, period="2026-03-01", **asked)
+    owner.publish(AXIS, 900, period="2026-03-01", to=tmp_path / "first", nonnegative=False)
+
+
+def test_a_folder_of_people_says_which_feature_it_counts(tmp_path: Path) -> None:
+    """Else it would be put together with counts of rows, or of another feature."""
+    ledger = tu.Ledger(tmp_path / "ledger", limit=10)
+    people = tu.Owner(rows(), ledger, unit="who", rows_per_unit=1).people(
+        visits=tu.Person(count="*"), first=tu.Person(min="place")
+    )
+    for name in ("visits", "first"):
+        axis = tu.Axis.integers(name, 0, 99)
+        found = people.publish(tu.TreeCounts(axis), 1, to=tmp_path / name)
+        expected = people.measure(tu.TreeCounts(axis), 1).facts.features
+        assert found.facts.features == expected
+        assert [feature[0] for feature in expected] == [name]
+
+
+@pytest.mark.parametrize("other", ["rows", "question", "source", "who asks"])
+def test_a_key_that_paid_for_a_folder_pays_for_nothing_else(other: str, tmp_path: Path) -> None:
+    """The folder is gone, so that only the ledger says what the key has paid for."""
+    rows().write_parquet(tmp_path / "rows.parquet")
+    rows().write_parquet(tmp_path / "others.parquet")
+    ledger = tu.Ledger(tmp_path / "ledger", limit=9)
+
+    def publish(name: str, number: int, axis: tu.Axis, by: str) -> Any:
+        owner = tu.Owner(str(tmp_path / name), ledger, unit="who", rows_per_unit=number)
+        return owner.publish(axis, 1, to=tmp_path / "out", key="k", by=by)
+
+    publish("rows.parquet", 3, AXIS, "ann")
+    shutil.rmtree(tmp_path / "out")
+    asked = {
+        "rows": ("rows.parquet", 4, AXIS, "ann"),
+        "question": ("rows.parquet", 3, tu.Axis.integers("place", 0, 9_998), "ann"),
+        "source": ("others.parquet", 3, AXIS, "ann"),
+        "who asks": ("rows.parquet", 3, AXIS, "bob"),
+    }
+    with pytest.raises(KeyConflictError):
+        publish(*asked[other])
+    assert ledger.spent == 1
 
 
 def test_weights_that_leave_no_room_for_records_are_refused_before_the_charge(

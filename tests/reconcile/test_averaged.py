@@ -149,6 +149,22 @@ def test_runs_bound_nothing_beside_a_tree_that_has_one_way_only() -> None:
     assert law.variance == pytest.approx(variance)
 
 
+def test_what_the_runs_leave_open_grows_with_the_factor_of_a_range() -> None:
+    """Three times a count is as uncertain as three counts alike, with either sign."""
+    parts = [measured(ADAPTIVE, seed, "1/10", np.zeros(60, np.int64)) for seed in range(6, 8)]
+    errors, opened = tu.reconcile(parts).errors, 0
+    for start, stop in ((0, 20), (7, 8), (0, 60), (21, 55)):
+        one = errors.noise_law((((start, stop), 1.0),))
+        assert isinstance(one, NoiseLaw)
+        for factor in (3.0, -2.0):
+            other = errors.noise_law((((start, stop), factor),))
+            assert isinstance(other, NoiseLaw)
+            assert other.left_open == pytest.approx(abs(factor) * one.left_open)
+            assert other.variance == pytest.approx(factor**2 * one.variance)
+        opened += one.left_open > 0
+    assert opened
+
+
 def spikes(height: int) -> np.ndarray:
     return np.where(np.arange(60) % 8 == 2, height, 0)
 

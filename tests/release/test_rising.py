@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from trueup._kernels.sorted.isotonic import isotonic
 from trueup.facts import Facts
 from trueup.files import dataset, parts
 from trueup.release import Release, rising
+from trueup.release.distribution import RisingInMemory
+from trueup.release.distribution import rising as in_memory
 from trueup.release.rising import BlockedRun, on_disk
 from trueup.scale import FolderJob, job
 
@@ -188,3 +191,57 @@ def test_a_damaged_file_of_blocks_is_refused(tmp_path: Path) -> None:
     assert found.range(0, 3_000).value
     with pytest.raises(tu.FileError, match="damaged"):
         found.quantile(0.5)
+
+
+class Stored:
+    """Prefix sums in memory that look like those on a disk."""
+
+    def __init__(self, prefix: Any, width: int) -> None:
+        self.prefix = prefix
+        cuts = np.arange(0, len(prefix) - 1, width)
+        lengths = np.diff(np.append(cuts, len(prefix) - 1))
+        own = prefix[1:]
+        self.blocks = SimpleNamespace(
+            starts=cuts,
+            lengths=lengths,
+            before=prefix[cuts],
+            above=np.add.reduceat(own - np.repeat(prefix[cuts], lengths), cuts),
+            least=np.minimum.reduceat(own, cuts),
+            most=np.maximum.reduceat(own, cuts),
+        )
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.prefix[at]
+
+    def __len__(self) -> int:
+        return len(self.prefix)
+
+
+@pytest.mark.parametrize("width", [1, 3, 7, 100])
+def test_a_goal_that_is_met_exactly_is_met_in_the_cell_of_the_release_in_memory(width: int) -> None:
+    """Small whole numbers: sums tie, cells are empty, and what is below 0 counts as nothing."""
+    rng = np.random.default_rng(width)
+    for _ in range(300):
+        size = int(rng.integers(2, 25))
+        counts = rng.integers(-2, 4, size) * rng.integers(0, 2, size)
+        prefix = np.append(0, np.cumsum(counts)).astype(np.float64)
+        if prefix[-1] <= 0:
+            continue
+        axis = tu.Axis.regular("x", 0, size, bins=size)
+        stored = rising.RisingOnDisk.of(axis, Stored(prefix, width))
+        memory = RisingInMemory(in_memory(axis, prefix))
+        for goal in [*range(int(prefix[-1]) + 1), *(rng.random(4) * prefix[-1])]:
+            cell = stored.cell(goal)
+            assert cell == memory.cell(goal)
+            assert stored.around(cell) == pytest.approx(memory.around(cell), abs=1e-12)
+
+
+def test_as_many_numbers_as_a_picture_may_read_are_read_and_not_one_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prefix = Stored(np.arange(9.0), 3)
+    monkeypatch.setattr(rising, "READ", 9)
+    assert not rising.too_many(prefix)
+    monkeypatch.setattr(rising, "READ", 8)
+    assert rising.too_many(prefix)
+    assert not rising.too_many(prefix.prefix)  # in memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,20 @@ def test_a_union_is_the_sum_of_its_cells(axis: tu.Axis, parts: Any, cells: set[i
     assert found.value == sum(noisy[cell] for cell in cells)
     one = release.between(0, 1).std_error
     assert found.std_error == pytest.approx(one * len(cells) ** 0.5)
+
+
+def test_parts_that_overlap_in_any_way_count_each_cell_once() -> None:
+    """Parts inside parts, parts that meet, parts twice: against sets of cells."""
+    rng = np.random.default_rng(6)
+    for _ in range(400):
+        spans = [sorted(rng.integers(0, 11, 2).tolist()) for _ in range(int(rng.integers(0, 6)))]
+        boxes = unions.union_boxes([AGE], {"age": [tuple(span) for span in spans]})
+        found = [cell for (box,) in boxes for cell in range(*box)]
+        assert found == sorted({cell for span in spans for cell in range(*span)})
+        assert all(stop < start for ((_, stop),), ((start, _),) in pairwise(boxes))  # none meet
+        cells = rng.integers(0, 10, 5)
+        boxes = unions.union_boxes([AGE], {"age": cells})
+        assert [cell for (box,) in boxes for cell in range(*box)] == np.unique(cells).tolist()
 
 
 def test_a_union_over_two_axes_is_the_product_of_its_parts_on_each() -> None:

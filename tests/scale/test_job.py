@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from trueup.ask import Question
 from trueup.facts import Facts
 from trueup.files.dataset import open_dataset
 from trueup.infer import model_of
-from trueup.scale import FolderJob, checked_question, job
+from trueup.scale import FolderJob, checked_question, job, open_job
 from trueup.scale.slabbed import shown_words
 from trueup.scale.store import AnswerStore
 
@@ -55,6 +56,8 @@ QUESTIONS: list[tuple[Question, dict[str, object]]] = [
     ),
     (tu.CellCounts(90_001), {"epsilon": "1/3"}),
     (tu.TreeCounts(500, branching=5), {"epsilon": 1}),
+    (tu.TreeCounts(1 << 15, branching=8), {"epsilon": 1}),  # one block of sums, just
+    (tu.TreeCounts((1 << 15) + 1, branching=8), {"epsilon": 1}),
 ]
 
 
@@ -317,6 +320,86 @@ def test_what_cannot_be_made_is_refused_before_anything_is_drawn(
     with pytest.raises(tu.InputError, match="GB of disk"):
         tu.publish(np.ones(70_000, int), tree, 1, nonnegative=False, to=tmp_path / "out")
     assert not (tmp_path / "out.partial").exists()
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_folder_is_on_disk_before_it_has_its_name_and_then_the_name_is(
+    shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that loses power never has a release of which a byte or a file is missing."""
+    synced, steps = dict[int, tuple[int, int]](), list[str]()
+    fsync, rename = os.fsync, os.rename
+
+    def noted(handle: int) -> None:
+        fsync(handle)
+        about = os.fstat(handle)
+        synced[about.st_ino] = about.st_mtime_ns, about.st_size
+        steps.append("synced the name" if about.st_ino == tmp_path.stat().st_ino else "")
+
+    def named(source: Path, to: Path) -> None:
+        for each in (source, *Path(source).rglob("*")):
+            about = each.stat()
+            assert synced.get(about.st_ino) == (about.st_mtime_ns, about.st_size), each
+        steps.append("named")
+        rename(source, to)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(os, "rename", named)
+    monkeypatch.setattr(AnswerStore, "delete", lambda _: steps.append("deleted"))
+    work = open_job(tmp_path / "a", Facts.of(tu.TreeCounts(AXIS), 1), shown=shown)
+    answered = work.draw(lambda a, b: np.ones(b - a, np.int64), 1)
+    assert isinstance(work, FolderJob)
+    (work.store.public / "stray").touch()  # what is taken away must not come back
+    work.finish(answered)
+    assert [step for step in steps if step][-3:] == ["named", "synced the name", "deleted"]
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_the_disk_that_is_asked_for_is_the_disk_that_is_taken(shown: bool, tmp_path: Path) -> None:
+    """Too little is found out by a full disk, after the charge; too much is refused for nothing."""
+    size = 1 << 18
+    kinds = tu.Axis.categories("kind", ["a", "b"])
+    questions: list[tuple[str, Question]] = [
+        ("tree", tu.TreeCounts(size, branching=16)),
+        ("table", tu.GridCounts(tu.CellCounts(kinds), tu.TreeCounts(size // 2, branching=16))),
+    ]
+    for name, question in questions:
+        work = open_job(tmp_path / name, Facts.of(question, 1), shown=shown)
+        flat = np.zeros(size, np.int64)
+        work.finish(work.draw(lambda a, b, flat=flat: flat[a:b], 1))  # type: ignore[misc]
+        taken = sum(each.stat().st_size for each in (tmp_path / name).rglob("*") if each.is_file())
+        assert 0.93 < taken / work.need < 1.01
+
+
+def test_a_table_without_room_or_noise_is_refused_before_anything_is_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = tu.Axis.categories("kind", ["a", "b"])
+    table = tu.GridCounts(tu.CellCounts(kinds), tu.TreeCounts(1 << 15, branching=16))
+    with pytest.raises(tu.InputError, match="noise scale"):
+        open_job(tmp_path / "out", Facts.of(table, "1e-12"))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10**6}))
+    with pytest.raises(tu.InputError, match="GB of disk"):
+        open_job(tmp_path / "out", Facts.of(table, 1))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_release_has_a_secret_of_its_own(tmp_path: Path) -> None:
+    """By it rows of a unit are chosen and counts are hashed: nobody may know it beforehand."""
+    facts = Facts.of(tu.TreeCounts(AXIS), 1)
+    works = [FolderJob.open(tmp_path / name, facts) for name in "abc"]
+    assert {len(work.salt) for work in works} == {32}
+    assert len({work.salt for work in works}) == len({work.sampling for work in works}) == 3
+    again = FolderJob.open(tmp_path / "a", facts)
+    assert (again.salt, again.sampling) == (works[0].salt, works[0].sampling)
+
+
+def test_nobody_fits_what_another_process_works_on(tmp_path: Path) -> None:
+    work = FolderJob.open(tmp_path / "out", Facts.of(tu.TreeCounts(AXIS), 1))
+    answered = work.draw(lambda a, b: np.ones(b - a, np.int64), 1)
+    with work.store.alone(), pytest.raises(tu.InputError, match="Another process"):
+        work.finish(answered)
+    assert work.finish(answered).facts.id == work.facts.id
 
 
 def test_the_folder_tells_nothing_but_its_answers(tmp_path: Path) -> None:

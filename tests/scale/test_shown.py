@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 SHAPES: list[tuple[int, tuple[int, ...], tuple[float, ...]]] = [
     (1, (1,), (0.0, 1.0)),
-    (50, (50,), (0.0, 1.0)),
+    (50, (50,), (0.3, 0.5)),
     (3_001, (3_001,), (0.0, 1.0)),
     (2_000, (2_000,), (0.5, 1.0)),
     (700, (4, 4, 4, 4, 4), (1.0, 1.0, 0.25, 1.0, 0.5, 1.0)),
@@ -54,8 +54,37 @@ def test_runs_give_the_whole_counts_of_the_tree_in_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rng = np.random.default_rng(size)
-    tree, unit = IntervalTree.regular(size, radices), 32**0.5
     counts = rng.integers(1, 40, size) * (rng.random(size) < full)
+    check_runs(size, radices, weights, counts, rng, monkeypatch)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("size", "radices", "weights"), [shape for shape in SHAPES if shape[2][0] and shape[0] > 50]
+)
+def test_small_children_of_the_root_below_nothing_are_empty_in_runs_too(
+    size: int,
+    radices: tuple[int, ...],
+    weights: tuple[float, ...],
+    seed: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One cell has all the counts: the others' noise alone decides whether the root is special."""
+    rng, counts = np.random.default_rng(seed), np.zeros(size, np.int64)
+    counts[seed * size // 7] = 5_000
+    check_runs(size, radices, weights, counts, rng, monkeypatch)
+
+
+def check_runs(
+    size: int,
+    radices: tuple[int, ...],
+    weights: tuple[float, ...],
+    counts: Ints,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The whole counts made run by run, beside those made in memory."""
+    tree, unit = IntervalTree.regular(size, radices), 32**0.5
     levels, values, each = noisy(tree, weights, counts, rng)
     settled = large_first_cells(tree, values, each, unit)
     expected = whole_cells(tree, settled, True)

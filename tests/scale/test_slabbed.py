@@ -18,7 +18,7 @@ from trueup.ask import Question
 from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.infer.hat_errors import HatErrors
-from trueup.scale import FolderJob, checked_question, hats, job, nested, open_job
+from trueup.scale import FolderJob, checked_question, hats, job, nested, open_job, slabbed
 from trueup.scale.hats import HatRun, HatSlabs
 from trueup.scale.nested import NestedSlabs
 from trueup.scale.slabbed import asked_levels
@@ -176,3 +176,22 @@ def test_what_cannot_be_fitted_in_slabs_is_refused_before_anything_is_begun(
     with pytest.raises(InputError, match="trees and hats"):
         checked_question(tu.TreeCounts(100, adaptive=True), True, None)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("question", "room", "words"),
+    [
+        (tu.TreeCounts(100_003, branching=8), slabbed, "smaller fan-outs"),
+        (tu.HatCounts(10_007, strides=(4, 64)), hats, "larger strides"),
+    ],
+)
+def test_as_many_blocks_as_stay_in_memory_are_fitted_and_not_one_more(
+    question: Question, room: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "SPAN", 64)
+    slabs = slabbed.in_slabs(Facts.of(question, 1).noise, 100)[0]
+    monkeypatch.setattr(room, "_MOST_BLOCKS", slabs.roots)
+    slabbed.check_slabs(slabs)
+    monkeypatch.setattr(room, "_MOST_BLOCKS", slabs.roots - 1)
+    with pytest.raises(InputError, match=words):
+        slabbed.check_slabs(slabs)

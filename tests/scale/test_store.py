@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import trueup as tu
@@ -41,8 +43,9 @@ def test_answers_without_a_plan_or_with_another_length_are_refused(tmp_path: Pat
     assert store.put(0, np.arange(5))
     assert not store.put(0, np.arange(6))
     assert (store.answers(0, 5) == np.arange(5)).all()
-    with pytest.raises(tu.FileError, match="length"):
-        store.answers(0, 6)
+    for wrong in (4, 6):
+        with pytest.raises(tu.FileError, match="length"):
+            store.answers(0, wrong)
     (store.work / "plan.json").unlink()
     with pytest.raises(tu.FileError, match="put it back"):
         store.plan()
@@ -142,3 +145,40 @@ def test_a_crash_while_it_is_deleted_leaves_the_plan_to_the_last(
         with pytest.raises(KeyboardInterrupt):
             store.delete()
         assert store.plan() == {}
+
+
+def test_of_two_who_begin_at_once_one_has_its_plan_here(tmp_path: Path) -> None:
+    """Else the noise of one would be told with the facts of the other."""
+    first, second = (AnswerStore(tmp_path / "out.partial") for _ in range(2))
+    first.begin({"cost": 1})
+    with pytest.raises(tu.InputError, match="Another process"):
+        second.begin({"cost": 2})
+    assert first.plan() == second.plan() == {"cost": 1}
+
+
+def test_a_disk_on_which_answers_cannot_be_stored_once_is_found_when_a_release_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems have no links: that must not be found after the charge."""
+
+    def refused(*_: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    ledger = tu.Ledger(tmp_path / "ledger", limit=1)
+    owner = tu.Owner(pl.DataFrame({"x": [1, 2]}), ledger)
+    monkeypatch.setattr(os, "link", refused)
+    with pytest.raises(tu.InputError, match="Cannot make"):
+        owner.publish(tu.Axis.integers("x", 0, 9), 1, to=tmp_path / "out")
+    assert not ledger.spent
+
+
+def test_what_another_process_finished_or_damaged_is_told_in_our_words(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path / "out.partial")
+    with pytest.raises(tu.FileError, match="gone"):
+        store.alone().__enter__()
+    store.begin({})
+    with pytest.raises(tu.FileError, match="never drawn again"):
+        store.part(0, (0, 5))
+    store.put(0, np.arange(5))
+    with pytest.raises(tu.InputError, match="data are not those"):
+        store.seen(0, np.arange(5), b"salt")  # nothing says which data they are of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import trueup as tu
 from trueup.facts import Facts
 from trueup.files.dataset import open_dataset
 from trueup.scale import TableJob, open_job, table
+from trueup.scale.store import AnswerStore
 
 Ints = npt.NDArray[np.int64]
 CODES = np.unique(np.random.default_rng(7).integers(0, 10**6, 700))
@@ -236,3 +238,41 @@ def test_a_tree_that_no_memory_holds_is_refused_before_anything_is_begun(
     with pytest.raises(tu.InputError, match=f"at most {nodes - 1:,} nodes"):
         TableJob.open(tmp_path / "out", Facts.of(TABLE, 1))
     assert not list(tmp_path.glob("out*"))
+
+
+def test_lines_with_the_same_answers_have_the_same_counts_however_large(tmp_path: Path) -> None:
+    """All lines share one grid, on which the sum of all of them has no digit too many."""
+    question = tu.GridCounts(
+        tu.CellCounts(tu.Axis.integers("line", 0, 63)), tu.TreeCounts(5, branching=5)
+    )
+    noisy = np.random.default_rng(3).integers(1 << 44, 1 << 45, 6)
+    noisy[0] = noisy[1:].sum() + 1
+    job = open_job(tmp_path / "out", Facts.of(question, 1))
+
+    def given(line: int, answers: Ints) -> None:
+        answers[:] = noisy
+
+    found = job.finish(job.draw(lambda a, b: np.zeros(b - a, np.int64), 1, given))  # type: ignore[arg-type]
+    stored = pl.read_parquet(tmp_path / "out" / "*.parquet")["count"].to_numpy().reshape(64, 5)
+    assert (stored == stored[0]).all()
+    assert Fraction(found.total().value) == 64 * sum(map(Fraction, stored[0].tolist()))
+
+
+def test_a_table_whose_name_was_given_is_opened_and_lost_answers_are_not_fitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = open_job(tmp_path / "out", Facts.of(TABLE, 1))
+    answered = job.draw(lambda a, b: COUNTS.ravel()[a:b], 1)
+    (line,) = job.job.store.work.rglob("000001.int64")  # type: ignore[union-attr]
+    whole = line.read_bytes()
+    line.write_bytes(whole + bytes(8))
+    with pytest.raises(tu.FileError, match="never drawn again"):
+        job.finish(answered)
+    line.write_bytes(whole)
+    with monkeypatch.context() as killed:
+        killed.setattr(AnswerStore, "delete", lambda _: None)
+        first = job.finish(answered)
+    again = open_job(tmp_path / "out", Facts.of(TABLE, 1))
+    found = again.finish(again.draw(lambda a, b: COUNTS.ravel()[a:b], 1))
+    assert found.facts == first.facts
+    assert os.listdir(tmp_path) == ["out"]

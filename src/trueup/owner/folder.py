@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from trueup.ask import Neighbours, Question, check_neighbours
 from trueup.cost import Cost
-from trueup.errors import BudgetError, InputError, KeyConflictError, SourceError
+from trueup.errors import BudgetError, InputError, KeyConflictError, SourceError, TrueupError
 from trueup.facts import Facts
 from trueup.files.dataset import MANIFEST, check_new_folder, open_dataset
 from trueup.owner import where as filters
@@ -152,13 +152,20 @@ class FolderDoor:
                 )
             return done
         job = open_job(place, facts, key, owner.ledger.name, nonnegative)
-        counted = owner.table.request_for(question, part, False, periods)
-        with self.turn:
-            route = Route.of(self.source, counted, job, lambda count: owner.read(count, job.key))
+        try:
+            counted = owner.table.request_for(question, part, False, periods)
+            with self.turn:
+                route = Route.of(self.source, counted, job, lambda c: owner.read(c, job.key))
+        except TrueupError:
+            job.forget()
+            raise
         try:
             answered = owner.ledger.spend(request, cost, draw=route.draw, key=job.key, by=by)
-        except (BudgetError, KeyConflictError):  # nothing was charged
+        except BudgetError:  # nothing was charged
             job.give_up()
+            raise
+        except KeyConflictError:  # the key has paid for something else, perhaps for what lies here
+            job.forget()
             raise
         found: Release = route.finish(answered)
         return found

@@ -76,7 +76,7 @@ def errors_in_folder(facts: Sequence[Facts]) -> tuple[Axis, TreeErrors]:
     """The axis and the errors of releases put together; refused unless all asked one tree."""
     axis = questions_of(facts)[0].space.axes[0]
     asked = [_levels(each) for each in facts]
-    if any((a.radices, a.asked) != (asked[0].radices, asked[0].asked) for a in asked):
+    if not all(_same_tree(each, asked[0]) for each in asked):
         raise InputError(
             "Releases in folders are put together where they asked the same tree; these did not."
         )
@@ -94,6 +94,16 @@ def _levels(about: Facts) -> AskedLevels:
     if found is None or found.first_cells is not None:
         raise InputError("Releases in folders are put together where they asked cells or a tree.")
     return found
+
+
+def _same_tree(one: AskedLevels, other: AskedLevels) -> bool:
+    """Whether two questions asked the same nodes; of a hierarchy, those that begin alike."""
+    if one.asked != other.asked or one.tree.height != other.tree.height:
+        return False
+    levels = range(one.tree.height)
+    if one.tree.widths and other.tree.widths:
+        return one.tree.widths == other.tree.widths
+    return all(np.array_equal(one.tree.starts(k), other.tree.starts(k)) for k in levels)
 
 
 def _precisions(facts: Sequence[Facts]) -> Floats:

@@ -12,6 +12,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,19 +27,16 @@ from trueup._kernels.tree.fused import Noise as Drawn
 from trueup._kernels.tree.prefix import BLOCK, sum_on_grid
 from trueup._kernels.tree.running_sums import RunningSums
 from trueup._kernels.tree.slabs import Slabs
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, TrueupError
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.files.dataset import (
-    BLOCKS,
     MANIFEST,
-    UNBIASED_BLOCKS,
     FolderPart,
     WrittenPart,
     check_new_folder,
     open_dataset,
-    write_manifest,
 )
-from trueup.files.parts import BYTES_A_CELL, UNBIASED, block_sums, number_places, part_bytes
+from trueup.files.parts import BYTES_A_CELL
 from trueup.infer.model import axis_model
 from trueup.measure import new_id
 from trueup.saved import load
@@ -48,8 +46,9 @@ from trueup.scale.nested import NestedSlabs
 from trueup.scale.progress import Progress
 from trueup.scale.shown import Roots, ShownTree
 from trueup.scale.slabbed import Slabbed, asked_levels, check_slabs, in_slabs
-from trueup.scale.store import ABOVE, AnswerStore
+from trueup.scale.store import ABOVE, AnswerStore, not_as_stored
 from trueup.scale.stored_nodes import StoredNodes
+from trueup.scale.written import described, write_sums
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -70,6 +69,8 @@ class FolderJob:
     slab: int
     salt: bytes
     key: str
+    fresh: bool = False
+    """Whether its plan was made by this call."""
     up: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
     """Of slabs that were drawn here, what is fitted to their blocks, and their steps."""
     steps: list[Floats] = field(default_factory=list)
@@ -95,15 +96,14 @@ class FolderJob:
         store = AnswerStore.beside(place)
         plan = store.plan()
         if plan is None:
-            if place.exists() and (not place.is_dir() or any(place.iterdir())):
-                raise InputError(f"{place} is there already. Give the path of a new folder.")
+            _check_free(place)
             facts = replace(facts, id=new_id())
             key = secrets.token_hex(16) if key is None else key
             job = FolderJob(place, store, facts, SLAB, secrets.token_bytes(32), key)
             check(job)
             said = {"facts": facts.to_json(), "slab": SLAB, "salt": job.salt.hex(), "key": job.key}
             store.begin({**said, "ledger": ledger})
-            return job
+            return replace(job, fresh=True)
         begun = Facts.from_json(plan["facts"])
         same = replace(facts, id=begun.id) == begun
         if not same or ledger != plan["ledger"] or key not in (None, plan["key"]):
@@ -114,6 +114,7 @@ class FolderJob:
         job = FolderJob(place, store, begun, plan["slab"], bytes.fromhex(plan["salt"]), plan["key"])
         if not job.named:
             store.check_there()
+            _check_free(place)
             check(job)
         return job
 
@@ -136,9 +137,15 @@ class FolderJob:
             return False
 
     def give_up(self) -> None:
-        """Deletes what was begun, if nothing was drawn yet."""
-        if not self.store.drawn:
-            self.store.delete()
+        """Deletes what was begun, if nothing was drawn yet and no other process is at work."""
+        with suppress(TrueupError), self.store.alone():
+            if not self.store.drawn:
+                self.store.delete()
+
+    def forget(self) -> None:
+        """Deletes the plan that this call made; one that was there may have been charged."""
+        if self.fresh:
+            self.give_up()
 
     @property
     def _noised(self) -> Drawn:
@@ -265,32 +272,16 @@ class FolderJob:
             self.check_answers(parts)
             wrote = list(self._written() if written is None else written())
             made = [each.part for each in wrote]
-            files = self.described(wrote, parts)
+            files = described(self.store, self.facts, wrote, parts)
             self.store.finish(self.to, {MANIFEST, *(each.file for each in (*made, *parts, *files))})
         return load(self.to)
-
-    def described(self, wrote: list[WrittenPart], answers: list[FolderPart]) -> list[FolderPart]:
-        """Writes what is kept of every block, and the manifest; the files of blocks."""
-        files = [self._blocks(BLOCKS, [each.blocks for each in wrote])]
-        beside = [each.unbiased for each in wrote if each.unbiased is not None]
-        if beside:
-            files.append(self._blocks(UNBIASED_BLOCKS, beside))
-        made = [each.part for each in wrote]
-        write_manifest(self.store.public, self.facts.to_json(), made, answers, *files)
-        return files
-
-    def _blocks(self, name: str, sums: list[Floats]) -> FolderPart:
-        return self.store.write(name, np.concatenate(sums).tobytes())
 
     def check_answers(self, parts: list[FolderPart]) -> None:
         """Refuses answers that are not as they were stored."""
         for part in parts:
             path = self.store.public / part.file
             if not path.exists() or path.stat().st_size != part.bytes:
-                raise FileError(
-                    f"{path} is not as it was stored. It is never drawn again: put it back from a "
-                    f"copy, or ask anew under another key."
-                )
+                raise not_as_stored(path)
 
     def answers(self, slab: int) -> Ints:
         """The stored answers of a slab."""
@@ -384,26 +375,10 @@ class FolderJob:
         `roots` are of the blocks that are made to be shown, if there are any.
         """
         if roots is None or self.shown is None:
-            return self.write_sums(number, first, upto, before)
+            return write_sums(self.store, number, first, upto, before)
         whole, start = self.shown.whole(first, first + len(upto), roots)
-        return self.write_sums(number, first, start + np.cumsum(whole), start, (upto, before))
-
-    def write_sums(
-        self,
-        number: int,
-        first: int,
-        upto: npt.NDArray[Any],
-        before: float,
-        unbiased: tuple[Floats, float] | None = None,
-    ) -> WrittenPart:
-        """Writes a part from the sums up to its cells and the one before; unbiased ones beside."""
-        data = part_bytes(first, upto, before, unbiased)
-        made = self.store.write(f"part-{number:06d}.parquet", data)
-        made = replace(made, first=first, stop=first + len(upto), begins=number_places(data))
-        if unbiased is None:
-            return WrittenPart(made, block_sums(upto, before))
-        made = replace(made, unbiased=number_places(data, UNBIASED))
-        return WrittenPart(made, block_sums(upto, before), block_sums(*unbiased))
+        sums = start + np.cumsum(whole)
+        return write_sums(self.store, number, first, sums, start, (upto, before))
 
     def _sums(self, steps: Floats) -> Iterator[tuple[int, Floats]]:
         """The prefix sums of the cells, on the grid that all of them share."""
@@ -421,3 +396,10 @@ class FolderJob:
         for first, leaves in self._leaves(steps, "Writing"):
             again.round(leaves, again.add(leaves), grid)
             yield first, leaves
+
+
+def _check_free(place: Path) -> None:
+    """Refuses a path at which no folder can be made: that has something, or is a link."""
+    taken = place.exists() and (not place.is_dir() or any(place.iterdir()))
+    if taken or place.is_symlink():
+        raise InputError(f"{place} is there already. Give the path of a new folder.")

@@ -92,7 +92,12 @@ class AnswerStore:
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """While this lasts no other process makes this release."""
-        handle = os.open(self.work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            handle = os.open(self.work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            raise FileError(
+                f"{self.work} is gone: another process finished it, or gave up."
+            ) from None
         try:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -116,12 +121,20 @@ class AnswerStore:
             raise FileError(f"{self.work / _PLAN} cannot be read.") from None
 
     def begin(self, plan: dict[str, Any]) -> None:
-        """Makes the folder, and its plan."""
+        """Makes the folder, and its plan: as answers are stored, so that what fails fails here.
+
+        Of two processes that begin at the same time one has its plan here; the other is refused.
+        """
         own = (self.work / "seen", self._drafts, self.public, self.public / "answers")
-        for folder in (self.work, *own):
-            folder.mkdir(mode=0o700, exist_ok=True)
-        write_whole(self.work / _PLAN, json.dumps(plan).encode())
-        sync_folder(self.work.parent)
+        try:
+            for folder in (self.work, *own):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            first = stored_once(self.work / _PLAN, json.dumps(plan).encode(), self._drafts)
+            sync_folder(self.work.parent)
+        except OSError as wrong:
+            raise InputError(f"Cannot make {self.work}: {wrong.strerror}.") from None
+        if not first:
+            raise InputError(f"Another process is at work in {self.work}.")
 
     def check_there(self) -> None:
         """Refuses a plan whose answers are gone: they may have been published elsewhere since."""
@@ -166,10 +179,13 @@ class AnswerStore:
         """What a manifest says of the answers of a slab."""
         path = self.path(slab)
         sha256 = self.hashes.get(slab)
-        if sha256 is None:  # stored before a crash
-            with open(path, "rb") as file:
-                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        return FolderPart(f"answers/{path.name}", *cells, path.stat().st_size, sha256)
+        try:
+            if sha256 is None:  # stored before a crash
+                with open(path, "rb") as file:
+                    sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            return FolderPart(f"answers/{path.name}", *cells, path.stat().st_size, sha256)
+        except OSError:
+            raise not_as_stored(path) from None
 
     # What is made of answers: made again after a crash, to the bit.
 
@@ -198,7 +214,7 @@ class AnswerStore:
         digest.update(counted)
         if not self.has(slab):
             write_whole(path, digest.digest())
-        elif path.read_bytes() != digest.digest():
+        elif not path.exists() or path.read_bytes() != digest.digest():
             raise InputError(
                 "The data are not those that this release was begun with. Go on with the same "
                 f"data; or delete {self.work}, which nobody may have seen, and ask anew."
@@ -236,6 +252,14 @@ class AnswerStore:
         shutil.rmtree(self._drafts, ignore_errors=True)
         shutil.rmtree(self.work / "seen", ignore_errors=True)
         shutil.rmtree(self.work)
+
+
+def not_as_stored(path: Path) -> FileError:
+    """The error that answers which were stored are lost or damaged."""
+    return FileError(
+        f"{path} is not as it was stored. It is never drawn again: put it back from a copy, or ask "
+        f"anew under another key."
+    )
 
 
 def _gb(bytes_: int) -> str:

@@ -36,6 +36,7 @@ from trueup.noise import Noise
 from trueup.saved import load
 from trueup.scale.job import Count, FolderJob
 from trueup.scale.progress import Progress
+from trueup.scale.written import described, write_sums
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -96,8 +97,12 @@ class TableJob:
         return False
 
     def give_up(self) -> None:
-        """Deletes what was begun, if nothing was drawn yet."""
+        """Deletes what was begun, if nothing was drawn yet and no other process is at work."""
         self.job.give_up()
+
+    def forget(self) -> None:
+        """Deletes the plan that this call made."""
+        self.job.forget()
 
     @property
     def noise(self) -> Noise:
@@ -183,7 +188,7 @@ class TableJob:
             job.check_answers(answers)
             wrote = list(self._written())
             parts = [each.part for each in wrote]
-            files = job.described(wrote, answers)
+            files = described(store, job.facts, wrote, answers)
             store.finish(job.to, {MANIFEST, *(each.file for each in (*parts, *answers, *files))})
         return load(job.to)
 
@@ -248,8 +253,8 @@ class TableJob:
         for line, (prefix, cells) in enumerate(self._each_line("Writing", sums)):
             first, upto, start = self.cells(line)[0], prefix[1:], float(prefix[0])
             if cells is None:
-                yield self.job.write_sums(line, first, upto, start)
+                yield write_sums(self.job.store, line, first, upto, start)
             else:
                 whole = total + np.cumsum(cells)
-                yield self.job.write_sums(line, first, whole, total, (upto, start))
+                yield write_sums(self.job.store, line, first, whole, total, (upto, start))
                 total = int(whole[-1])

@@ -131,3 +131,10 @@ def test_forced_transcripts_move_by_one_whatever_was_chosen(
             for (share, used), (_, needed) in zip(tape.drawn, forced.drawn, strict=True)
         )
         assert moved == 1
+
+
+def test_a_child_at_the_threshold_is_large_and_a_sum_at_the_bound_is_no_crowd() -> None:
+    answers, crowds = np.array([[9, 8, -3, 0]]), np.array([0, 1, 2, 5, 6])
+    assert kernel._large(answers, 9, crowds).tolist() == [[True, False, False, False]]
+    assert kernel._large(answers, 10, np.full(5, 14)).tolist() == [[False] * 4]
+    assert kernel._large(answers, 10, np.full(5, 13)).tolist() == [[True, True, False, True]]

@@ -88,3 +88,14 @@ def test_slabs_cover_every_cell_and_block_once() -> None:
         assert all(a[1] == b[0] for a, b in pairwise(spans))
         assert own[-1].stop == slabs.roots
         assert all(a.stop == b.start for a, b in pairwise(own))
+
+
+def test_every_cell_is_in_the_slab_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those behind the last full block, which may come after as many full slabs."""
+    monkeypatch.setattr(blocks, "SPAN", 16)
+    for size in range(30, 140):
+        slabs = Slabs(RegularTree(size, (16, 4, 4), (1.0, 1.0, 1.0, 1.0)), 32)
+        spans = [slabs.cells(k) for k in range(slabs.number)]
+        assert [slabs.slab_of(cell) for cell in range(size)] == [
+            k for k, span in enumerate(spans) for _ in range(*span)
+        ]
