@@ -247,3 +247,24 @@ def test_the_command_measures_at_a_server(
     assert '"epsilon": "1"' in capsys.readouterr().out
     release = tu.infer(tu.load(saved))  # type: ignore[arg-type]
     assert release.axis == tu.Axis.integers("age", 20, 59)
+
+
+def test_a_measurement_that_failed_is_the_library_s_own_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Looked at until it is done or has failed, and no longer."""
+    states = iter(["running", "running", "failed"])
+    asked: list[str] = []
+
+    def answer(self: Client, path: str, body: Any = None, key: str | None = None) -> Any:
+        asked.append(path)
+        if body is not None:
+            return {"job": "trips.1"}
+        error = {"code": "source", "detail": "The table could not be read."}
+        return {"state": next(states), "error": error, "release": None}
+
+    monkeypatch.setattr(Client, "_json", answer)
+    monkeypatch.setattr("trueup.client.time.sleep", lambda _: None)
+    with pytest.raises(tu.SourceError, match="could not be read"):
+        tu.connect("http://127.0.0.1:1", token="x").measure("trips", "fare", epsilon=1)
+    assert asked == ["/datasets/trips/measure", *["/jobs/trips.1"] * 3]

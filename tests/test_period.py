@@ -175,3 +175,13 @@ def test_what_somebody_loses_who_is_there_again_and_again_is_said() -> None:
     assert days.loses("user", "1/2") == "a user with rows on 30 days: at most 30 × 1/2"
     assert days.loses("row", "1") == "a person with rows on 30 days: at most 30 × 1"
     assert "900 ×" in days.loses("user", "1/2", rho=True)
+
+
+@pytest.mark.parametrize("per", ["hour", "day", "week", "month", "year"])
+def test_a_stretch_may_end_with_the_last_period_that_there_is(per: Any) -> None:
+    calendar = Calendar(per, "at")
+    last = calendar.at(dt.datetime(2999, 12, 31, 23, 30, tzinfo=dt.UTC))
+    before = calendar.existing(last.number - 1)
+    assert calendar.between(last, last) == (last,)
+    assert calendar.between(before, last) == (before, last)
+    assert calendar.between(last, before) == ()

@@ -70,3 +70,26 @@ def test_nobody_there_is_said() -> None:
         sent.read()
     with pytest.raises(tu.ServerError), wire.streamed("/x"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("status", "tries"),
+    [(s, 1) for s in (400, 401, 404, 408, 409, 413, 500)] + [(s, 5) for s in (429, 502, 503, 504)],
+)
+def test_what_may_pass_is_tried_again_and_a_refusal_is_not(
+    status: int, tries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Always under the key that it had at first."""
+    sent: list[Any] = []
+
+    def once(self: Wire, *given: Any) -> tuple[int, bytes]:
+        sent.append(given)
+        return status, b'{"code": "budget", "detail": "No."}'
+
+    monkeypatch.setattr(Wire, "_once", once)
+    monkeypatch.setattr("trueup.wire.time.sleep", lambda _: None)
+    wire = Wire("http", "127.0.0.1", 1, "", "secret", 1)
+    with pytest.raises(tu.BudgetError, match="No"):
+        wire.send("POST", "/x", b"{}", "the-same-key")
+    assert len(sent) == tries
+    assert {given[3]["Idempotency-Key"] for given in sent} == {"the-same-key"}

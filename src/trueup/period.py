@@ -168,10 +168,11 @@ class Calendar:
     def between(self, first: object, last: object) -> tuple[Period, ...]:
         """All periods from one to another, both included; those that clocks leave out are not."""
         each, end = self.period(first), self.period(last)
-        found = []
-        while each.number <= end.number:
-            found.append(each)
-            each = self.after(each)
+        if each.number > end.number:
+            return ()
+        found = [each]
+        while found[-1].number < end.number:  # of the very last that there is, none comes after
+            found.append(self.after(found[-1]))
         return tuple(found)
 
     @property

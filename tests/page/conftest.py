@@ -32,6 +32,7 @@ from trueup.standing import publish_due, read_series
 PATIENCE = int(os.environ.get("TRUEUP_PATIENCE", "120000"))
 expect.set_options(timeout=PATIENCE)
 BOROUGHS = ["Bronx", "Brooklyn", "Queens <i>West</i>", "Staten Island"]
+LONG = "Donaudampfschifffahrtsgesellschaft" + "W" * 30  # 64 letters, the longest name
 SOURCE = Path(__file__).parents[2] / "src"
 _CONFIG = """
 [server]
@@ -266,6 +267,24 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A server to be killed: its answers leave a second and a half after they are asked for."""
     made = make_site(tmp_path_factory.mktemp("fragile"), deadline=1.5)
+    made.start()
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def wordy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server whose names, titles and words are as long as they may be, without a space."""
+    made = make_site(tmp_path_factory.mktemp("wordy"), deadline=0.3)
+    config = made.folder / "trueup.toml"
+    said = config.read_text(encoding="utf-8").replace("[datasets.trips]", f"[datasets.{LONG}]")
+    said = said.replace('"Taxi trips"', f'"{LONG * 3}"').replace(
+        '"One row a trip."', f'"{LONG * 3}"'
+    )
+    said = said.replace("axes.fare = {", f'axes.fare = {{ title = "{LONG * 2}", units = "{LONG}",')
+    config.write_text(said.replace('"Bronx"', f'"{LONG * 2}"'), encoding="utf-8")
+    for name in (LONG, LONG.lower()):
+        made.token(name, "analyst", "1/700000000000007")
     made.start()
     yield made
     made.kill()

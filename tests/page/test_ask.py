@@ -284,3 +284,20 @@ def test_no_script_can_read_who_is_signed_in_and_a_new_tab_is_signed_in_too(
     other.goto(site.address)
     expect(other.get_by_role("heading", name="Datasets")).to_be_visible()
     other.close()
+
+
+def test_a_key_that_paid_for_another_question_does_not_keep_the_page_waiting(
+    opened: Opened, site: Any
+) -> None:
+    """The owner has changed what "best" means while an answer was on its way."""
+    page = opened("#/", refused=("409",))
+    sent = '{"key": "0123456789", "by": "ann", "dataset": "trips", "body": {"column": "fare"}}'
+    page.evaluate(f"sessionStorage.setItem('trueup.pending', '{sent}')")
+    refusal = {"code": "key_conflict", "detail": "This key was used for a different request."}
+    page.route("**/measure", lambda route: route.fulfill(status=409, json=refusal))
+    page.goto(f"{site.address}/#/ask/trips")
+    expect(page.get_by_role("alert")).to_contain_text("used for a different request")
+    expect(page.get_by_role("region", name="Progress")).to_contain_text("stays charged")
+    assert page.evaluate("sessionStorage.getItem('trueup.pending')") is None
+    page.get_by_role("button", name="Change the question").click()
+    expect(page.get_by_label("ε exactly")).to_be_visible()

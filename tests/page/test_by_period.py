@@ -16,6 +16,7 @@ def test_a_question_names_its_day_and_the_day_pays(opened: Opened, site: Any) ->
     card = page.get_by_role("region", name="Taxi trips, day by day")
     expect(card).to_contain_text("ε = 2 for each day")
     expect(card).to_contain_text("a person with rows on 30 days: at most 30 × 2")
+    expect(card).to_contain_text("at most ε = 2 of each day")  # of 3 that ann may, and 2 there are
     card.get_by_role("link", name="Ask about fare").click()
     day = page.get_by_label("Rows of which day")
     expect(day).to_have_value("2026-01-14")  # the last of which something is spent

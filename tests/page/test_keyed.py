@@ -85,3 +85,16 @@ def test_a_tree_of_prefixes_is_opened_level_by_level(opened: Opened, site: Any) 
     page.get_by_role("navigation", name="Level").get_by_role("button", name="all").click()
     total = site.call(f"/releases/{release}/prefixes")["count"]
     expect(page.locator(".answer .count")).to_have_text(f"{total:,}")
+
+
+def test_a_measurement_that_waits_is_not_forgotten_for_one_of_keys(
+    opened: Opened, site: Any
+) -> None:
+    page = opened("#/")
+    sent = '{"key": "0123456789", "by": "ann", "dataset": "trips", "body": {"column": "fare"}}'
+    page.evaluate(f"sessionStorage.setItem('trueup.pending', '{sent}')")
+    page.goto(f"{site.address}/#/keys/words?keys=word")
+    expect(page.locator(".cost")).to_contain_text("Fetch the answer that is waiting first")
+    expect(page.get_by_role("button", name="Spend")).to_have_count(0)
+    expect(page.get_by_role("link", name="Fetch the answer")).to_be_visible()
+    assert page.evaluate("sessionStorage.getItem('trueup.pending')") == sent

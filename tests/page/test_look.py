@@ -110,6 +110,43 @@ def test_nothing_is_cut_off_or_hard_to_read_or_to_hear(
         assert [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in faults] == []
 
 
+WORDY = {
+    "datasets": ("#/", "h2"),
+    "ask": ("#/ask/{name}?column=fare&strategy=tree", ".picture .trace"),
+    "filter": ("#/ask/{name}?column=borough&where=borough%20%3D%20%27{name}%27", ".condition"),
+    "explore": ("#/release/{name}.{fares}?range=%5B10%2C20%5D", ".picture .bars path"),
+    "labels": ("#/release/{name}.{places}", ".labels .bar"),
+    "charges": ("#/charges", ".picture .line"),
+    "owner": ("#/owner", ".picture .line"),
+}
+
+
+def test_words_of_any_length_leave_the_page_as_wide_as_its_window(
+    opened: Callable[..., Page], wordy: Any
+) -> None:
+    """Whatever people call things: long names wrap, and tables scroll in boxes of their own."""
+    (name, *_) = [each["name"] for each in wordy.call("/datasets")["datasets"]]
+    numbers = {
+        word: wordy.measure(name, column=column, epsilon="1/50").rpartition(".")[2]
+        for word, column in (("fares", "fare"), ("places", "borough"))
+    }
+    for who in (name, name.lower()):
+        body = {"more": "1/700000000000007", "reason": f"{name}{name}{name}"}
+        wordy.call(f"/datasets/{name}/requests", body, who=who)
+    decided = wordy.call("/requests", who="olga")["requests"][0]["number"]
+    wordy.call(f"/requests/{decided}", {"decision": "grant"}, who="olga")
+    for view, (address, ready) in WORDY.items():
+        page = opened(address.format(name=name, **numbers), who="olga", at=wordy)
+        expect(page.locator(ready).first).to_be_attached()
+        for width in (400, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            settled(page)
+            if kept := os.environ.get("TRUEUP_SCREENSHOTS"):
+                page.screenshot(path=Path(kept) / f"wordy-{view}-{width}.png", full_page=True)
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, view
+            assert page.evaluate(_CUT_OFF) == [], view
+
+
 def test_the_keyboard_reaches_everything_in_order(opened: Callable[..., Page]) -> None:
     page = opened("#/")
     expect(page.get_by_role("heading", name="Datasets")).to_be_focused()

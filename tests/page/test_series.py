@@ -131,3 +131,45 @@ def test_grids_are_reached_and_the_owner_sees_what_is_due(opened: Opened) -> Non
     card = page.get_by_role("region", name="Standing publications")
     expect(card.locator("tbody tr").first).to_contain_text("due: 2026-01-15, 2026-01-16")
     expect(card.locator("tbody tr").first).to_contain_text("14 days")
+
+
+def test_a_long_series_opens_with_as_many_of_its_last_days_as_can_be_added_up(
+    opened: Opened, site: Any
+) -> None:
+    """A year and more of days, or releases of many cells: the first view is an answer."""
+
+    def long(route: Route) -> None:
+        said = route.fetch().json()
+        route.fulfill(json={**said, "at_once": 5, "gaps": ["2026-01-12"]})
+
+    page = opened("#/")
+    page.route(re.compile(r"/series/fares$"), long)
+    page.goto(f"{site.address}/#/series/fares")
+    expect(page.locator(".answer")).to_contain_text("2026-01-11 to 2026-01-14 (4 days)")
+    body = {"first": "2026-01-11", "through": "2026-01-14", "ranges": ALL}
+    some = site.call("/series/fares/sum", body)["answers"][0]
+    expect(page.locator(".answer .count")).to_have_text(words(some["count"]))
+    expect(page.locator(".picture .points circle")).to_have_count(14)  # all are drawn
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.get_by_role("button", name="Last day").click()
+    expect(page.locator(".answer")).to_contain_text("2026-01-14, 95 % sure")
+    page.get_by_role("button", name="As many as can be added up").click()
+    expect(page.locator(".answer")).to_contain_text("2026-01-11 to 2026-01-14 (4 days)")
+
+
+def test_counts_of_a_sample_are_not_taken_for_all(opened: Opened, site: Any) -> None:
+    words = "a sample: each unit counts on 3 of 30 days, so multiply by 10"
+
+    def sampled(route: Route) -> None:
+        route.fulfill(json={**route.fetch().json(), "sample": words})
+
+    page = opened("#/")
+    page.route(re.compile(r"/(series/fares|releases/fares%402026-01-14)$"), sampled)
+    for view in ("series/fares", "release/fares@2026-01-14"):
+        page.goto(f"{site.address}/#/{view}")
+        expect(page.locator(".answer .count").first).to_be_visible()
+        expect(page.locator(".sample")).to_have_text(f"A{words[1:]}.")
+        expect(page.locator(".sample")).to_be_visible()
+    page = opened("#/release/fares@2026-01-14")
+    expect(page.locator(".answer .count").first).to_be_visible()
+    expect(page.locator(".sample")).to_have_count(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import inspect
 import os
 import re
@@ -94,6 +95,28 @@ def test_a_file_put_in_the_place_of_the_old_one_is_read(tokens: Tokens, tmp_path
     tokens.store.path.unlink()
     with pytest.raises(tu.FileError, match="cannot be read as a file of tokens"):
         tokens.holder(new)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2030-01-01T00:00:00+02:00", "2029-12-31T22:00:00Z"),
+        ("2030-06-30T23:00:00-05:30", "2030-07-01T04:30:00Z"),
+        ("2030-01-01T12:00:00", "2030-01-01T12:00:00Z"),  # without a zone: in UTC
+        ("2030-01-01", "2030-01-01T00:00:00Z"),
+        ("12h", dt.timedelta(hours=12)),
+        ("30d", dt.timedelta(days=30)),
+    ],
+)
+def test_an_expiry_is_a_moment_in_every_way_to_write_it(text: str, moment: Any) -> None:
+    before = dt.datetime.now(dt.UTC).replace(microsecond=0)
+    found = expiry(text)
+    assert found is not None
+    if isinstance(moment, str):
+        assert found == moment
+    else:
+        late = dt.datetime.fromisoformat(found) - before - moment
+        assert dt.timedelta(0) <= late < dt.timedelta(seconds=60)
 
 
 def test_an_expired_token_holds_nothing(tokens: Tokens) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.server.boxes import AnsweringBoxes
 
 GRID = [{"column": "age", "cells": 50}, {"column": "borough"}]
 
@@ -115,7 +116,6 @@ def test_a_large_map_takes_a_bounded_time() -> None:
 
     from trueup.plan.offers import question
     from trueup.server.answers import Answering
-    from trueup.server.boxes import AnsweringBoxes
     from trueup.workload import Workload
 
     axes = tu.Axis.integers("x", 0, (1 << 18) - 1), tu.Axis.integers("y", 0, 3)
@@ -135,3 +135,17 @@ def test_a_large_map_takes_a_bounded_time() -> None:
     with pytest.raises(tu.InputError, match="at once"):
         margin.many(np.arange(100), np.arange(100) + 5, 0.95)
     assert time.process_time() - begun < 15
+
+
+def test_what_stands_for_the_interval_of_a_box_is_no_narrower_than_of_unlike_ones() -> None:
+    """Of one cell Laplace noise has heavy tails, of half a grid hardly any."""
+    axes = tu.Axis.integers("x", 0, 15), tu.Axis.integers("y", 0, 15)
+    asked = tu.GridCounts(*(tu.CellCounts(axis) for axis in axes))
+    found = tu.infer(tu.measure(np.full((16, 16), 50), asked, 1))
+    assert isinstance(found, tu.Release)
+    boxes = AnsweringBoxes(found, "unbiased")
+    for level in (0.5, 0.9, 0.999):
+        for box in (((8, 9), (8, 9)), ((0, 8), (0, 8))):
+            own = found.between(*box)
+            low, high = own.interval(level)
+            assert boxes._times_spread(level) * own.std_error >= (high - low) / 2 * (1 - 1e-9)

@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
+from trueup.config import read_config
+from trueup.cost import Cost
 from trueup.errors import InputError, KeyConflictError
-from trueup.period import Calendar
+from trueup.period import Calendar, told
 from trueup.server.auth import open_ledger
 from trueup.server.by_period import periods_asked, stretches
+from trueup.server.datasets import Table
 from trueup.server.errors import FieldError
+from trueup.standing import publish_due, read_series
 
 DAYS = Calendar("day", "at", "Europe/Berlin")
 HOURS = Calendar("hour", "at", "Europe/Berlin")
@@ -291,3 +298,42 @@ def test_keys_are_asked_of_a_day_too(days: Any) -> None:
     assert found.period.names == ("2026-01-08",)
     ledger = open_ledger(days.config.datasets["daily"])
     assert ledger.spent_in("2026-01-08") == Fraction(3, 2)
+
+
+def test_the_balance_of_several_days_is_that_of_the_fullest(tmp_path: Path) -> None:
+    days = Calendar("day", "at")
+    ledger = tu.Ledger(tmp_path / "l", 1, delta_limit="1/1000", per="day", date="at")
+    first, second = days.between("2026-03-01", "2026-03-02")
+    said = {"unit": "row", "neighbours": "add-remove", "period": told(days, [second])}
+    ledger.spend(said, Cost.of("1/4", None, "1/4000"), draw=lambda: b"x")
+    table = Table(None, SimpleNamespace(ledger=ledger))  # type: ignore[arg-type]
+    for asked in ([first, second], [second, first], [second]):
+        left = table.balance_of(asked).remaining
+        assert (left.amount, left.delta) == (Fraction(3, 4), Fraction(3, 4000))
+    assert table.balance_of([first]).remaining.amount == 1
+
+
+def test_a_sample_is_said_to_be_one_wherever_its_counts_are_told(
+    config_of: Any, running_at: Any, tmp_path: Path
+) -> None:
+    """A tenth of the units count on each day: counts and keys of it, a series, and no other."""
+    path = config_of(tmp_path, series=True)
+    few = (
+        path.read_text()
+        .replace("daily.ledger", "few.ledger")
+        .replace('per = "day"', 'per = "day"\nperiods_per_unit = [3, 30]')
+    )
+    path.write_text(few)
+    series = read_series(read_config(path))
+    publish_due(series, datetime(2026, 2, 1, tzinfo=UTC), "2026-01-02")
+    with running_at(path) as server:
+        days = {"dataset": "daily", "period": FREE}
+        made = server.measured("sampled-counts", **days)
+        keys = server.measured("sampled-keys", **days, column=None, keys="tips")
+        whole = server.measured("all-rows", column="age")
+        ask = server("rea").get
+        for name in (f"releases/{made}", f"releases/{keys}", "releases/fares@2026-01-02"):
+            said = ask(f"/api/v1/{name}").json()["sample"]
+            assert "3 of 30 days, so multiply by 10" in said, name
+        assert "multiply by 10" in ask("/api/v1/series/fares").json()["sample"]
+        assert ask(f"/api/v1/releases/{whole}").json()["sample"] == ""

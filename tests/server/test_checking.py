@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,14 @@ import pytest
 
 import trueup as tu
 from trueup.config import read_config
+from trueup.cost import Cost
+from trueup.errors import KeyConflictError
 from trueup.server.app import create_app
 from trueup.server.checking import check
 from trueup.server.datasets import open_tables
+from trueup.server.errors import NotFoundError
+from trueup.server.jobs import Job, Jobs
+from trueup.server.releases import Releases
 
 
 def files(folder: Path) -> set[str]:
@@ -132,6 +138,18 @@ last = 99
     assert [len(found) for found in paid.values()] == [2, 1]
     assert not set(paid["trips"]) & set(paid["later"])
     assert tables["later"].ledger.spent == tables["trips"].ledger.spent
+    # Nor is one found, or its key's answer given, under the name of the other.
+    releases = Releases(tables, Jobs(1.0, 1), 4)
+    for name, other in (("trips", "later"), ("later", "trips")):
+        for entry in paid[name]:
+            assert releases.opened(f"{name}.{entry}").facts.epsilon == Fraction(1, 10)
+            with pytest.raises(NotFoundError):
+                releases.find(f"{other}.{entry}")
+    charge = next(one for one in tables["trips"].ledger.history() if one.entry == paid["trips"][0])
+    asked = (tu.CellCounts(axis), Cost.of("1/10"), charge.key, None, "ana")
+    Job(tables["trips"], *asked).check(charge)
+    with pytest.raises(KeyConflictError):
+        Job(tables["later"], *asked).check(charge)
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 import trueup as tu
 from trueup.server import file_store
-from trueup.server.auth import Tokens
+from trueup.server.auth import Tokens, hashed
 from trueup.server.file_store import FileStore
 
 
@@ -35,3 +36,32 @@ def test_another_file_is_refused(tmp_path: Path, table: str) -> None:
         other.commit()
     with pytest.raises(tu.FileError, match="not a file of tokens"):
         FileStore(path)
+
+
+def test_a_file_that_was_put_in_its_place_is_the_one_that_counts(tmp_path: Path) -> None:
+    """A copy that is restored, or a file that is made anew: what it does not know is refused."""
+    path, other = tmp_path / "trueup.tokens", tmp_path / "other"
+    tokens = Tokens(path)
+    old, new = tokens.create("ana", "analyst"), Tokens(other).create("ben", "reader")
+    assert tokens.holder(old) is not None
+    os.replace(other, path)
+    assert tokens.holder(old) is None
+    found = tokens.holder(new)
+    assert found is not None
+    assert found.name == "ben"
+
+
+def test_a_process_that_was_forked_has_a_connection_of_its_own(tmp_path: Path) -> None:
+    """SQLite forbids to carry one over; what it says could be anything."""
+    store = FileStore(tmp_path / "trueup.tokens")
+    secret = Tokens(tmp_path / "trueup.tokens").create("ana", "analyst")
+    store.known()
+    parents = store._reader
+    child = os.fork()
+    if not child:
+        known = hashed(secret) in store.known().tokens
+        os._exit(0 if known and store._reader is not parents else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    store.known()
+    assert store._reader is parents

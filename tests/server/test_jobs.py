@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -17,9 +18,11 @@ import pytest
 import trueup as tu
 from trueup.config import read_config
 from trueup.server import jobs
-from trueup.server.auth import open_ledger
+from trueup.server.auth import Holder, open_ledger
 from trueup.server.datasets import open_tables
 from trueup.server.deadlines import leaves_at
+from trueup.server.questions import question_asked
+from trueup.server.routes.bodies import Ask
 
 
 def test_a_retry_gets_the_same_bytes_and_one_charge(server: Any) -> None:
@@ -276,3 +279,109 @@ def test_a_failure_that_version_0_1_wrote_down_is_told_in_today_s_shape(tmp_path
     assert (found["at"], found["body"]["code"], found["body"]["status"]) == (1.5, "source", 503)
     file.write_text("")
     assert jobs._failure(file) is None
+
+
+def test_an_error_nobody_foresaw_is_told_at_its_deadline_and_to_the_log(
+    serving: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """How long a count took before it failed can tell of the data."""
+    server = serving(deadline=0.6)
+
+    def measured(*given: Any, **more: Any) -> Any:
+        raise ZeroDivisionError("the row of Bertha")
+
+    monkeypatch.setattr("trueup.owner.owner.measure_all", measured)
+    sent = {
+        "json": {"column": "fare", "epsilon": "1/10"},
+        "headers": {"Idempotency-Key": "fails-inside"},
+    }
+    began = time.monotonic()
+    said = server().post("/api/v1/datasets/trips/measure", **sent)
+    took = time.monotonic() - began
+    assert took >= 0.6
+    while said.status_code == 202:  # the machine was busy, and a deadline was missed
+        said = server().post("/api/v1/datasets/trips/measure", **sent)
+    assert (said.status_code, said.json()["code"]) == (500, "internal")
+    assert said.json()["status"] == said.status_code
+    assert any("ZeroDivisionError test_jobs.py" in line.message for line in caplog.records)
+    assert "Bertha" not in caplog.text + said.text
+
+
+def test_a_refusal_leaves_no_file_and_spoils_no_other_run(
+    serving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serving()
+    table = server.guard.app.app.state.service.tables["trips"]
+    send, path = server().post, "/api/v1/datasets/trips/measure"
+    for number in range(3):
+        headers = {"Idempotency-Key": f"too-dear-{number}"}
+        said = send(path, json={"column": "fare", "epsilon": 99}, headers=headers)
+        assert said.json()["code"] == "budget"
+    assert list(table.runs.iterdir()) == []
+
+    # A process died after it was charged; another question under its key is not its failure.
+    def died(*given: Any, **more: Any) -> Any:
+        raise SystemExit
+
+    monkeypatch.setattr("trueup.owner.owner.measure_all", died)
+    holder = Holder(2, "ana", "analyst", "", None, None)
+    asked = Ask(column="fare", epsilon="1/10", strategy="flat").asked()
+    question = question_asked(table.dataset, asked, 1 << 20)
+    job = jobs.Job.of(table, question, asked, "died-at-work", holder)
+    with pytest.raises(SystemExit):
+        jobs._run(job)
+    monkeypatch.undo()
+    headers = {"Idempotency-Key": "died-at-work"}
+    said = send(path, json={"column": "age", "epsilon": "1/10"}, headers=headers)
+    assert said.json()["code"] == "key_conflict"
+    (charge,) = table.ledger.history()
+    assert jobs._failure(jobs.run_file(table, charge.key)) is None
+    state = server().get(f"/api/v1/jobs/trips.{charge.entry}").json()["state"]
+    assert state == "running"  # and taken up again
+    server.measured("died-at-work", epsilon="1/10", strategy="flat")
+    assert server.spent("trips") == Fraction(1, 10)
+
+
+def test_a_run_file_that_was_taken_away_is_not_a_lock(tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    first = jobs._taken(file)
+    assert first is not None
+    assert jobs._taken(file) is None
+    file.unlink()
+    second = jobs._taken(file)  # of the file that is there now
+    assert second is not None
+    assert os.fstat(second).st_ino == file.stat().st_ino
+    os.close(first)
+    os.close(second)
+
+
+def test_so_many_measurements_are_made_at_once_and_one_more_is_not_charged(
+    serving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serving(server="most_measurements = 2")
+    drawn = threading.Event()
+
+    def measured(*given: Any, **more: Any) -> Any:
+        assert drawn.wait(60)
+        return tu.measure(*given, **more)
+
+    monkeypatch.setattr("trueup.owner.owner.measure_all", measured)
+
+    def sent(key: str) -> httpx.Response:
+        body, headers = {"column": "fare", "epsilon": "1/10"}, {"Idempotency-Key": key}
+        return server().post("/api/v1/datasets/trips/measure", json=body, headers=headers)
+
+    try:
+        assert [sent(f"at-work-{number}").status_code for number in range(2)] == [202, 202]
+        said = sent("one-too-many")
+        assert (said.status_code, said.json()["code"]) == (429, "busy")
+        assert server.spent("trips") == Fraction(2, 10)
+        assert sent("at-work-1").status_code == 202  # one that is at work is no new one
+    finally:
+        drawn.set()
+    for key in ("at-work-0", "at-work-1", "one-too-many"):
+        server.measured(key)
+    # What is known of runs is the owner's alone.
+    table = server.guard.app.app.state.service.tables["trips"]
+    assert table.runs.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in table.runs.iterdir()} == {0o600}

@@ -53,6 +53,11 @@ def test_search_finds_letters_in_any_case(opened: OpenedKeys) -> None:
         key for key in opened.keys.keys if "x" in key
     }
     assert opened.listed("no such", "count", 0, 9, 0.95)["keys"] == []
+    asked = tu.KeyCounts(tu.Universe.text("A-Za-z", 4))
+    stored = tu.measure_keys({"Fig": 900, "fIGs": 800, "Pear": 700}, asked, epsilon=3).to_bytes()
+    mixed = OpenedKeys("words.9", stored, asked)
+    for letters in ("fig", "FIG", "Fig"):
+        assert mixed.listed(letters, "count", 0, 9, 0.95)["total"] == 2
 
 
 def test_one_key_is_looked_up_shown_or_not(opened: OpenedKeys) -> None:

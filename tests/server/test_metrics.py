@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,3 +27,12 @@ def test_budgets_are_those_of_the_ledgers(server: Any) -> None:
     assert 'trueup_budget_limit{dataset="friends"} 100.0' in said
     lines = [line for line in said.splitlines() if not line.startswith("#")]
     assert all(re.fullmatch(r'\w+\{(\w+="[^"]*",?)+\} [0-9.e+-]+', line) for line in lines)
+
+
+def test_where_each_day_has_a_limit_the_fullest_is_told(standing: Any) -> None:
+    days = standing("boss").get("/api/v1/datasets/daily/periods").json()["periods"]
+    most = max(Fraction(day["spent"]) for day in days)
+    standing.measured("a-little", dataset="daily", period="2031-01-01", epsilon="1/100")
+    said = standing("boss").get("/metrics").text
+    assert f'trueup_budget_spent{{dataset="daily",per="day"}} {float(most)!r}' in said
+    assert 'trueup_budget_limit{dataset="daily",per="day"} 3.0' in said

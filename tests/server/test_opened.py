@@ -6,6 +6,7 @@ import io
 import json
 import tarfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ import trueup as tu
 from trueup._kernels.tree import blocks
 from trueup.config import read_config
 from trueup.files import parts
-from trueup.files.dataset import StoredPrefix
+from trueup.files.dataset import StoredPrefix, open_dataset
 from trueup.release import rising
 from trueup.scale import job
-from trueup.server import written
+from trueup.server import releases, written
 from trueup.server.auth import open_ledger
 from trueup.server.opened import OpenedFolder
 
@@ -235,7 +236,10 @@ def test_a_client_saves_and_opens_a_folder(serving: Any, shown: tu.Release, tmp_
 
 
 def test_only_a_finished_folder_that_was_paid_for_is_seen(
-    place: Path, running_at: Callable[..., Any], tmp_path: Path
+    place: Path,
+    running_at: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Last in this file: it moves the folder about."""
     axis = tu.Axis.integers("place", 0, CELLS - 1)
@@ -252,3 +256,16 @@ def test_only_a_finished_folder_that_was_paid_for_is_seen(
         manifest = place / "out" / "manifest.json"
         said = json.loads(manifest.read_text())
         assert said["about"]["id"]
+        # What the ledger has of it is its id and the hash of every answer: both must be as told.
+        service = serving.guard.app.app.state.service
+        table, charge = service.releases.find(ADDRESS.rpartition("/")[2])
+        whole = open_dataset(place / "out")
+        assert releases.folder_of(table, charge) == place / "out"
+        torn = replace(whole.answers[0], sha256="0" * 64)
+        for changed in (
+            replace(whole, about={**whole.about, "id": "another"}),
+            replace(whole, answers=(torn, *whole.answers[1:])),
+            replace(whole, answers=whole.answers[:-1]),
+        ):
+            monkeypatch.setattr(releases, "open_dataset", lambda _, one=changed: one)
+            assert releases.folder_of(table, charge) is None

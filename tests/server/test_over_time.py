@@ -117,3 +117,16 @@ def test_releases_are_kept_open_as_many_as_have_room(
     monkeypatch.setattr(over_time, "_MOST_KEPT", len(opened.measurement.noisy))
     kept.opened(fares, second)
     assert kept.opened(fares, first) is not opened
+
+
+def test_so_many_periods_are_opened_as_can_be_inferred_in_a_moment(
+    parts: Any, fares: Volumes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A law may be quick where every period takes a while to be read."""
+    (latest, _) = next(reversed(fares.published().values()))
+    noisy = len(parts.over_time.opened(fares, latest).measurement.noisy)
+    monkeypatch.setattr(over_time, "MOST_WORK", 3 * noisy)
+    assert parts.over_time.affordable(fares) == 3
+    parts.over_time.check_work(fares, 3, 1)
+    with pytest.raises(InputError, match="3 periods are opened at once, got 4"):
+        parts.over_time.check_work(fares, 4, 1)

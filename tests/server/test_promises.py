@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,14 +18,16 @@ import trueup as tu
 from trueup.config import Config, read_config
 from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, LedgerError, SourceError
+from trueup.server import jobs
 from trueup.server import releases as releases_room
 from trueup.server.auth import Holder, Tokens, create, open_ledger
 from trueup.server.datasets import open_tables
 from trueup.server.errors import NotFoundError
 from trueup.server.jobs import Job
 from trueup.server.questions import question_asked
+from trueup.server.routes import asking, owner
 from trueup.server.routes.asking import _wanted
-from trueup.server.routes.bodies import Ask
+from trueup.server.routes.bodies import Ask, Page
 from trueup.server.service import Service, open_service
 
 AGE = tu.Axis.integers("age", 0, 99)
@@ -65,6 +68,14 @@ def test_an_answer_that_is_ready_is_not_seen_before_its_deadline(
         assert service.releases.status(table, charge).state == "running"
         with pytest.raises(NotFoundError):
             service.releases.open(name)
+        # Nor does anything name it that an analyst, or the owner's page, can see.
+        told = asking.history(service, holder("analyst"), "trips", Page())
+        assert [line["release"] for line in json.loads(told.body)["charges"]] == [None]
+        told = asking.job(service, holder("analyst"), name)
+        assert [json.loads(told.body)[word] for word in ("state", "release")] == ["running", None]
+        with pytest.raises(NotFoundError):
+            owner.make_public(service, holder("owner"), name)
+        assert service.links.all() == {}
     later = time.time() + DEADLINE + 1
     monkeypatch.setattr(releases_room.time, "time", lambda: later)
     assert [service.releases.entry(*each)["id"] for each in service.releases.all()] == [name]
@@ -171,3 +182,30 @@ def test_declared_unit_rows_and_relation_reach_the_measurement(config: Config) -
     made = tu.Measurement.from_bytes(table.ledger.stored(charge))
     assert (made.unit, made.rows_per_unit, made.neighbours) == ("age", 4, "replace")
     assert made.noise.scales == (Fraction(80),)
+
+
+@pytest.mark.parametrize("where", [None, "borough = 'Kings' and age > 20"])
+def test_a_run_that_is_taken_up_again_is_finished_and_has_a_deadline_of_its_own(
+    service: Service, monkeypatch: pytest.MonkeyPatch, where: str | None
+) -> None:
+    """By that of the run that died, hours ago, its answer would leave as soon as it is ready."""
+    table, wanted = service.tables["trips"], replace(job(service), where=where)
+
+    def died(*given: Any, **more: Any) -> Any:
+        raise SystemExit
+
+    with monkeypatch.context() as during:
+        during.setattr("trueup.owner.owner.measure_all", died)
+        with pytest.raises(SystemExit):
+            jobs._run(wanted)
+    file = jobs.run_file(table, wanted.key)
+    os.utime(file, (1.0, 1.0))
+    (charge,) = table.ledger.history()
+    assert service.jobs.status(table, charge).state == "running"
+    began = time.time() - 1
+    service.jobs.begin(jobs.Job.again(table, charge)).result(60)
+    (charge,) = table.ledger.history()
+    status = service.jobs.status(table, charge)
+    assert (status.state, charge.by, charge.answer is not None) == ("done", "ana", True)
+    assert began + DEADLINE <= status.at <= time.time() + DEADLINE
+    assert service.releases.all() == []

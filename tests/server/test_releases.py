@@ -90,3 +90,22 @@ def test_a_table_in_a_folder_is_left_out_and_refused_with_its_reason(
     with pytest.raises(tu.InputError, match="a table in a folder, which is not served"):
         service.releases.open(table)
     service.releases.open(line)
+
+
+def test_what_a_ledger_paid_for_and_a_server_does_not_serve_is_no_release(
+    service: Service, tmp_path: Path
+) -> None:
+    """Owners charge their ledgers for streams and weights, too: the others are listed as before."""
+    table = service.tables["trips"]
+    tu.Stream.open(tmp_path / "one.stream", epsilon=1, ledger=table.ledger, key="stream").leave()
+    tu.adaptive(table.owner, AGE, 1, rounds=2)
+    table.owner.measure(tu.CellCounts(AGE), 1)
+    paid = [charge for charge in table.ledger.history() if charge.answer is not None]
+    assert len(paid) == 3
+    assert [service.releases.entry(*each)["kind"] for each in service.releases.all()] == [
+        "histogram"
+    ]
+    assert service.releases.count(table) == 1
+    for charge in paid[:2]:
+        with pytest.raises(NotFoundError):
+            service.releases.opened(f"trips.{charge.entry}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import trueup as tu
 from trueup.config import read_config
-from trueup.errors import LedgerError
+from trueup.errors import InputError, LedgerError
 from trueup.owner.ledger import Ledger
 from trueup.owner.together import measure_together
 from trueup.server.datasets import Table
 from trueup.server.errors import FieldError, NotFoundError
+from trueup.server.over_time import OverTime, What
 from trueup.server.series import Shelf, Volumes
 from trueup.standing import read_series
 from trueup.standing.publisher import Desk
@@ -139,3 +142,19 @@ def test_the_name_of_a_release_is_of_a_series_or_of_none(shelf: Shelf) -> None:
             shelf.of(name)
     with pytest.raises(NotFoundError):
         shelf.find("fares").charge("2026-01-08")
+
+
+def test_periods_of_two_axes_are_not_drawn_as_one(apart: tuple[Desk, Shelf]) -> None:
+    """An owner may declare a series anew: its releases of before stay what they are."""
+    desk, shelf = apart
+    (one, _), table = (each.standing for each in desk.series.values()), desk.owner
+    other = tu.CellCounts(tu.Axis.integers("fare", 0, 7))
+    measure_together(table, [one], WEEK[0], "a")
+    measure_together(table, [replace(one, question=other)], WEEK[1], "b")
+    volumes, drawing = shelf.find("one"), OverTime()
+    both = volumes.between(WEEK[0], WEEK[1], 2)
+    with pytest.raises(InputError, match="axis of this series has changed"):
+        drawing.view(volumes, both, What(), 10, 0.95)
+    for day, cells in ((WEEK[0], 4), (WEEK[1], 8)):
+        alone = drawing.view(volumes, volumes.between(day, day, 1), What(), 10, 0.95)
+        assert len(alone["counts"]) == cells

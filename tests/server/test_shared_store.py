@@ -111,3 +111,25 @@ def test_an_address_of_tokens_is_taken_as_it_is_and_never_repeated(
     with pytest.raises(tu.FileError, match="port cannot be") as refused:
         read_settings(config)
     assert "hushhush" not in str(refused.value)
+
+
+def test_what_cannot_be_asked_lets_nobody_in(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token may have been revoked on another machine since: what was known is no answer."""
+    tokens, other = Tokens(place), Tokens(place)
+    secret = tokens.create("ana", "analyst")
+    holder = tokens.holder(secret)
+    assert holder is not None
+    session = tokens.sign_in(holder, 60)
+    assert tokens.signed_in(session) is not None
+
+    def unreachable(*_: Any) -> Any:
+        raise psycopg.OperationalError("cut")
+
+    with monkeypatch.context() as during:
+        during.setattr(tokens.store, "_look", unreachable)
+        for ask in (lambda: tokens.holder(secret), lambda: tokens.signed_in(session)):
+            with pytest.raises(tu.FileError, match="cannot be read or written"):
+                ask()
+        other.revoke("ana")
+    assert tokens.holder(secret) is None
+    assert tokens.signed_in(session) is None

@@ -303,3 +303,43 @@ def test_sums_over_periods_have_the_interval_of_their_noise(tmp_path: Path) -> N
     low, high = total.interval(0.95)
     assert abs((high - low) / 2 - half) < 0.51
     assert abs(total.std_error - (10 * (one * reach**2).sum()) ** 0.5) < 1e-9
+
+
+def test_a_day_that_is_spent_between_the_look_and_the_charge_stops_no_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = Shop(tmp_path, days=4, series=1)
+    real, spent = publisher.spend_together, list[str]()
+
+    def raced(owner: Any, asked: Any) -> Any:
+        if not spent:  # an analyst, just now
+            spent.append("2026-01-02")
+            left = owner.ledger.remaining_in(spent[0])
+            (one,) = asked[0].standing
+            owner.measure(one.question, left, period=spent[0])
+        return real(owner, asked)
+
+    monkeypatch.setattr(publisher, "spend_together", raced)
+    done = publish_due(shop.declared, NOW, shop.last)
+    (name,) = {series for series, _ in done.published}
+    assert [day for _, day in done.published] == ["2026-01-01", "2026-01-03", "2026-01-04"]
+    assert list(done.refused) == [(name, "2026-01-02")]
+
+
+def test_all_charges_without_an_answer_are_completed_however_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = Shop(tmp_path, days=5, series=1)
+
+    def dying(*_: Any, **__: Any) -> Any:
+        raise Killed
+
+    with monkeypatch.context() as during:  # all days are charged, and then it dies
+        during.setattr(together, "measure_all", dying)
+        with pytest.raises(Killed):
+            shop.publish()
+    monkeypatch.setattr(publisher, "AT_ONCE", 2)
+    done = publish_due(shop.declared, NOW, shop.last)
+    assert [day for _, day in done.completed] == [f"2026-01-0{day}" for day in range(1, 6)]
+    assert not done.published
+    shop.check()

@@ -11,13 +11,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from trueup.errors import FileError, InputError
+from trueup.owner.ledger import Ledger
 from trueup.stream import Stream
-from trueup.stream.keeping import answers_of, pack, unpack
+from trueup.stream.keeping import Keeping, answers_of, next_of, pack, unpack
 
 
 @pytest.fixture
@@ -65,6 +67,39 @@ def test_only_the_owner_can_read_the_state(path: Path) -> None:
     assert answers_of(path).exists()
 
 
+def test_nor_can_others_read_it_before_the_ledger_knows_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, modes = Ledger(path.with_name("ledger"), limit=1), list[int]()
+    real = Ledger.take_step
+
+    def looked_at(self: Ledger, *given: Any) -> None:
+        modes.append(next_of(path).stat().st_mode & 0o777)
+        real(self, *given)
+
+    monkeypatch.setattr(Ledger, "take_step", looked_at)
+    with Stream.open(path, epsilon=1, ledger=ledger, key="s") as stream:
+        stream.step(3)
+    assert modes == [0o600] * 2
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_answer_is_on_disk_when_it_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, real = list[int](), os.fsync
+
+    def synced(handle: int) -> None:
+        real(handle)
+        if os.fstat(handle).st_ino == answers_of(path).stat().st_ino:
+            sizes.append(os.fstat(handle).st_size)
+
+    with Stream.open(path, epsilon=1, steps=20) as stream:
+        monkeypatch.setattr(os, "fsync", synced)
+        for step in range(1, 4):
+            stream.step(step)
+            assert len(sizes) == step
+            assert sizes[-1] == answers_of(path).stat().st_size
+
+
 def test_an_older_copy_of_the_state_is_refused(path: Path) -> None:
     old = shutil.copy(opened(path, 5), path.with_name("copy"))
     with Stream.resume(path) as stream:
@@ -106,6 +141,9 @@ def test_a_place_that_is_taken_or_not_there_is_refused(path: Path) -> None:
         Stream.resume(path.with_name("none"))
     with pytest.raises(InputError, match="no folder"):
         Stream.open(path.parent / "none" / "x", epsilon=1)
+    path.unlink()  # its answers are still there, and are not written over
+    with pytest.raises(InputError, match=r"already. Stream.resume goes on"):
+        Stream.open(path, epsilon=1)
 
 
 CHILD = """
@@ -147,3 +185,26 @@ def test_a_stream_that_is_killed_again_and_again_says_everything_once(path: Path
         for step, answers in said.items():
             assert kept[step - 1].ravel().tolist() == json.loads(answers)
     assert last > 10
+
+
+def test_the_state_is_read_once_the_files_are_held(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another process does before it lets go counts: steps, and above all the end.
+
+    A closed stream has told the noise that an open one would use again.
+    """
+    opened(path, 2)
+    waiting = [True]
+
+    def held(*given: Any) -> Keeping:
+        if waiting:
+            waiting.clear()
+            with Stream.resume(path) as other:
+                other.step(5)
+                other.close()
+        return Keeping(*given)
+
+    monkeypatch.setattr("trueup.stream.stream.Keeping", held)
+    with Stream.resume(path) as stream:
+        assert (stream.steps, stream.closed) == (3, True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from trueup.errors import InputError
 from trueup.owner import Ledger
-from trueup.owner.charge import Charge
 from trueup.period import MOST_PERIODS, Calendar, Period
 from trueup.server import errors
 
@@ -66,11 +64,6 @@ def stretches(calendar: Calendar, names: Sequence[str]) -> str:
         for start, stop in zip([0, *breaks], [*breaks, len(periods)], strict=True)
     ]
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else run[0].name for run in runs)
-
-
-def of_series(charge: Charge) -> bool:
-    """Whether a charge paid for series, which are published again in every period."""
-    return bool(charge.periods) and "publishes" in json.loads(charge.request)
 
 
 def told_calendar(ledger: Ledger, calendar: Calendar | None) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from trueup.about import About
-from trueup.ask import Question, question_from_json
+from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.axis.levels import every_size
 from trueup.budget import Balance
@@ -29,8 +29,8 @@ from trueup.owner.person import Person
 from trueup.owner.where import comparisons
 from trueup.period import Period
 from trueup.server.auth import Holder, open_ledger
-from trueup.server.by_period import of_series, periods_asked, told_calendar
-from trueup.server.questions import Asked
+from trueup.server.by_period import periods_asked, told_calendar
+from trueup.server.questions import Asked, question_paid
 from trueup.server.regions import Regions, open_regions
 
 KeyQuestion = KeyCounts | PrefixCounts
@@ -159,16 +159,17 @@ class Table:
     def paid_for(self, charge: Charge) -> bool:
         """Whether a charge of the ledger was for a question about this dataset.
 
-        Not for a series; and not for another dataset, where several share the ledger.
+        Not for a series or a stream; and not for another dataset, where several share the ledger.
         """
-        if of_series(charge):
+        question = question_paid(charge.request)
+        if question is None:
             return False
         if not self.shared:
             return True
         request = json.loads(charge.request)
-        if request["question"]["kind"] in ("keys", "prefixes"):
+        if not isinstance(question, Question):
             return bool(request.get("source") == self.owner.source)
-        space = question_from_json(request["question"]).space
+        space = question.space
         columns = {axis.name for axis in space.axes} | ({space.by} if space.by else set())
         declared = {axis.name for axis in self.dataset.axes.values()}
         declared |= {column for each in self.dataset.keys.values() for column in each.columns}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from trueup.errors import (
 )
 from trueup.server.auth import NotAllowedError
 
+log = logging.getLogger("trueup.server")
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _REFUSED = (
     "Your token does not allow this: it is missing, wrong, expired, revoked, or for another role. "
@@ -168,3 +170,12 @@ def problem(said: dict[str, Any], status: int, headers: dict[str, str] | None = 
 def encode(value: object) -> bytes:
     """JSON, whatever characters it was made from."""
     return _JSON.encode(value).encode()
+
+
+def log_internal(error: BaseException) -> None:
+    """Tells the owner where an error was, and not what it said: it might quote the data."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+    log.error("internal: %s %s", type(error).__name__, place.rpartition("/")[2])

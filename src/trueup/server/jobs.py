@@ -15,17 +15,16 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from trueup.ask import Question, question_from_json
+from trueup.ask import Question
 from trueup.cost import Cost
 from trueup.errors import KeyConflictError, SourceError, TrueupError
-from trueup.keys import KeyCounts, PrefixCounts
+from trueup.keys import PrefixCounts
 from trueup.owner import where as filters
 from trueup.owner.account import canonical
 from trueup.owner.charge import Charge
@@ -33,7 +32,7 @@ from trueup.server import errors
 from trueup.server.auth import Holder
 from trueup.server.datasets import KeyQuestion, Table
 from trueup.server.deadlines import leaves_at
-from trueup.server.questions import Asked
+from trueup.server.questions import Asked, question_of
 
 UNREAD = (
     "The table could not be read. The charge stands: ask the same again under the same key, at no "
@@ -83,9 +82,11 @@ class Job:
     def check(self, charge: Charge) -> None:
         """Refuses a charge under this key that paid for something else, at work or not."""
         request = json.loads(charge.request)
+        ours = self.table.paid_for(charge)
         where = None if self.where is None else filters.written(filters.parse(self.where))
         paid = (canonical(request["question"]), request["where"], charge.cost, charge.periods)
-        if paid != (canonical(self.question.to_json()), where, self.cost, self.periods):
+        asked = (canonical(self.question.to_json()), where, self.cost, self.periods)
+        if not ours or paid != asked:
             raise KeyConflictError(
                 "This key was used for a different request. Ask the same as before to have its "
                 "answer again, or choose a new key."
@@ -101,16 +102,6 @@ class Job:
             owner.keys.measure_prefixes(self.question, self.cost, self.key, **given)
         else:
             owner.keys.measure(self.question, self.cost, self.key, **given)
-
-
-def question_of(said: Mapping[str, Any]) -> Question | KeyQuestion:
-    """The question that a ledger has, about counts or about keys."""
-    match said.get("kind"):
-        case "keys":
-            return KeyCounts.from_json(said)
-        case "prefixes":
-            return PrefixCounts.from_json(said)
-    return question_from_json(said)
 
 
 def ledger_key(holder: Holder, key: str) -> str:
@@ -183,49 +174,64 @@ class Jobs:
 
 
 def _run(wanted: Job) -> None:
-    """Makes a measurement, holding its lock; a run that another process is at is left to it."""
+    """Makes a measurement, holding its lock; a run that another process is at is left to it.
+
+    Raises what was refused before it was charged. What fails later is written down, to be told at
+    its deadline: how long it took can tell of the data.
+    """
     file = run_file(wanted.table, wanted.key)
     file.parent.mkdir(mode=0o700, exist_ok=True)
-    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = _taken(file)
+    if handle is None:
+        return
     try:
-        if not _taken(handle):
-            return
         charge = wanted.table.ledger.find(wanted.key)
         if charge is None or charge.answer is None:
             os.ftruncate(handle, 0)
             os.utime(handle)
         try:
             wanted.make()
-        except TrueupError as error:
+        except Exception as error:
             charge = wanted.table.ledger.find(wanted.key)
-            if charge is None or charge.answer is not None:
-                raise  # refused before it was charged
+            if (
+                charge is None
+            ):  # nothing is kept of it: refusals cost nothing, and could fill a disk
+                file.unlink(missing_ok=True)
+            if charge is None or charge.answer is not None or isinstance(error, KeyConflictError):
+                raise
             _fail(handle, error)
-        except BaseException as error:
-            _fail(handle, error)
-            raise
     finally:
         os.close(handle)
 
 
-def _taken(handle: int) -> bool:
-    """Whether the lock is ours now. Whoever only looks whether it is held lets go at once."""
+def _taken(file: Path) -> int | None:
+    """The file, open and locked by us; None if another is at work on it.
+
+    Whoever only looks whether it is held lets go at once. A file that was taken away while we
+    waited for it is nobody's: another one is in its place, or will be.
+    """
     for _ in range(10):
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            os.close(handle)
             time.sleep(0.01)
-        else:
-            return True
-    return False
+            continue
+        if os.fstat(handle).st_nlink:
+            return handle
+        os.close(handle)
+    return None
 
 
-def _fail(handle: int, error: BaseException) -> None:
+def _fail(handle: int, error: Exception) -> None:
     """Writes down why a run failed after it was charged, keeping the time at which it began."""
     if isinstance(error, SourceError):
         said = errors.body("source", UNREAD, 503)
     else:
-        said = errors.facts(error if isinstance(error, Exception) else RuntimeError())[1]
+        said = errors.facts(error)[1]
+    if not isinstance(error, TrueupError):
+        errors.log_internal(error)
     began = os.fstat(handle).st_mtime
     os.pwrite(handle, errors.encode({"at": time.time(), "body": said}), 0)
     os.utime(handle, (began, began))

@@ -161,6 +161,7 @@ class OpenedKeys:
             "columns": [],
             "dataset_title": table.dataset.title or table.name,
             "caption": f"Protects one {facts.unit}: {price}.{words}",
+            "sample": "" if facts.period is None else facts.period.sampled,
             "versions": ["whole"],
             "fractions": False,
             "noise_scales": [],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -81,8 +80,7 @@ class Guard:
             try:
                 await self._serve(scope, receive, sending, has_body)
             except Exception as error:
-                # Where it was, and not what it said: an error of ours might quote the data.
-                log.error("internal: %s %s", type(error).__name__, _place(error))
+                errors.log_internal(error)
                 if not told:
                     await errors.response(error)(scope, receive, sending)
             finally:
@@ -157,16 +155,6 @@ def _printable(text: str) -> str:
         return text
     known = text.encode("ascii", "backslashreplace").decode()
     return "".join(each if " " <= each <= "~" else f"\\x{ord(each):02x}" for each in known)
-
-
-def _place(error: BaseException) -> str:
-    """The file and line that raised an error."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return ""
-    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
 
 
 def _check_headers(scope: Scope) -> None:

@@ -21,6 +21,7 @@ _ALWAYS = {
 """What every address of the API may say, whatever is asked."""
 _OPEN = ("/health", "/ready")  # without a token
 _RELEASE = "/api/v1/releases/{release}"
+_WITH_A_TOKEN = ("/public", "/compare")  # of a release, not for whoever has its link
 _EXAMPLES = Path(__file__).with_name("examples.json")  # recorded by scripts/openapi_examples.py
 _PROBLEM = {"schema": {"$ref": "#/components/schemas/Problem"}}
 
@@ -40,7 +41,7 @@ def described(document: dict[str, Any]) -> dict[str, Any]:
                 told = route["responses"]["200"]["content"]["application/json"]
                 told["example"] = examples[route["operationId"]]
     for path in [path for path in paths if path.startswith(_RELEASE)]:
-        if not path.endswith("/public"):
+        if not path.endswith(_WITH_A_TOKEN):
             link = path.replace(_RELEASE, "/api/v1/public/{link}")
             paths[link] = {
                 method: _public(route)

@@ -99,6 +99,7 @@ class Opened(ABC):
             "columns": [table.axis(each) for each in axes],
             "dataset_title": table.dataset.title or table.name,
             "caption": caption(facts),
+            "sample": "" if facts.period is None else facts.period.sampled,
             "versions": list(self.versions),
             "fractions": _fractions(release),
             "noise_scales": [str(scale) for scale in facts.noise.scales],

@@ -112,19 +112,35 @@ class OverTime:
                 f"{periods:,} periods and {sums:,} ranges are more than are answered at once. "
                 f"Ask for fewer."
             )
-        most = self.affordable(volumes)
+        most = self._laws(volumes)
         if work > most:
             raise InputError(
                 f"Of so large releases {most:,} counts are answered at once, got {work:,}."
             )
+        most = self._opened(volumes)
+        if periods > most:
+            raise InputError(
+                f"Of so large releases {most:,} periods are opened at once, got {periods:,}."
+            )
 
     def affordable(self, volumes: Volumes) -> int:
+        """How many periods are answered in a moment, one count of each."""
+        return min(self._laws(volumes), self._opened(volumes))
+
+    def _laws(self, volumes: Volumes) -> int:
         """How many counts of periods are answered in a moment."""
-        (latest, _) = next(reversed(volumes.published().values()))
-        release = self.opened(volumes, latest).version("unbiased")
+        release = self._latest(volumes).version("unbiased")
         if not isinstance(release, Release):
             raise InputError("This series has sorted counts: ask about one period.")
         return max(1, MOST_WORK // release.errors.work)
+
+    def _opened(self, volumes: Volumes) -> int:
+        """How many periods are read and inferred in a moment."""
+        return max(1, MOST_WORK // len(self._latest(volumes).measurement.noisy))
+
+    def _latest(self, volumes: Volumes) -> OpenedMeasurement:
+        (latest, _) = next(reversed(volumes.published().values()))
+        return self.opened(volumes, latest)
 
     def view(
         self, volumes: Volumes, stretch: PeriodRun, what: What, points: int, level: float

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from trueup.ask import Question, SortedCounts, question_from_json
 from trueup.axis import Axis
 from trueup.config import Dataset
 from trueup.cost import Cost
-from trueup.errors import InputError
+from trueup.errors import FileError, InputError
 from trueup.keys import KeyCounts, PrefixCounts
 from trueup.noise import Noise
 from trueup.plan.offers import Offer, grid_offers, offers, question, sorted_error, ways
@@ -235,3 +237,26 @@ def strategy_of(question: Question) -> str:
     if radices and spec.get("shares") and all(radix == 2 for radix in radices):
         return "binary"
     return _STRATEGIES.get(question.kind, question.kind)
+
+
+def question_of(said: Mapping[str, Any]) -> Question | KeyCounts | PrefixCounts:
+    """The question that a ledger has, about counts or about keys."""
+    match said.get("kind"):
+        case "keys":
+            return KeyCounts.from_json(said)
+        case "prefixes":
+            return PrefixCounts.from_json(said)
+    return question_from_json(said)
+
+
+@lru_cache(maxsize=1024)
+def question_paid(request: str) -> Question | KeyCounts | PrefixCounts | None:
+    """The question that a charge paid for; None if it is of a kind that is not served.
+
+    Owners charge their ledgers for more than that: streams, series, multiplicative weights.
+    """
+    said = json.loads(request).get("question")
+    try:
+        return None if said is None else question_of(said)
+    except (FileError, InputError):
+        return None

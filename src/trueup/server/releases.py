@@ -18,13 +18,13 @@ from trueup.errors import FileError, InputError
 from trueup.files.dataset import open_dataset
 from trueup.owner.charge import Charge
 from trueup.plan.offers import NAMES
-from trueup.server.by_period import of_series, stretches
+from trueup.server.by_period import stretches
 from trueup.server.datasets import KeyQuestion, Table
 from trueup.server.errors import NotFoundError
-from trueup.server.jobs import Jobs, Status, question_of
+from trueup.server.jobs import Jobs, Status
 from trueup.server.keyed import OpenedKeys, key_line
 from trueup.server.opened import Opened, OpenedFolder, OpenedMeasurement
-from trueup.server.questions import strategy_of
+from trueup.server.questions import question_of, strategy_of
 from trueup.server.series import Shelf
 
 
@@ -100,7 +100,7 @@ class Releases:
                 return table, seen
             for charge in table.ledger.history():
                 if charge.entry == int(number) and release == release_id(table, charge):
-                    if of_series(charge):
+                    if not table.paid_for(charge):
                         break
                     return table, charge
         raise NotFoundError("There is no such release, or not yet.")

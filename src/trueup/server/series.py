@@ -58,34 +58,46 @@ class Volumes:
         self._answered.update({period.name: charge for period, charge in ordered})
         return {period.name: (period, charge) for period, charge in ordered}
 
+    def inside(self, first: str | None, through: str | None) -> tuple[Period, ...]:
+        """Its periods that are published from one to another, both included; all unless said."""
+        found = list(self.published().values())
+        if not found:
+            raise InputError("Nothing of this series is published yet.")
+        begin, end = self._ends(found[0][0], found[-1][0], first, through)
+        some = tuple(each for each, _ in found if begin.number <= each.number <= end.number)
+        if not some:
+            raise errors.FieldError(f"Nothing is published from {begin} to {end}.", "/first")
+        return some
+
     def between(self, first: str | None, through: str | None, most: int) -> PeriodRun:
         """The periods from one to another, both included; from the first to the last unless said.
 
         Refused where there are more than so many, or none.
         """
-        calendar, found = self.series.calendar, list(self.published().values())
-        if not found:
-            raise InputError("Nothing of this series is published yet.")
+        calendar, found = self.series.calendar, self.inside(None, None)
+        begin, end = self._ends(found[0], found[-1], first, through)
+        if end.number - begin.number >= most:
+            raise errors.FieldError(
+                f"At most {most:,} {calendar.per}s at once, got {end.number - begin.number + 1:,}.",
+                "/through",
+            )
+        inside = self.inside(first, through)
+        there = {each.number for each in inside}
+        missing = [each.name for each in calendar.between(begin, end) if each.number not in there]
+        return PeriodRun(inside, tuple(missing))
+
+    def _ends(
+        self, least: Period, most: Period, first: str | None, through: str | None
+    ) -> tuple[Period, Period]:
+        """The first and the last period that are asked for: these, unless others are said."""
         with errors.field("first"):
-            begin = found[0][0] if first is None else calendar.period(first)
+            begin = least if first is None else self.series.calendar.period(first)
         with errors.field("through"):
-            end = found[-1][0] if through is None else calendar.period(through)
+            end = most if through is None else self.series.calendar.period(through)
+        with errors.field("first" if through is None else "through"):
             if end.number < begin.number:
                 raise InputError(f"{begin} comes after {end}.")
-            if end.number - begin.number >= most:
-                raise InputError(
-                    f"At most {most:,} {calendar.per}s at once, "
-                    f"got {end.number - begin.number + 1:,}."
-                )
-        inside = {
-            period.name: period
-            for period, _ in found
-            if begin.number <= period.number <= end.number
-        }
-        if not inside:
-            raise errors.FieldError(f"Nothing is published from {begin} to {end}.", "/first")
-        missing = [each.name for each in calendar.between(begin, end) if each.name not in inside]
-        return PeriodRun(tuple(inside.values()), tuple(missing))
+        return begin, end
 
     def charge(self, period: str) -> Charge:
         """The charge that paid for a period that is published."""

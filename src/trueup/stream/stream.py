@@ -123,12 +123,23 @@ class Stream:
         If a ledger paid for it, give that ledger: it knows which state is the last.
         """
         place = Path(path)
-        data = read_secret(place)
-        about, arrays = unpack(data, str(place))
-        account = None
+        about, _ = unpack(read_secret(place), str(place))
         if (about["key"] is None) != (ledger is None):
             had = "no ledger" if about["key"] is None else "a ledger: give it"
             raise InputError(f"The stream {place} was opened with {had}.")
+        terms = StreamTerms.from_json(about["terms"])
+        # The state counts from here on: until the files are ours, another process may take steps.
+        keeping = Keeping(place, terms.schedule.levels * terms.cells)
+        try:
+            return Stream._resumed(place, keeping, ledger)
+        except BaseException:
+            keeping.close()
+            raise
+
+    @staticmethod
+    def _resumed(place: Path, keeping: Keeping, ledger: Accountant | None) -> Stream:
+        account = None
+        about, arrays = unpack(read_secret(place), str(place))
         if ledger is not None:
             account = ledger, str(about["key"])
             last = ledger.last_step(account[1])
@@ -136,16 +147,11 @@ class Stream:
                 raise InputError(f"This ledger does not know the stream {place}.")
             about, arrays = unpack(settled(place, last[1]), str(place))
         mechanism = mechanism_of(StreamTerms.from_json(about["terms"]))
-        terms, state = mechanism.terms, mechanism.kept(int(about["steps"]), arrays)
-        keeping = Keeping(place, terms.schedule.levels * terms.cells)
+        state = mechanism.kept(int(about["steps"]), arrays)
         stream = Stream(mechanism, state, keeping, account)
         stream.closed = bool(about["closed"])
-        try:
-            keeping.mend(state.answers(), state.steps)
-            stream._now(arrays)
-        except BaseException:
-            stream.leave()
-            raise
+        keeping.mend(state.answers(), state.steps)
+        stream._now(arrays)
         return stream
 
     def _now(self, arrays: dict[str, Any]) -> Running:

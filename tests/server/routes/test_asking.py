@@ -18,6 +18,27 @@ def test_me_tells_an_analyst_what_is_left(server: Any) -> None:
     assert server("boss").get("/api/v1/me").json()["limit"] is None
 
 
+def test_an_allowance_on_a_ledger_that_two_datasets_share_is_told_once_in_the_sum(
+    config_of: Any, running_at: Any, tmp_path: Any
+) -> None:
+    path = config_of(tmp_path)
+    later = """
+[datasets.later]
+source = "trips.parquet"
+ledger = "trips.ledger"
+limit = "100"
+axes.age = {kind = "integers", first = 0, last = 99}
+"""
+    path.write_text(path.read_text() + later)
+    with running_at(path) as server:
+        server.measured("paid-once", epsilon=2)
+        said = server().get("/api/v1/me").json()
+    assert said["datasets"]["later"] == said["datasets"]["trips"]
+    assert said["datasets"]["trips"]["spent"] == "2"
+    # 50 on the ledger of both, and 50 on that of friends.
+    assert (said["limit"], said["spent"], said["remaining"]) == ("100", "2", "98")
+
+
 def test_datasets_say_what_may_be_asked(server: Any) -> None:
     trips, friends = server("rea").get("/api/v1/datasets").json()["datasets"]
     assert [column["column"] for column in trips["columns"]] == ["fare", "age", "borough", "day"]

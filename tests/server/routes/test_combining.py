@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.server import answers, boxes
 from trueup.server.routes import combining
+
+GRID = [{"column": "age"}, {"column": "borough"}]
 
 
 def test_a_sum_of_ranges_has_the_librarys_error(
@@ -132,3 +135,56 @@ def test_a_public_link_reaches_no_other_release(server: Any, fares: str) -> None
     assert said.status_code == 401
     body = {"ranges": [[0, 10], [20, 30]]}
     assert nobody.post(f"/api/v1/public/{link}/sum", json=body).status_code == 200
+
+
+def test_no_question_about_a_release_takes_longer_than_a_moment(
+    server: Any, names: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its work is known by its size: refused, coarser or without intervals before it begins."""
+    tree = f"/api/v1/releases/{names['release']}"
+    for name in ("_MOST_SHARES", "_MOST_VARIANCES"):  # each of the two is enough
+        with monkeypatch.context() as alone:
+            alone.setattr(answers, name, 0)
+            said = server("rea").post(f"{tree}/quantiles", json={"quantiles": [0.5]}).json()
+            assert said["answers"][0]["low"] is None, name
+    for room, name in (
+        (combining, "_MOST_WORK"),
+        (boxes, "_MOST_WORK"),
+        (answers, "_MOST_VARIANCES"),
+        (answers, "_MOST_SHARES"),
+    ):
+        monkeypatch.setattr(room, name, 1)
+    ask = server("rea")
+    grid = f"/api/v1/releases/{names['grid']}"
+    other = server.measured("bounded-fares", strategy="tree")
+    second = server.measured("bounded-grid", column=None, columns=GRID)
+    many = [[2 * low, 2 * low + 1] for low in range(60)]
+    box = [[0, 10], None]
+    for path, body in (
+        (f"{tree}/compare", {"other": other, "ranges": many[:2]}),
+        (f"{grid}/compare", {"other": second, "boxes": [box, box]}),
+        (f"{tree}/sum", {"ranges": many}),
+        (f"{tree}/ranges", {"ranges": many}),
+        (f"{grid}/boxes", {"boxes": [box] * 60}),
+    ):
+        said = ask.post(path, json=body)
+        assert said.status_code == 400, path
+        assert "at once" in said.json()["detail"]
+    (share,) = ask.post(f"{tree}/shares", json={"ranges": many[:1]}).json()["answers"]
+    (half,) = ask.post(f"{tree}/quantiles", json={"quantiles": [0.5]}).json()["answers"]
+    assert share["low"] is share["high"] is half["low"] is half["high"] is None
+    for word in ("view", "cdf"):
+        assert len(ask.get(f"{tree}/{word}?points=600").json()["edges"]) <= 17
+    assert len(ask.get(f"{grid}/heatmap?points=128").json()["cells"][0]) <= 17
+    (one,) = ask.post(f"{grid}/boxes", json={"boxes": [box]}).json()["answers"]
+    assert one["kind"] == answers.NEARLY
+
+
+def test_counts_of_other_rows_are_compared_and_not_combined(server: Any) -> None:
+    asked = {"column": "age", "epsilon": "1/10", "strategy": "tree"}
+    first, second = server.measured("rows-all", **asked), server.measured("rows-more", **asked)
+    some = server.measured("rows-some", **asked, where="borough = 'Kings'")
+    for other, together in ((second, True), (some, False)):
+        body = {"other": other, "ranges": [[10, 40]]}
+        said = server("rea").post(f"/api/v1/releases/{first}/compare", json=body).json()
+        assert (said["answers"][0]["combined"] is not None) is together

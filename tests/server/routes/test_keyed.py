@@ -195,3 +195,12 @@ def test_only_published_keys_of_the_same_dataset_are_labels(
         if status == 400:
             assert said.json()["pointer"] == "/among"
     assert standing.spent("words") == before
+
+
+def test_a_client_s_delta_is_the_one_that_is_charged(standing: Any) -> None:
+    client = tu.connect(standing.url, token=standing.secrets["ana"])
+    ledger = open_ledger(standing.config.datasets["words"])
+    for delta in ("1e-6", 0):
+        found = client.measure_keys("words", "word", epsilon="1/9", delta=delta)
+        asked = tu.Cost.of("1/9", delta=delta)
+        assert ledger.history()[-1].cost == found.terms.cost == asked

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from trueup.server.auth import Tokens, create
 from trueup.server.routes import told
 
 
@@ -54,3 +55,49 @@ def test_a_dataset_without_periods_lists_none(standing: Any) -> None:
     told.PeriodBudgets.model_validate(
         standing("ana").get("/api/v1/datasets/daily/periods?start=2&limit=3").json()
     )
+
+
+DAYS = ["2026-01-09", "2026-01-10"]  # nothing is published of them
+CASES = [
+    # dataset, who, what is spent before, what is asked, whether it may be paid
+    ("words", "boss", {"keys": "word", "epsilon": 1, "delta": "6/10000"}, {"delta": "5/10000"}, 0),
+    ("words", "boss", None, {"keys": "word", "epsilon": 1, "delta": "4/10000"}, 1),
+    ("trips", "fred", None, {"column": "age", "epsilon": "1/10"}, 0),
+    ("trips", "ana", {"column": "age", "epsilon": 3}, {"epsilon": "11/10"}, 0),
+    ("trips", "ana", None, {"column": "age", "epsilon": 1}, 1),
+    ("daily", "ana", {"column": "fare", "epsilon": 1, "period": DAYS[1]}, {"period": DAYS}, 1),
+    ("daily", "ana", None, {"column": "fare", "epsilon": "3/2", "period": DAYS}, 0),
+    ("daily", "boss", None, {"column": "fare", "epsilon": 1, "period": DAYS}, 1),
+]
+
+
+def test_a_quote_allows_exactly_what_a_measurement_then_does(serving: Any) -> None:
+    """Whoever asks, of whatever is left: of a person's part, of a delta, of the fullest day."""
+    people = {"boss": ("owner", None), "ana": ("analyst", 4)}
+    server = serving(people, series=True)
+    kept = Tokens(server.config.path.parent / "trueup.tokens")
+    made = (kept, server.config.datasets, "fred", "analyst", 1, ["friends"])
+    server.secrets["fred"] = create(*made)  # who may spend nothing of the trips
+    for number, (dataset, who, before, asked, allowed) in enumerate(CASES):
+        body = asked if before is None else {**before, **asked}
+        if before is not None:
+            measure(server, dataset, who, f"before-{number}", before)
+        said = quoted(server, dataset, body, who)
+        assert said["allowed"] is bool(allowed), said["why_not"]
+        assert (said["why_not"] is None) is said["allowed"]
+        sent = measure(server, dataset, who, f"quoted-{number}", body)
+        assert sent.get("code", "paid") == ("paid" if allowed else "budget"), sent
+        if who == "fred":
+            assert (
+                said["why_not"]
+                == sent["detail"]
+                == ("You have no allowance on 'trips'. Ask its owner for one.")
+            )
+
+
+def measure(server: Any, dataset: str, who: str, key: str, body: dict[str, Any]) -> Any:
+    path, headers = f"/api/v1/datasets/{dataset}/measure", {"Idempotency-Key": key}
+    said = server(who).post(path, json=body, headers=headers)
+    while said.status_code == 202:
+        said = server(who).post(path, json=body, headers=headers)
+    return said.json()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import trueup as tu
+from trueup.period import Calendar
 from trueup.server import over_time
 
 WEEK = [f"2026-01-0{day}" for day in range(1, 8)]
@@ -154,7 +155,7 @@ def test_the_file_has_a_line_for_each_period(standing: Any) -> None:
         ("sum", {"first": WEEK[0], "through": "2029-01-01", "ranges": [[0, 20]]}, "/through"),
         ("compare", {"periods": WEEK[:2], "others": ["a", "b"], "ranges": [[0, 20]]}, "/others"),
         ("over?low=0.5", None, "/low"),
-        ("over?first=2027-01-01", None, "/through"),
+        ("over?first=2027-01-01", None, "/first"),
         ("over?limit=401", None, "/limit"),
         ("file?first=x", None, "/first"),
     ],
@@ -203,3 +204,45 @@ def test_only_the_owner_sees_how_far_publications_are(standing: Any) -> None:
     for who in ("rea", "ana", None):
         assert standing(who).get("/api/v1/publications").status_code == 401
     assert standing(None).get("/api/v1/series").status_code == 401
+
+
+@pytest.mark.parametrize("asked", ["periods", "over", "file"])
+def test_periods_that_are_not_published_take_no_time(
+    standing: Any, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    """A thousand years may be asked for: what is published is looked at, not the calendar."""
+
+    def walked(*_: Any) -> Any:
+        raise AssertionError("walks through the calendar")
+
+    monkeypatch.setattr(Calendar, "between", walked)
+    monkeypatch.setattr(Calendar, "after", walked)
+    ends = "first=1900-01-01&through=2999-12-31"
+    said = standing("rea").get(f"/api/v1/series/fares/{asked}?{ends}")
+    assert said.status_code == 200
+    assert WEEK[0] in said.text
+    assert WEEK[-1] in said.text
+    said = standing("rea").get(f"/api/v1/series/fares/{asked}?first=2027-01-01").json()
+    assert (said["pointer"], said["detail"]) == ("/first", "2027-01-01 comes after 2026-01-07.")
+
+
+def test_no_route_does_more_work_than_is_done_in_a_moment(
+    standing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is asked of a series, its work is known and refused, or paged, before it begins."""
+    monkeypatch.setattr(over_time, "MOST_WORK", 1)
+    ask, series = standing("rea"), "/api/v1/series/fares"
+    ends = {"first": WEEK[0], "through": WEEK[1], "ranges": [[0, 20]]}
+    both = {"periods": WEEK[:2], "others": WEEK[2:4], "ranges": [[0, 20]]}
+    for said in (
+        ask.get(f"{series}/file"),
+        ask.get(f"{series}/view"),
+        ask.post(f"{series}/sum", json=ends),
+        ask.post(f"{series}/compare", json=both),
+    ):
+        assert said.status_code == 400, said.url
+        assert "Of so large releases 1" in said.json()["detail"]
+    page = ask.get(f"{series}/over").json()
+    assert (len(page["points"]), page["next"]) == (1, 1)
+    assert ask.get(series).json()["at_once"] == 1  # so that nobody need try
+    assert ask.get(f"{series}/file?through={WEEK[0]}").status_code == 200

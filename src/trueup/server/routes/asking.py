@@ -69,17 +69,19 @@ _LOOK = 0.05  # seconds between looks at a measurement that another process make
 def me(parts: Parts, who: Anyone) -> Response:
     """Who holds this token, and what they may spend, on each dataset and in all."""
     each: dict[str, dict[str, Any]] = {}
+    ledgers: dict[str, dict[str, Any]] = {}  # datasets that share one share an allowance
     for name, table in parts.tables.items():
         limit, spent = table.ledger.allowed(who.name)
         if limit is not None and who.role == "analyst":
             left = None if table.per else table.left_for(who)
             kind = {"notion": table.ledger.notion, "per": table.per}
             each[name] = {**kind, "limit": limit, "spent": spent, "remaining": left}
+            ledgers[table.ledger.name] = each[name]
     sums: dict[str, str | None] = dict.fromkeys(("limit", "spent", "remaining"))
     # A sum of epsilon and rho means nothing, nor does one of limits of each day.
-    notions = {row["notion"] for row in each.values()}
-    if len(notions) == 1 and not any(row["per"] for row in each.values()):
-        sums = {field: str(sum(row[field] for row in each.values())) for field in sums}
+    notions = {row["notion"] for row in ledgers.values()}
+    if len(notions) == 1 and not any(row["per"] for row in ledgers.values()):
+        sums = {field: str(sum(row[field] for row in ledgers.values())) for field in sums}
     told = {
         name: {word: str(v) if isinstance(v, Fraction) else v for word, v in row.items()}
         for name, row in each.items()
@@ -208,7 +210,7 @@ async def _at_its_deadline(parts: Service, table: Table, charge: Charge, limit: 
     status = await run_in_threadpool(parts.releases.status, table, charge)
     name = release_id(table, charge)
     if status.state == "failed" and status.failure is not None:
-        return errors.problem(status.failure, 503)
+        return errors.problem(status.failure, status.failure["status"])
     if status.state == "running":
         return reply({"job": name, "url": f"{parts.settings.root_path}/api/v1/jobs/{name}"}, 202)
     return reply(

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from trueup.errors import InputError
 from trueup.files.codec import csv_bytes
-from trueup.period import Period
+from trueup.period import Covered, Period
 from trueup.release import Estimate
 from trueup.server import errors
 from trueup.server.over_time import MOST_PERIODS, What, placed, told
@@ -157,9 +157,11 @@ def one_series(parts: Parts, series: Name) -> Response:
     calendar, unit = declared.calendar, table.owner.protects
     whom = "person" if unit in ("row", "edge") else unit
     amount = f"{declared.cost.notion} {declared.cost.amount}"
-    missing = []
+    missing, at_once = [], MOST_PERIODS
     if volumes.published():
         missing = list(volumes.between(None, None, _ALL).missing)
+        if declared.question.space.kind != "ranks":
+            at_once = min(at_once, parts.over_time.affordable(volumes))
     return reply(
         {
             **_line(volumes),
@@ -169,8 +171,10 @@ def one_series(parts: Parts, series: Name) -> Response:
             else f"Protects one {unit}, at {amount} for each {calendar.per}.",
             "loses": calendar.loses(whom, amount, declared.cost.notion == "rho"),
             "sampled": calendar.periods_per_unit is not None,
+            "sample": Covered.of(calendar, [declared.first]).sampled,
             "zone": calendar.zone,
             "gaps": missing[:MOST_PERIODS],
+            "at_once": at_once,
         }
     )
 
@@ -203,7 +207,7 @@ def over(parts: Parts, series: Name, asked: Annotated[CountedByPage, Query()]) -
 
 def _between(volumes: Volumes, first: str | None, through: str | None) -> Sequence[Period]:
     """The periods that are published from one to another; none if nothing is."""
-    return volumes.between(first, through, _ALL).published if volumes.published() else ()
+    return volumes.inside(first, through) if volumes.published() else ()
 
 
 def _page(

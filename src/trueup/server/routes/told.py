@@ -337,6 +337,7 @@ class ReleaseTold(ReleaseLine):
     describes: str | None
     columns: list[ColumnTold]  # type: ignore[assignment]
     caption: str
+    sample: str = Field(description="That only a sample of units is counted; empty if all are.")
     versions: list[str]
     noise_scales: list[Exact]
     neighbours: str

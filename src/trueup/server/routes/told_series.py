@@ -46,8 +46,10 @@ class SeriesTold(SeriesLine):
     caption: str
     loses: str = Field(description="What somebody loses who is there again and again.")
     sampled: bool = Field(description="Whether only some of the units count in each period.")
+    sample: str = Field(description="The same in words, with the factor; empty if all count.")
     zone: str
     gaps: list[str] = Field(description="Periods that are missing before a published one.")
+    at_once: int = Field(description="How many periods, missing ones too, may be added up at once.")
 
 
 class PeriodTold(Told):

@@ -48,6 +48,15 @@ export function table(caption, headers, rows) {
 /** A cell of a table with a quiet second line. */
 export const twoLines = (first, second) => el("span", {}, first, el("small", { class: "hint" }, second));
 
+/** Names, such as dates, none of which is broken at the end of a line; as many of them as `most`. */
+export function unbroken(names, most = names.length) {
+  const shown = names.slice(0, most).flatMap((name, i) => [i ? ", " : null, el("span", { class: "unbroken" }, name)]);
+  return names.length > most ? [...shown, ` and ${(names.length - most).toLocaleString("en")} more`] : shown;
+}
+
+/** That only a sample of the units is counted, where that is so: nobody should take it for all. */
+export const ofSample = (words) => (words ? el("p", { class: "sample" }, el("strong", {}, `${words[0].toUpperCase()}${words.slice(1)}.`)) : null);
+
 /** What went wrong, in the words it came in. */
 export const trouble = (words, ...more) => el("div", { class: "trouble", role: "alert" }, el("p", {}, words), more);
 

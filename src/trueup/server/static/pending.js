@@ -32,7 +32,7 @@ const wait = (milliseconds, signal) =>
 const mayPass = (wrong) => wrong instanceof Unreachable || ["busy", "slow", "unanswered"].includes(wrong.code);
 
 /** Whether the server will never answer this one. A token can be renewed, a fault repaired. */
-const FINAL = new Set(["budget", "bad_request", "not_allowed", "not_found", "too_large"]);
+const FINAL = new Set(["budget", "bad_request", "key_conflict", "not_allowed", "not_found", "too_large"]);
 const isFinal = (wrong) => FINAL.has(wrong.code) && wrong.status !== 401;
 
 /**

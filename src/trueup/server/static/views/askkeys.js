@@ -57,7 +57,7 @@ export async function askKeys(page, { subject, query, me, signal }) {
       const found = await post(`${address}/quote`, asked, AbortSignal.any([asking.signal, signal]));
       fill(expected, el("p", { class: "sentence" }, `${found.sentence[0].toUpperCase()}${found.sentence.slice(1)}.`),
         el("ul", {}, Object.entries(found.terms).filter(([name]) => name !== "threshold").map(([name, words]) => el("li", {}, `${name === "universe" ? "Keys there could be: " : ""}${words}`))));
-      fill(cost, bill(found, () => spend(asked, found), () => askForMore(dataset, found, me, signal), dataset));
+      fill(cost, pending(me.name) ? el("p", {}, "Fetch the answer that is waiting first: the link is above.") : bill(found, () => spend(asked, found), () => askForMore(dataset, found, me, signal), dataset));
       price.leave(exact(found.remaining));
     } catch (wrong) {
       if (wrong.name === "AbortError") return;

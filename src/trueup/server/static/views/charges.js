@@ -33,7 +33,7 @@ export async function chargesOf(dataset, title, account, signal) {
   const section = el("section", { class: "card", "aria-label": `Charges to ${dataset.title || dataset.name}` },
     el("h2", {}, dataset.title || dataset.name),
     budget(title, account),
-    rows.length ? [isDrawn ? picture : null, table("Charges, newest first", ["when, by whom", "what", `#${letter(history.notion)}`], rows)] : el("p", { class: "quiet" }, "Nothing has been charged."), byPeriod);
+    rows.length ? [isDrawn ? picture : null, table("Charges, newest first", ["when, by whom", "what", `#${letter(history.notion)}`], rows)] : el("p", { class: "quiet" }, byPeriod ? "No question has been charged." : "Nothing has been charged."), byPeriod);
   const people = [...new Set(history.charges.map((charge) => charge.by ?? "the owner"))];
   const each = people.length > 1 ? people.map((name) => ({ name, ...own(history.charges, name) })) : [];
   return { section, draw: () => (isDrawn ? drawSpending(picture, ...steps(history.charges, account.limit), each, letter(history.notion)) : null) };

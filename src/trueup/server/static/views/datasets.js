@@ -2,7 +2,7 @@
 
 import { get } from "../api.js";
 import { el, fill, table, twoLines } from "../dom.js";
-import { charged, epsilon, exact, day, letter, meant, real, time } from "../numbers.js";
+import { charged, epsilon, exact, day, isLess, letter, meant, real, time } from "../numbers.js";
 import { eachPeriod } from "./periods.js";
 
 export async function datasets(page, { me, signal }) {
@@ -67,7 +67,12 @@ const row = (release) => [
 ];
 
 /** The part of a dataset's budget that is an analyst's own. */
-export const ownBudget = (dataset, me) => (me.datasets?.[dataset.name] ? budget("Your own part of it", me.datasets[dataset.name]) : null);
+export function ownBudget(dataset, me) {
+  const own = me.datasets?.[dataset.name];
+  if (!own) return null;
+  const limit = own.per && isLess(exact(dataset.limit), exact(own.limit)) ? dataset.limit : own.limit; // no more than there is
+  return budget("Your own part of it", { ...own, limit });
+}
 
 /** What is left of a limit: a bar, and the same in words. */
 export function budget(title, { notion, limit, spent, remaining, shown, per, periods }) {

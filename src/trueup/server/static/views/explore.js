@@ -3,7 +3,7 @@
 
 import * as axes from "../axis.js";
 import { get, withParameters } from "../api.js";
-import { announce, choice, el, fill, newest, paused, trouble } from "../dom.js";
+import { announce, choice, el, fill, newest, ofSample, paused, trouble } from "../dom.js";
 import { dragging } from "../drag.js";
 import { day, price, time } from "../numbers.js";
 import { drawHistogram, drawShares, drawSorted, labelBars } from "../plot.js";
@@ -235,6 +235,7 @@ function heading(release, me) {
       el("details", { class: "about" }, el("summary", {}, `${price(release)}, ${day(release.created)}`),
         release.about?.description ? el("p", {}, release.about.description) : null,
         el("p", { class: "quiet" }, `${release.caption} Asked as ${howWords(release)}. Measured on ${day(release.created)} at ${time(release.created)}.`))),
+    ofSample(release.sample),
   ];
 }
 

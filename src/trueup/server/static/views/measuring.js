@@ -40,7 +40,8 @@ export async function measuring(page, title, request, signal) {
     if (wrong.name === "AbortError" || wrong.status === 401) return;
     bar.remove();
     const kept = pending(request.by) !== null;
-    fill(words, kept ? "The request is kept. Trying again costs nothing more." : "The question was refused and nothing was charged.");
+    const paid = "The owner has declared the dataset anew since the question was sent. What was charged for it stays charged; its answer is among the releases, and stands in your charges."; // the words mean another question now
+    fill(words, kept ? "The request is kept. Trying again costs nothing more." : wrong.code === "key_conflict" ? paid : "The question was refused and nothing was charged.");
     fill(lost, trouble(wrong.message, kept ? el("button", { type: "button", onclick: () => measuring(page, title, request, signal) }, "Try again") : el("button", { type: "button", onclick: () => change(request) }, "Change the question")));
   }
 }

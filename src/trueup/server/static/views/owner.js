@@ -2,7 +2,7 @@
 
 import { get, post, put, remove } from "../api.js";
 import { confirmed } from "../dialog.js";
-import { announce, blame, el, field, fill, table, trouble, twoLines } from "../dom.js";
+import { announce, blame, el, field, fill, table, trouble, twoLines, unbroken } from "../dom.js";
 import { day, epsilon, letter, time } from "../numbers.js";
 import { chargesOf } from "./charges.js";
 import { inAll } from "./more.js";
@@ -24,13 +24,16 @@ const STATES = { published: "published", due: "due", gap: "a gap" };
 
 /** How far each standing publication is. */
 function publications(list) {
-  const some = (periods) => (periods.length > 3 ? `${periods.slice(0, 3).join(", ")} and ${periods.length - 3} more` : periods.join(", "));
-  const lacking = (one) => [one.gaps.length ? `left out: ${some(one.gaps)}` : null, one.missing.length ? `due: ${some(one.missing.filter((each) => !one.gaps.includes(each)))}` : null, one.unanswered.length ? `charged, not answered: ${some(one.unanswered)}` : null, one.unwritten.length ? `files to be written: ${some(one.unwritten)}` : null].filter((words) => words && !words.endsWith(": ")).join("; ");
+  const lacking = (one) => {
+    const due = one.missing.filter((each) => !one.gaps.includes(each));
+    const lists = [["left out", one.gaps], ["due", due], ["charged, not answered", one.unanswered], ["files to be written", one.unwritten]].filter(([, periods]) => periods.length);
+    return lists.length ? el("span", {}, lists.map(([words, periods], i) => [i ? "; " : null, `${words}: `, unbroken(periods, 3)]).flat(2)) : "nothing";
+  };
   const rows = list.map((one) => [
     twoLines(el("a", { href: `#/series/${encodeURIComponent(one.series)}` }, one.series), one.dataset),
     el("span", { class: one.status === "published" ? "green" : "orange" }, STATES[one.status]),
-    twoLines(`${one.published.toLocaleString("en")} ${one.per}${one.published === 1 ? "" : "s"}`, one.last ? `the last ${one.last}` : "none yet"),
-    lacking(one) || "nothing",
+    twoLines(`${one.published.toLocaleString("en")} ${one.per}${one.published === 1 ? "" : "s"}`, one.last ? el("span", {}, "the last ", unbroken([one.last])) : "none yet"),
+    lacking(one),
   ]);
   return el("section", { class: "card", "aria-label": "Standing publications" }, el("h2", {}, "Standing publications"),
     el("p", { class: "hint" }, "trueup publish --due publishes what is due and mends what was not finished; let cron or a timer run it."),

@@ -3,7 +3,7 @@
 
 import * as axes from "../axis.js";
 import { get, post, withParameters } from "../api.js";
-import { announce, blame, choice, el, field, fill, newest, table, trouble } from "../dom.js";
+import { announce, blame, choice, el, field, fill, newest, ofSample, table, trouble, unbroken } from "../dom.js";
 import { dragging } from "../drag.js";
 import { above, count, epsilon, letter, percent, to } from "../numbers.js";
 import { drawHistogram } from "../plot.js";
@@ -39,7 +39,13 @@ export async function series(page, { subject, query, signal }) {
   const words = () => (state.range ? `${about.title} ${axes.between(axis, ...state.range)}` : about ? `all of ${about.title}` : "all cells");
   const ranged = () => (state.range ? { low: state.range[0], high: state.range[1] } : {});
   const place = (period) => points.findIndex((point) => point.period === period);
-  const chosen = () => [Math.max(0, place(state.first)), place(state.through) < 0 ? points.length - 1 : place(state.through)];
+  /** The first of the latest points that can be added up at once, missing periods counted. */
+  const latest = () => {
+    let start = Math.max(0, points.length - found.at_once);
+    while (points.length - start + found.gaps.filter((gap) => gap > points[start].period).length > found.at_once && start < points.length - 1) start += 1;
+    return start;
+  };
+  const chosen = () => [place(state.first) < 0 ? latest() : place(state.first), place(state.through) < 0 ? points.length - 1 : place(state.through)];
   const stretch = () => chosen().map((i) => points[i].period);
   const named = ([first, last]) => (first === last ? first : `${first} to ${last}`);
 
@@ -117,7 +123,8 @@ export async function series(page, { subject, query, signal }) {
       const none = difference.low <= 0 && difference.high >= 0 ? "; may be none" : "";
       const lacking = [...got.periods.missing, ...got.others.missing];
       const row = (name, one, value = count(one.count), after = "") => [name, el("strong", {}, value), `${to(one.low, one.high)}${after}`];
-      fill(compared, table(words(), ["periods", "#count", `#${percent(state.level)} interval`], [row(named(stretch()), first), row(named(theirs), second), row("difference", difference, above(first.count, second.count), none)]),
+      const ends = ([a, b]) => el("span", {}, a === b ? unbroken([a]) : [unbroken([a]), " to ", unbroken([b])].flat());
+      fill(compared, table(words(), ["periods", "#count", `#${percent(state.level)} interval`], [row(ends(stretch()), first), row(ends(theirs), second), row("difference", difference, above(first.count, second.count), none)]),
       lacking.length ? el("p", {}, `Not published, and in neither count: ${lacking.slice(0, 5).join(", ")}${lacking.length > 5 ? " …" : ""}.`) : null,
       got.periods.periods === got.others.periods ? null : el("p", {}, `${count(got.periods.periods)} ${found.per}s are compared with ${count(got.others.periods)}.`));
     } catch (failed) {
@@ -164,7 +171,7 @@ export async function series(page, { subject, query, signal }) {
     return load(more);
   };
   function choose(first, last) {
-    const whole = first === 0 && last === points.length - 1;
+    const whole = first === latest() && last === points.length - 1;
     [state.first, state.through] = whole ? [null, null] : [points[first].period, points[last].period];
     [from.value, until.value] = wrote;
     step({ again: false });
@@ -192,7 +199,7 @@ export async function series(page, { subject, query, signal }) {
   }
   const last = (number) => el("button", { type: "button", onclick: () => choose(Math.max(0, points.length - number), points.length - 1) }, number === 1 ? `Last ${found.per}` : `Last ${number}`);
   const periods = el("form", { class: "count-form", onsubmit: typed }, el("div", { class: "row level" }, field(`From ${found.per}`, from), field(`Through ${found.per}`, until), el("button", { class: "main" }, "Choose"),
-    el("button", { type: "button", onclick: () => choose(0, points.length - 1) }, "All"), last(1), points.length > 7 || found.published > 7 ? last(7) : null, found.published > 30 ? last(30) : null));
+    el("button", { type: "button", onclick: () => choose(latest(), points.length - 1) }, found.published > found.at_once ? "As many as can be added up" : "All"), last(1), points.length > 7 || found.published > 7 ? last(7) : null, found.published > 30 ? last(30) : null));
 
   const inputs = axis ? rangeInputs(axis) : null;
   const counted = axis ? el("form", { class: "count-form", onsubmit: async (event) => {
@@ -288,6 +295,7 @@ function heading(found) {
     el("div", { class: "beside" }, el("h1", {}, found.title),
       el("details", { class: "about" }, el("summary", {}, `${cost}, ${count(found.published)} ${found.per}${found.published === 1 ? "" : "s"}`),
         found.description ? el("p", {}, found.description) : null,
-        el("p", { class: "quiet" }, `${found.caption} ${found.loses[0].toUpperCase()}${found.loses.slice(1)}.${found.sampled ? " Counts are those of a sample of the units." : ""}${found.where ? ` Where ${found.where}.` : ""} Time zone ${found.zone}.`))),
+        el("p", { class: "quiet" }, `${found.caption} ${found.loses[0].toUpperCase()}${found.loses.slice(1)}.${found.where ? ` Where ${found.where}.` : ""} Time zone ${found.zone}.`))),
+    ofSample(found.sample),
   ];
 }
