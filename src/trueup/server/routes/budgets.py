@@ -15,7 +15,7 @@ from trueup.server import errors
 from trueup.server.auth import Holder
 from trueup.server.budget_requests import BudgetRequest
 from trueup.server.datasets import Table
-from trueup.server.routes import told
+from trueup.server.routes import told_budgets
 from trueup.server.routes.asking import NOT_FOUND, Analyst, Name, Parts, reply
 from trueup.server.routes.bodies import Epsilon, Page, Sent, example
 from trueup.server.routes.owner import Owner
@@ -56,7 +56,9 @@ class Allowance(Sent):
     limit: Epsilon = Field(description="0 takes the allowance away.")
 
 
-@router.post("/datasets/{dataset}/requests", response_model=told.RequestTold, responses=NOT_FOUND)
+@router.post(
+    "/datasets/{dataset}/requests", response_model=told_budgets.RequestTold, responses=NOT_FOUND
+)
 def ask_for_more(parts: Parts, who: Analyst, dataset: Name, body: MoreBudget) -> Response:
     """A request for more budget, which the owner sees; a new one takes the place of an open one."""
     if who.role == "owner":
@@ -70,7 +72,7 @@ def ask_for_more(parts: Parts, who: Analyst, dataset: Name, body: MoreBudget) ->
     return reply(_told(parts, asked))
 
 
-@router.get("/requests", response_model=told.RequestList)
+@router.get("/requests", response_model=told_budgets.RequestList)
 def requests(parts: Parts, who: Analyst, page: Annotated[Page, Query()]) -> Response:
     """Requests for more budget, newest first: all for the owner, an analyst's own."""
     found = parts.requests.list(None if who.role == "owner" else who.name)
@@ -86,7 +88,7 @@ def _told(parts: Service, one: BudgetRequest) -> dict[str, Any]:
     return {**vars(one), **now, "per": None if table is None else table.per}
 
 
-@router.post("/requests/{number}", response_model=told.RequestTold, responses=NOT_FOUND)
+@router.post("/requests/{number}", response_model=told_budgets.RequestTold, responses=NOT_FOUND)
 def decide(parts: Parts, who: Owner, number: Number, body: Decision) -> Response:
     """Grants a request, as it was or with another allowance, or declines it."""
     asked = parts.requests.find(number)
@@ -103,7 +105,7 @@ def decide(parts: Parts, who: Owner, number: Number, body: Decision) -> Response
 
 
 @router.get(
-    "/datasets/{dataset}/allowances", response_model=told.AllowanceList, responses=NOT_FOUND
+    "/datasets/{dataset}/allowances", response_model=told_budgets.AllowanceList, responses=NOT_FOUND
 )
 def allowances(parts: Parts, who: Owner, dataset: Name) -> Response:
     """What each analyst may spend on a dataset, and has spent."""
@@ -124,7 +126,7 @@ def _allowed(table: Table, name: str) -> dict[str, Any]:
 
 @router.put(
     "/datasets/{dataset}/allowances/{name}",
-    response_model=told.AllowanceTold,
+    response_model=told_budgets.AllowanceTold,
     responses=NOT_FOUND,
 )
 def allow(parts: Parts, who: Owner, dataset: Name, name: Person, body: Allowance) -> Response:

@@ -13,7 +13,7 @@ from trueup.errors import InputError
 from trueup.server.auth import Holder, create
 from trueup.server.errors import NotFoundError
 from trueup.server.limits import Guard
-from trueup.server.routes import told
+from trueup.server.routes import told, told_budgets
 from trueup.server.routes.asking import NOT_FOUND, Identifier, Name, Parts, reply
 from trueup.server.routes.bodies import NewToken, Page
 from trueup.server.service import Service, owner
@@ -29,7 +29,7 @@ def metrics(parts: Parts, who: Owner, request: Request) -> PlainTextResponse:
     return PlainTextResponse(guard.metrics.text(parts.tables))
 
 
-@router.get("/api/v1/tokens", response_model=told.TokenList)
+@router.get("/api/v1/tokens", response_model=told_budgets.TokenList)
 def tokens(parts: Parts, who: Owner, page: Annotated[Page, Query()]) -> Response:
     """Every token that was ever made: its name, role, limits, expiry; never the token."""
     used = parts.tokens.last_used()
@@ -59,7 +59,7 @@ def _told(parts: Service, one: Holder, used: Mapping[int, str]) -> dict[str, Any
     }
 
 
-@router.post("/api/v1/tokens", response_model=told.TokenMade)
+@router.post("/api/v1/tokens", response_model=told_budgets.TokenMade)
 def new_token(parts: Parts, who: Owner, body: NewToken) -> Response:
     """A new token, told this once. An analyst's limit goes into the ledgers."""
     given = (body.name, body.role, body.limit, body.datasets, body.expires, body.rho)
@@ -69,7 +69,7 @@ def new_token(parts: Parts, who: Owner, body: NewToken) -> Response:
     return reply({**_told(parts, made, {}), "token": secret})
 
 
-@router.delete("/api/v1/tokens", response_model=told.Revoked, responses=NOT_FOUND)
+@router.delete("/api/v1/tokens", response_model=told_budgets.Revoked, responses=NOT_FOUND)
 def old_token(
     parts: Parts, who: Owner, name: Annotated[str, Query(min_length=1, max_length=64)]
 ) -> Response:
@@ -82,7 +82,7 @@ def old_token(
     return reply({"revoked": number})
 
 
-@router.delete("/api/v1/tokens/{number}", response_model=told.Revoked, responses=NOT_FOUND)
+@router.delete("/api/v1/tokens/{number}", response_model=told_budgets.Revoked, responses=NOT_FOUND)
 def one_old_token(
     parts: Parts, who: Owner, number: Annotated[int, Path(ge=1, le=1 << 40)]
 ) -> Response:
