@@ -27,6 +27,19 @@ def test_a_fraction_is_itself_as_number_and_as_text(number):
     assert exact(f" {number} ") == number
 
 
+@pytest.mark.parametrize("digits", [1, 40, 41, 99])
+def test_what_is_taken_as_a_number_is_read_back_from_its_text(digits):
+    """As a ledger and a file keep it: up to as many digits as a number may have."""
+    most = 10 ** (digits + 1) - 1
+    for number in (Fraction(most), Fraction(1, most), Fraction(most - 1, most), Fraction(most, 4)):
+        assert exact(number) == exact(str(number)) == number
+    assert exact(Decimal(most)) == exact(str(Decimal(most))) == most
+    for wrong in (Fraction(10**100), Fraction(1, 10**100)):
+        for form in (wrong, str(wrong)):
+            with pytest.raises(InputError):
+                exact(form)
+
+
 def test_whole_numbers_of_every_type_are_themselves():
     assert exact(3) == exact(np.int64(3)) == exact(np.uint8(3)) == exact("3") == Fraction(3)
     assert exact(np.float32(0.1)) == Fraction(1, 10)

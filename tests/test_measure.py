@@ -133,6 +133,8 @@ def test_value_counts_are_put_in_the_order_of_the_axis_by_their_index() -> None:
     ages = tu.Axis.integers("age", 18, 21)
     numbers = pd.Series([20, 20, 19, 99]).value_counts()
     assert tu.measure(numbers, tu.CellCounts(ages), epsilon=1000).noisy.tolist() == [0, 1, 2, 0]
+    twice = pd.Series([3, 4, 1, 9], index=[20, 20, 18, 99])  # as two tables put together have it
+    assert tu.measure(twice, tu.CellCounts(ages), epsilon=1000).noisy.tolist() == [1, 0, 7, 0]
     plain = pd.Series([5, 6, 7, 8])  # numbered by pandas, not by a person
     assert tu.measure(plain, tu.CellCounts(ages), epsilon=1000).noisy.tolist() == [5, 6, 7, 8]
 

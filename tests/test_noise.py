@@ -125,6 +125,14 @@ def test_variance_on_whole_numbers_is_that_of_the_law(variance):
     assert noise_variance(Fraction(variance), "normal") == pytest.approx(float(v))
 
 
+def test_of_unit_has_the_law_that_is_asked_for():
+    for law in ("discrete", "continuous", "gaussian", "normal"):
+        noise = Noise.of_unit(tu.CellCounts(3), law)
+        assert noise.law == law
+        assert law in noise.laws
+    assert Noise.of_unit(tu.CellCounts(3)).law == "continuous"
+
+
 def test_of_unit_gives_variance_one_over_the_squares():
     question = tu.TreeCounts(AXIS, branching=3)
     assert Noise.of_unit(question, "gaussian").scales == tuple(1 / s for s in question.squares)
@@ -188,3 +196,30 @@ def test_only_scales_that_can_be_drawn_are_drawable():
     for far in (Fraction(1, 10**30), Fraction(10**9)):
         with pytest.raises(tu.InputError, match="noise variance must lie between"):
             Noise(tu.CellCounts(3), rho=far).check_drawable()
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize(
+    ("share", "cost"),
+    [("1e-7", {"epsilon": "1/1000"}), ("9/10", {"epsilon": 1500}), ("1e-9", {"rho": "1e-12"})],
+)
+def test_one_scale_that_cannot_be_drawn_is_enough(place, share, cost):
+    """Whichever block it is of, and whether it is too large or too small."""
+    own = Fraction(share)
+    shares = [own if level == place else (1 - own) / 2 for level in range(3)]
+    cost = {name: Fraction(amount) for name, amount in cost.items()}
+    alike = tu.TreeCounts(8, radices=(2, 2, 2), shares=(0, "1/3", "1/3", "1/3"))
+    Noise(alike, **cost).check_drawable()
+    tree = tu.TreeCounts(8, radices=(2, 2, 2), shares=(0, *shares))
+    with pytest.raises(tu.InputError, match=r"noise (scale|variance) must lie between"):
+        Noise(tree, **cost).check_drawable()
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_choices_are_made_by_the_deviation_of_the_noise(neighbours):
+    """√2 times the scale to choose by is a deviation, of Laplace noise and of Gaussian noise."""
+    for question, cost in itertools.product(QUESTIONS, ({"epsilon": "1/3"}, {"rho": "1/18"})):
+        cost = {name: Fraction(amount) for name, amount in cost.items()}
+        noise = Noise(question, neighbours=neighbours, rows_per_unit=3, **cost)
+        deviation = np.sqrt(2) * float(noise.scale_to_choose_by)
+        assert deviation == pytest.approx(np.sqrt(noise.variance_on_the_line))

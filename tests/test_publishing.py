@@ -89,6 +89,29 @@ def test_a_units_rows_are_bounded():
     )
 
 
+@pytest.mark.parametrize("large", [1, publishing.LARGE])
+def test_a_units_rows_are_bounded_in_one_pass_too(large, monkeypatch):
+    monkeypatch.setattr(publishing, "LARGE", large)
+    users = np.random.default_rng(4).integers(0, 100, 1_500)
+    frame = pd.DataFrame({"user": users, "age": users})
+    few = {"unit": "user", "rows_per_unit": 3}
+    release = tu.publish(frame, tu.CellCounts(AGE), 3 * HARDLY_NOISY, **few)
+    assert release.counts().tolist() == np.minimum(np.bincount(users, minlength=100), 3).tolist()
+    assert release.facts.noise.scales == (Fraction(1, HARDLY_NOISY),)
+    with pytest.raises(tu.InputError, match="a column for the unit"):
+        tu.publish(users, AGE, 1, **few)
+
+
+def test_every_release_has_an_id_of_its_own(monkeypatch):
+    """By which noise that two numbers share is told from noise that they do not."""
+    ids = []
+    for large in (1, publishing.LARGE):
+        monkeypatch.setattr(publishing, "LARGE", large)
+        ids += [tu.publish(TRUTH, tu.CellCounts(AGE), 1).facts.id for _ in range(3)]
+    assert len(set(ids)) == 6
+    assert all(len(bytes.fromhex(each)) == 16 for each in ids)
+
+
 def test_both_sides_of_the_large_threshold_obey_one_law(monkeypatch):
     """The same counts by the ordinary way and in one pass: no noise to speak of, same answers."""
     counts = np.random.default_rng(1).integers(0, 9, 4_096)

@@ -29,37 +29,54 @@ class Tape:
         return np.rint(self.rng.laplace(0, float(scale), size)).astype(np.int64)
 
 
-def test_rounds_are_those_written_out_for_the_same_noise() -> None:
-    rng = np.random.default_rng(2)
-    for axes in ((X,), (X, Y)):
-        sizes = tuple(axis.size for axis in axes)
-        counts = rng.poisson(20, sizes)
+@pytest.mark.parametrize("axes", [(X,), (X, Y)])
+@pytest.mark.parametrize("crowd", [0.3, 20, 400])
+def test_rounds_are_those_written_out_for_the_same_noise(
+    axes: tuple[tu.Axis, ...], crowd: float
+) -> None:
+    """Part by part, box by box: much noise and little, of crowded tables and nearly empty ones."""
+    for seed, part in itertools.product(range(6), (Fraction(1, 2), Fraction(1, 20))):
+        rng = np.random.default_rng(seed)
+        counts = rng.poisson(crowd * rng.pareto(1.2, tuple(axis.size for axis in axes)))
         starts, stops = boxes(axes, None)
-        total, picked, answers = rounds_of(counts, starts, stops, EPSILON / 7, 3, Tape(5).draw)
-        # The same by hand: part by part, box by box.
-        tape = Tape(5)
-        part = EPSILON / 7
-        assert total == counts.sum() + tape.draw(1, 1 / part)[0]
-        insides = [
-            tuple(slice(a, b) for a, b in zip(start, stop, strict=True))
-            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+        found = rounds_of(counts, starts, stops, part, 4, Tape(seed).draw)
+        total, picked, answers = written_out(counts, starts, stops, part, 4, Tape(seed))
+        assert found[0] == total
+        assert found[1].tolist() == picked
+        assert found[2].tolist() == answers
+
+
+def written_out(
+    counts: np.ndarray,
+    starts: np.ndarray,
+    stops: np.ndarray,
+    part: Fraction,
+    rounds: int,
+    tape: Tape,
+) -> tuple[int, list[int], list[int]]:
+    """The rounds by hand: scores are whole, and the table knows of noisy counts alone."""
+    total = int(counts.sum() + tape.draw(1, 1 / part)[0])
+    insides = [
+        tuple(slice(a, b) for a, b in zip(start, stop, strict=True))
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+    ]
+    chosen: list[int] = []
+    heard: list[int] = []
+    table = np.full(counts.shape, max(total, 1) / counts.size)
+    for _ in range(rounds):
+        noise = tape.draw(len(insides), 2 / part)
+        scores = [
+            abs(int(counts[box].sum()) - round(float(table[box].sum()))) + int(extra)
+            for box, extra in zip(insides, noise, strict=True)
         ]
-        table, chosen, heard = np.full(sizes, max(total, 1) / counts.size), [], []
-        for _ in range(3):
-            noise = tape.draw(len(insides), 2 / part)
-            scores = [
-                abs(int(counts[box].sum()) - round(float(table[box].sum()))) + int(extra)
-                for box, extra in zip(insides, noise, strict=True)
-            ]
-            chosen.append(scores.index(max(scores)))
-            heard.append(int(counts[insides[chosen[-1]]].sum()) + int(tape.draw(1, 1 / part)[0]))
-            for _ in range(20):
-                for at, answer in zip(chosen, heard, strict=True):
-                    step = (answer - table[insides[at]].sum()) / (2 * table.sum())
-                    table[insides[at]] *= math.exp(min(max(step, -50), 50))
-                    table *= max(total, 1) / table.sum()
-        assert picked.tolist() == chosen
-        assert answers.tolist() == heard
+        chosen.append(scores.index(max(scores)))
+        heard.append(int(counts[insides[chosen[-1]]].sum()) + int(tape.draw(1, 1 / part)[0]))
+        for _ in range(20):
+            for at, answer in zip(chosen, heard, strict=True):
+                step = (answer - table[insides[at]].sum()) / (2 * table.sum())
+                table[insides[at]] *= math.exp(min(max(step, -50), 50))
+                table *= max(total, 1) / table.sum()
+    return total, chosen, heard
 
 
 def test_parts_of_epsilon_add_up_to_it() -> None:
@@ -146,11 +163,22 @@ def test_frames_are_counted_and_boxes_come_from_the_workload_alone() -> None:
     assert (starts.tolist(), stops.tolist()) == ([[0], [4]], [[4], [8]])
 
 
+def test_boxes_to_choose_from_are_some_thousand_each_once() -> None:
+    wide = [tu.Axis.integers(name, 0, 199) for name in "abc"]
+    for axes in (wide[:1], wide[:2], wide):
+        starts, stops = boxes(axes, None)
+        assert 500 <= len(starts) <= 4_096
+        assert len(np.unique(np.hstack([starts, stops]), axis=0)) == len(starts)
+        assert ((starts >= 0) & (starts < stops) & (stops <= 200)).all()
+
+
 def test_what_cannot_be_asked_is_refused() -> None:
     counts = np.ones(8, np.int64)
     for given, words in (
         ({"axes": "x"}, "an axis or several"),
         ({"axes": []}, "an axis or several"),
+        ({"axes": [X, "y"]}, "an axis or several"),
+        ({"axes": [X, X]}, "a name of its own"),
         ({"rounds": 0}, "1 to 200 rounds"),
         ({"rounds": 201}, "1 to 200 rounds"),
         ({"epsilon": 0}, "must be positive"),

@@ -55,6 +55,38 @@ def test_the_bound_is_the_best_of_all_where_there_is_no_noise() -> None:
         assert error(rows, found, each) <= 1.1 * best
 
 
+@pytest.mark.parametrize("most", [2, 9, 1_000])
+def test_the_bound_is_the_best_of_the_ends_and_middles_of_cells(most: int) -> None:
+    """By counting, where people are taken at their word: rows left out, and noise for each row."""
+    axis, rng = rows_axis("rows", most), np.random.default_rng(3)
+    edges = axis.positions(np.arange(axis.size + 1)).astype(int)
+    cells = [np.arange(a, b) for a, b in itertools.pairwise(edges)]
+    tried = sorted({int(b) for c in cells for b in (c[0], (c[0] + c[-1]) // 2, c[-1])})
+    found = set()
+    for each in np.geomspace(1e3, 1e8, 40):
+        people = rng.integers(10_000, 90_000, axis.size)
+        errors = [
+            sum(n * np.maximum(c - b, 0).mean() for n, c in zip(people, cells, strict=True))
+            + each * b
+            for b in tried
+        ]
+        found.add(chosen_bound(axis, people, noise_of(1), each))
+        assert chosen_bound(axis, people, noise_of(1), each) == tried[int(np.argmin(errors))]
+    assert len(found) > min(len(tried), 5) / 2
+
+
+def test_people_follow_people_or_nobody_with_certainty() -> None:
+    people, after = rows_bound._steps()
+    some, dies = people[rows_bound._SOME :], 0.5 * people[rows_bound._SOME :] ** -0.3
+    np.testing.assert_allclose(after[rows_bound._SOME :, rows_bound._SOME :].sum(axis=1), 1 - dies)
+    for empty in (rows_bound._ENDED, rows_bound._GAP):
+        np.testing.assert_allclose(after[rows_bound._SOME :, empty], dies)
+        assert after[empty, empty] == 1
+    new = after[rows_bound._GAP, rows_bound._SOME :]
+    np.testing.assert_allclose(new, 0.03 * some**-0.5 / (some**-0.5).sum())
+    assert (after[rows_bound._ENDED, rows_bound._SOME :] == 0).all()
+
+
 @pytest.mark.parametrize("most", [9, 50, 1_000])
 def test_the_share_left_out_is_that_of_people_spread_over_their_cells(most: int) -> None:
     """By counting: of a cell of numbers of rows each is had by as many people."""
@@ -146,21 +178,24 @@ def test_what_is_kept_of_a_choice_survives_a_file_and_is_checked() -> None:
         assert ChosenBound.from_json(json.loads(json.dumps(each.to_json()))) == each
     with pytest.raises(tu.InputError, match="one of the two"):
         ChosenBound(tuple(range(axis.size)), 50)
-    for wrong in ({"people": [1, 2]}, {"at_most": 1}, {"at_most": 51 * 51}):
+    for wrong in ({"people": [1, 2]}, {"at_most": 1}, {"at_most": 51 * 51}, {"at_most": 50.0},
+                  {"at_most": 10**9 + 1}, {"people": [1.5] * axis.size}):  # fmt: skip
         with pytest.raises(tu.FileError):
             ChosenBound.from_json(kept.to_json() | wrong)
     for given, words in (
         ((3, 9, "user"), "goes with rows_per_unit='auto'"),
         (("some", 9, "user"), "whole number or 'auto'"),
         (("auto", None, "user"), "needs at_most"),
-        (("auto", 1, "user"), "between 2 and"),
+        (("auto", 1, "user"), "between 2 and 1,000,000,000"),  # as many as rows_per_unit may be
+        (("auto", 10**9 + 1, "user"), "at_most must be between 2 and 1,000,000,000"),
         (("auto", 9, None), "goes with a unit"),
         (("auto", 9, "row"), "goes with a unit"),
         (("auto", 9, "edge"), "goes with a unit"),
     ):
         with pytest.raises(tu.InputError, match=words):
             most_rows(given[0], {"at_most": given[1]}, given[2])
-    assert most_rows("auto", {"at_most": 9}, "user") == 9
+    for most in (2, 9, 10**9):
+        assert most_rows("auto", {"at_most": most}, "user") == most
     with pytest.raises(TypeError, match="unexpected keyword argument 'most'"):
         most_rows(3, {"most": 9}, "user")
     assert most_rows(3, {}, "user") is None

@@ -15,7 +15,11 @@ Exact = int | float | str | Fraction | Decimal
 
 _FLOAT_DIGITS = 15  # every decimal of 15 digits survives a round trip through a float
 _DIGITS = 100  # of a numerator or denominator: floats of it neither overflow nor vanish
-_TEXT = re.compile(r"[+-]?\d{1,40}(?:\.\d{0,40})?(?:[eE][+-]?\d{1,3})?|[+-]?\d{1,40}/\d{1,40}")
+# What is taken as a Fraction is read back from the text that a ledger or a file has of it.
+_WHOLE = rf"\d{{1,{_DIGITS}}}"
+_TEXT = re.compile(
+    rf"[+-]?{_WHOLE}(?:\.\d{{0,{_DIGITS}}})?(?:[eE][+-]?\d{{1,3}})?|[+-]?{_WHOLE}/{_WHOLE}"
+)
 
 
 def exact(value: object, name: str = "epsilon") -> Fraction:

@@ -30,7 +30,6 @@ from trueup.facts import Facts, check_unit, rows_for
 from trueup.infer import infer
 from trueup.measure import measure
 from trueup.measurement import Measurement
-from trueup.noise import Noise
 from trueup.onepass import can_be_released, release_in_one_pass
 from trueup.owner.columns import Columns
 from trueup.owner.folder import Route
@@ -268,8 +267,7 @@ def _bounded(
     if not _is_table(data):
         raise InputError("rows_per_unit='auto' goes with a table that has a column for the unit.")
     choice = Choice.of(question, most, None, neighbours, cost.notion)
-    rest = choice.parts(cost)[1]
-    Noise(question, rest.epsilon, neighbours, most, rho=rest.rho).check_drawable()
+    choice.check(question, cost, neighbours)
 
     def people(axis: Axis) -> Ints:
         source = open_source(data)

@@ -27,7 +27,7 @@ from trueup.noise import Noise
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-MOST_ROWS = 1 << 31
+MOST_ROWS = 1_000_000_000  # as of rows_per_unit
 _EACH = 8  # numbers of rows up to this have a cell each
 _WIDER = 2 ** (1 / 3)  # from there on each cell ends at so many times its beginning
 _DOUBLINGS = 40  # a cell has at most so many doublings of one person
@@ -86,8 +86,8 @@ class ChosenBound:
     @staticmethod
     def from_json(said: Any) -> ChosenBound:
         """What `to_json` wrote, checked."""
-        people = tuple(whole_number(each, "A count of people") for each in said["people"])
         try:
+            people = tuple(whole_number(each, "A count of people") for each in said["people"])
             cost = Cost.of(said.get("epsilon"), said.get("rho"))
             return ChosenBound(people, said["at_most"], cost.epsilon, cost.rho)
         except InputError as wrong:

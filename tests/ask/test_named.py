@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup import Axis, InputError, NamedCounts
+from trueup import Axis, FileError, InputError, NamedCounts
+from trueup.ask import named
 
 GRADE = Axis.categories("grade", ["A", "B", "C", "D", "F"])
 GRADES = NamedCounts(
@@ -144,3 +145,25 @@ def test_a_tuple_is_a_range_where_cells_are_not_labels():
     assert NamedCounts(GRADE, {"best": ("A", "B")}).cells == ((0, 1),)
     with pytest.raises(InputError, match=r"a tuple of 3.*single values go in a list"):
         NamedCounts(age, {"some": (1, 2, 3)})
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 22])
+def test_replacing_is_priced_over_all_pairs_of_cells(at_once, monkeypatch):
+    """However many pairs are looked at together, and wherever the furthest lie."""
+    monkeypatch.setattr(named, "_PAIRS_AT_ONCE", at_once)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        sets = {f"{n}": np.flatnonzero(rng.random(9) < 0.4).tolist() or [n] for n in range(6)}
+        if seed % 2:  # only the first two cells are far apart
+            sets = {f"{n}": [n % 2, *range(2, 9)] for n in range(6)}
+        question = NamedCounts(9, sets)
+        columns = question.matrix().toarray().T
+        apart = max(np.abs(a - b).sum() for a, b in itertools.combinations(columns, 2))
+        assert question.sensitivity("replace") == max(apart, columns.sum(axis=1).max())
+
+
+def test_a_file_may_not_count_a_cell_twice_in_a_query():
+    spec = NamedCounts(5, {"low": [0, 1]}).to_json()
+    for wrong in ([0, 0], [1, 0], [0, 5], [-1, 0], []):
+        with pytest.raises(FileError):
+            NamedCounts.from_json({**spec, "queries": [["low", wrong]]})

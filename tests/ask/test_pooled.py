@@ -56,6 +56,13 @@ def test_runs_that_cannot_have_been_asked_are_refused(wrong: Pooled) -> None:
         AdaptiveTreeCounts(TREE, wrong)
 
 
+def test_a_root_is_never_pooled_though_it_is_asked() -> None:
+    asked = tu.TreeCounts(24, radices=(4, 3, 2), shares=("1/4", "1/4", "1/4", "1/4"))
+    AdaptiveTreeCounts(asked, runs([], [(0, 4)], [], []))
+    with pytest.raises(InputError, match="On level 0 nothing can have been pooled"):
+        AdaptiveTreeCounts(asked, runs([(0, 1)], [], [], []))
+
+
 @pytest.mark.parametrize(
     "pooled",
     [

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import trueup as tu
+from trueup.ask import squares
 from trueup.ask.squares import furthest, greatest
 
 AXIS = tu.Axis.integers("a", 0, 11)
@@ -109,3 +111,19 @@ def test_the_greatest_sum_is_exact_where_floats_cannot_tell():
     parts = [np.array([big, big + 1, 3]), np.array([1, 0, 0])]
     assert greatest(parts, [Fraction(1), Fraction(1, 3)]) == big + 1
     assert greatest(parts, [Fraction(1), Fraction(3, 2)]) == big + Fraction(3, 2)
+
+
+@pytest.mark.parametrize("at_once", [1, 40, 1 << 22])
+def test_the_furthest_columns_are_found_however_few_are_looked_at_together(at_once, monkeypatch):
+    monkeypatch.setattr(squares, "_PAIRS_AT_ONCE", at_once)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = rng.integers(-3, 4, (4, 13)) * (rng.random((4, 13)) < 0.6)
+        rows[:, :2] *= 1 + 3 * (seed % 3)  # the furthest are often the first
+        rows[0, 0] += 1
+        weights = rng.integers(1, 9, 4).tolist()
+        wanted = max(
+            sum(w * (a - b) ** 2 for w, a, b in zip(weights, *pair, strict=True))
+            for pair in combinations(rows.T.tolist(), 2)
+        )
+        assert furthest(csr_array(rows), weights) == wanted

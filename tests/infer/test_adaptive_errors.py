@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
 
 import trueup as tu
 from trueup.ask import AdaptiveTreeCounts
 from trueup.infer import errors_of
+from trueup.infer.adaptive_errors import PathErrors
 from trueup.law import NoiseLaw
+from trueup.noise import Noise
 from trueup.paper.noise import measure_for_experiment
 
 from .pooled_trees import TREES, fit_matrix, measured
@@ -73,6 +79,55 @@ def test_a_range_inside_one_run_is_bounded_by_the_run() -> None:
     assert low <= 0
     assert high == pytest.approx(max(total, 0) + reach, abs=2 + abs(low))
     assert high < 3 * reach
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("law", ["epsilon", "rho"])
+def test_runs_bound_ranges_by_their_totals_and_their_own_noise(name: str, law: Any) -> None:
+    """Every range, cell by cell: all of it lies in runs, or runs say nothing of it."""
+    bounded = 0
+    for seed, epsilon in itertools.product(range(3), ("1/2", "1/200", "1/5000")):
+        m = measured(TREES[name], seed, epsilon)
+        noise = m.noise if law == "epsilon" else Noise(m.question, rho=Fraction(1, 2))
+        question, errors = m.question, errors_of(noise)
+        assert isinstance(question, AdaptiveTreeCounts)
+        assert isinstance(errors, PathErrors)
+        size, found = question.shape.size, []
+        for level in errors.levels[:-1]:
+            scale = noise.scale_of(question.left(level), question.square_left(level))
+            spans = zip(*question.reached.run_spans(level), strict=True)
+            for (a, b), total in zip(spans, question.pooled.totals[level], strict=True):
+                found.append((int(a), int(b), int(total), float(scale)))
+        whose = np.full(size, -1)
+        for number, (a, b, _, _) in enumerate(found):
+            whose[a:b] = number
+        prefix = np.cumsum([0.0, *np.random.default_rng(seed).normal(3, 9, size)])
+        for start, stop in itertools.combinations(range(0, size + 1, max(1, size // 12)), 2):
+            told = errors.by_runs(start, stop)
+            touched = np.unique(whose[start:stop])
+            if touched[0] < 0:
+                assert told is None
+                continue
+            bounded += 1
+            runs = [found[number] for number in touched]
+            whole = [start <= a and b <= stop for a, b, _, _ in runs]
+            totals = [total for _, _, total, _ in runs]
+            least = sum(t for t, inside in zip(totals, whole, strict=True) if inside)
+            cut = sum(max(t, 0) for t, inside in zip(totals, whole, strict=True) if not inside)
+            assert told is not None
+            assert told[:2] == (least, least + cut)
+            assert sorted(told[2].scales) == sorted(scale for *_, scale in runs)
+            assert (told[2].coefficients == 1).all()
+            assert (told[2].counts == 1).all()
+            # The interval: a quarter of the chance to fail, and as far as the bounds are off.
+            factor, shown = -2.5, prefix[stop] - prefix[start]
+            one = errors.given(prefix)._by_runs((((start, stop), factor),))
+            assert one is not None
+            assert (one.among, one.law) == (4.0, noise.law)
+            assert (one.coefficients == abs(factor)).all()
+            off = max(shown - least, least + cut - shown, 0)
+            assert one.left_open == pytest.approx(abs(factor) * off)
+    assert bounded or name == "cells alone"
 
 
 def spikes(height: int) -> np.ndarray:

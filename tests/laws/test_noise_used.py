@@ -29,6 +29,16 @@ def counts_for(question: Question) -> np.ndarray:
     return np.random.default_rng(3).integers(0, 5, question.size)
 
 
+@pytest.mark.parametrize("question", examples(), ids=named)
+def test_no_answer_weighs_a_cell_by_more_than_the_heaviest(question: Question) -> None:
+    """By which the owner knows, before the charge, that answers fit 64 bits."""
+    if isinstance(question, AdaptiveQuestion) and not question.settled:
+        assert question.heaviest == 1  # whatever it will ask is a count
+        return
+    rows = [question.answers(one) for one in np.eye(question.size, dtype=np.int64)]
+    assert max(int(np.abs(row).max()) for row in rows) <= question.heaviest
+
+
 def check(
     found: Record, noisy: np.ndarray, question: Question, counts: np.ndarray, given: tuple[str, int]
 ) -> None:

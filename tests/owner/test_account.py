@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from trueup.budget import Budget
 from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, LedgerError
-from trueup.owner.account import Account, Entry, canonical, link, opening, readable_request
+from trueup.owner.account import (
+    Account,
+    Entry,
+    canonical,
+    link,
+    opening,
+    readable_request,
+    usable_key,
+)
 
 NOW = "2026-01-01T00:00:00+00:00"
 
@@ -169,6 +177,19 @@ def test_numbers_too_long_to_write_down_are_refused() -> None:
         for odd in range(1, 99, 2):
             spend(made, str(odd), Fraction(1, 10**99 - odd))
     assert len(str(made.spent)) < 4300  # what Python will read back
+
+
+def test_keys_are_short_texts() -> None:
+    assert usable_key("k" * 200) == "k" * 200
+    for wrong in ("", "k" * 201, None, 3, b"k"):
+        with pytest.raises(InputError, match="text of 1 to 200 characters"):
+            usable_key(wrong)
+
+
+def test_nothing_may_be_an_allowance() -> None:
+    made = account(10)
+    allow(made, "ana", Fraction(0))
+    assert made.allowances == {"ana": 0}
 
 
 def allow(made: Account, by: str, limit: Fraction) -> None:

@@ -17,6 +17,7 @@ from homes import ASKED, Home, fresh, never
 from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, LedgerError
 from trueup.owner.account import Account
+from trueup.owner.anchor import FileAnchor
 from trueup.owner.ledger import Ledger
 
 
@@ -294,8 +295,36 @@ def test_guards_taken_away_are_missed(home: Home) -> None:
 def test_a_lost_ledger_is_not_begun_again(home: Home) -> None:
     home.ledger(1).spend(ASKED, 0.1, draw=fresh)
     home.remove()
-    with pytest.raises(LedgerError, match="the ledger is lost"):
-        home.ledger(1)
+    for limit in (1, None):
+        with pytest.raises(LedgerError, match="the ledger is lost"):
+            home.ledger(limit)
+
+
+def test_an_anchor_of_unknown_fate_is_settled_before_an_answer_leaves(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever wrote it may have died before it was safe on disk."""
+    answer = home.ledger(1).spend(ASKED, 0.1, draw=fresh, key="k")
+    settled, settle = [], FileAnchor.settle
+
+    def settling(anchor: FileAnchor) -> None:
+        settled.append(anchor.read())
+        settle(anchor)
+
+    monkeypatch.setattr(FileAnchor, "settle", settling)
+    ledger = home.ledger()
+    settled.clear()
+    assert ledger.spend(ASKED, 0.1, draw=never, key="k") == answer
+    assert settled == [FileAnchor(home.anchor).read()]
+
+
+def test_a_total_of_delta_too_long_to_write_down_is_refused(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "x.ledger", limit=10, delta_limit="1/2")
+    with pytest.raises(InputError, match="thousands of digits"):  # noqa: PT012
+        for odd in range(1, 99, 2):
+            ledger.spend(ASKED, "1/100", delta=Fraction(1, 10**99 - odd), draw=fresh)
+    assert 1 < len(ledger.charges) < 49
+    assert Ledger(tmp_path / "x.ledger").verify() == 1 + 2 * len(ledger.charges)
 
 
 def test_a_lost_damaged_or_foreign_anchor_is_refused(home: Home) -> None:

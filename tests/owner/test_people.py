@@ -354,8 +354,24 @@ def test_whole_values_of_a_sum_go_to_the_nearest_step(tmp_path: Path) -> None:
     table = pa.table({"user": [f"{n}" for n in range(len(values))], "whole": values})
     found = made_people(table, tmp_path, x=tu.Person(sum="whole", low=-10, high=20, step=5))
     for user, value in enumerate(values):
-        near = 5 * round(Fraction(min(max(value, -10), 20), 5))  # never half way between two
+        near = 5 * round(Fraction(min(max(value, -10), 20), 5))
         assert found[f"{user}".encode()]["x"] == near
+
+
+@pytest.mark.parametrize("step", [1, 2, 5, 6])
+def test_a_value_of_a_sum_is_rounded_alike_whatever_type_it_has(tmp_path: Path, step: int) -> None:
+    """Half way between two steps too: to the even one."""
+    values = np.arange(-40, 41)
+    feature = tu.Person(sum="x", low=-30, high=30, step=step)
+    wanted = {int(v): step * round(Fraction(min(max(int(v), -30), 30), step)) for v in values}
+    for kind in (pa.int64(), pa.float64(), pa.decimal128(25, 2)):
+        column = pa.array(values).cast(kind)
+        rows = pa.table({"user": values, "x": column})
+        ledger = tu.Ledger(tmp_path / f"{kind}.ledger", limit=10**6)
+        people = tu.Owner(rows, ledger, unit="user", rows_per_unit=1).people(total=feature)
+        sums = tu.Axis.integers("total", -31, 31)
+        found = people.measure(tu.CellCounts(sums), 900).noisy
+        assert found.tolist() == [list(wanted.values()).count(s) for s in range(-31, 32)]
 
 
 def test_sums_are_whole_numbers_to_the_last_digit() -> None:

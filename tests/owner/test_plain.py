@@ -19,7 +19,7 @@ from trueup._kernels.cells import place
 from trueup.axis.numbers import COMPILED
 from trueup.owner.columns import Kind, Storage, Wanted
 from trueup.owner.placing import SPARE, CellTally, placer
-from trueup.owner.plain import plain, short_texts, storage_of, unified
+from trueup.owner.plain import names, plain, short_texts, storage_of, unified
 
 BIG = 2**63
 UNKNOWN_TIME = -(2**63)
@@ -104,6 +104,7 @@ def test_decimals_are_exact_to_their_last_digit(made: tuple[pa.Array, list[Any]]
 @pytest.mark.parametrize("scale", [-2, 0, 1, 17, 18, 19, 22, 23, 38])
 def test_decimals_are_exact_on_both_sides_of_every_shortcut(scale: int) -> None:
     near = [2**53, 2**63, 10**18, 10**19, 10 ** max(scale, 0), 3 * 10 ** max(scale, 0)]
+    near += [2**64, 2**128, 2**192, 2**127 + 2**64]  # zeros in some of its four words
     unscaled = [sign * (n + d) for n in near for d in (-1, 0, 1) for sign in (1, -1)]
     raw = b"".join(n.to_bytes(32, "little", signed=True) for n in unscaled)
     kind = pa.decimal256(76, scale)
@@ -112,6 +113,19 @@ def test_decimals_are_exact_on_both_sides_of_every_shortcut(scale: int) -> None:
     whole = [int(v) if v.denominator == 1 and -BIG <= v < BIG else None for v in exact]
     assert read(column, "integer") == whole
     assert read(column, "number") == [float(v) for v in exact]
+
+
+def test_names_are_whole_numbers_to_all_their_128_bits() -> None:
+    """Two people whose numbers share their low half are two."""
+    numbers = [5, 2**64 + 5, 2**65 + 5, -(2**64) + 5, -5, 2**63, -(2**63), 2**126, None]
+    column = pa.array([n if n is None else Decimal(n) for n in numbers], pa.decimal128(38, 0))
+    found = names(column, len(numbers), Wanted("x", "decimal", "integer", "unit"))
+    assert found.known.tolist() == [n is not None for n in numbers]
+    told = [int.from_bytes(each, "little", signed=True) for each in found.values.to_pylist()]
+    assert told[:-1] == numbers[:-1]
+    large = [0, 2**63, 2**64 - 1]
+    found = names(pa.array(large, pa.uint64()), 3, Wanted("x", "integer", "integer", "unit"))
+    assert [int.from_bytes(v, "little", signed=True) for v in found.values.to_pylist()] == large
 
 
 @given(st.lists(st.none() | st.integers(-BIG, BIG - 1), min_size=1))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 import pytest
 
 import trueup as tu
 from trueup.cost import Cost
-from trueup.errors import InputError
+from trueup.errors import FileError, InputError
+from trueup.measurement import Measurement
 from trueup.owner.rehearsal import check_noise
 
 
@@ -16,3 +22,36 @@ def test_noise_is_tried_without_data() -> None:
         check_noise(question, cost, "add-remove", 1)
     with pytest.raises(InputError):
         check_noise(question, Cost.of("1e-14"), "replace", 10**9)
+
+
+LONG = Fraction(10**98 + 1, 10**98 + 9)
+
+
+@pytest.mark.parametrize("cost", [{"epsilon": LONG}, {"rho": LONG}])
+def test_a_cost_of_many_digits_is_charged_and_its_answer_read(tmp_path: Path, cost: Any) -> None:
+    """Whatever number can be charged can be read back from the stored answer."""
+    kind = {"rho": 9} if "rho" in cost else {"limit": 9}
+    ledger = tu.Ledger(tmp_path / "x.ledger", **kind)
+    rows = pa.table({"user": [1, 1, 2], "hour": [0, 3, 3]})
+    hours = tu.CellCounts(tu.Axis.integers("hour", 0, 3))
+    owner = tu.Owner(rows, ledger, unit="user", rows_per_unit=2)
+    auto = tu.Owner(rows, ledger, unit="user", rows_per_unit="auto", at_most=3)
+    for each in (owner, auto):
+        measured = each.measure(hours, **cost, key=f"{each.at_most}")
+        assert measured == each.measure(hours, **cost, key=f"{each.at_most}")
+    if "epsilon" in cost:
+        assert tu.adaptive(owner, hours.axis, LONG, rounds=2).facts.epsilon == LONG
+        ledger = tu.Ledger(tmp_path / "delta.ledger", limit=3, delta_limit=LONG)
+        ledger.spend({"unit": "row"}, LONG, delta=LONG / 2, draw=lambda: b"1")
+    assert tu.Ledger(ledger.name).verify() == len(ledger.charges) * 2 + 1
+
+
+def test_an_answer_that_could_not_be_read_back_is_found_before_the_charge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(data: bytes) -> Measurement:
+        raise FileError("The file's facts make no sense.")
+
+    monkeypatch.setattr(Measurement, "from_bytes", staticmethod(fails))
+    with pytest.raises(FileError):
+        check_noise(tu.CellCounts(4), Cost.of(1), "add-remove", 1)

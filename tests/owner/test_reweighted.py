@@ -75,12 +75,14 @@ def test_a_key_pays_for_one_request_alone(tmp_path: Path, table: pa.Table) -> No
 def test_noise_that_cannot_be_drawn_and_periods_are_refused_before_the_charge(
     tmp_path: Path, table: pa.Table
 ) -> None:
-    """The noise of a choice is twice that of a count: one that is just too large is found."""
-    ledger = tu.Ledger(tmp_path / "x.ledger", limit=50)
+    """The noise of a choice is twice that of a count: both are found just outside the limits."""
+    ledger = tu.Ledger(tmp_path / "x.ledger", limit=10**6)
     owner = tu.Owner(table, ledger, unit="user", rows_per_unit=10)
     for rounds, too_small in ((1, Fraction(3 * 11, 10**9)), (2, Fraction(5 * 11, 10**9))):
         with pytest.raises(tu.InputError, match="noise scale"):
             tu.adaptive(owner, X, too_small, rounds=rounds)
+    with pytest.raises(tu.InputError, match="noise scale"):
+        tu.adaptive(owner, X, 40_000, rounds=1)
     days = tu.Ledger(tmp_path / "days", limit=1, per="day", date="day")
     dated = table.append_column("day", pa.array([dt.date(2026, 1, 1)] * len(table)))
     with pytest.raises(tu.InputError, match="not charged by period"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -104,3 +105,19 @@ def test_between_holds_both_its_ends(kind: Kind) -> None:
     assert kept(Combined("not", (part,)), {"x": (wanted, column)}).tolist() == [
         True, False, False, False, True,
     ]  # fmt: skip
+
+
+def test_and_or_and_not_are_those_of_three_values() -> None:
+    """All pairs and triples of true, false and unknown, as they are and under not."""
+    for number, word in itertools.product((2, 3), ("and", "or")):
+        every = list(itertools.product((1, 0, None), repeat=number))
+        names = [f"c{place}" for place in range(number)]
+        columns = {}
+        for place, name in enumerate(names):
+            wanted = Wanted(name, "integer", "integer", name)
+            column = pa.array([row[place] for row in every], pa.int64())
+            columns[name] = (wanted, plain(column, len(every), wanted))
+        part = Combined(word, tuple(Comparison(name, "=", (1,)) for name in names))
+        rows = [dict(zip(names, row, strict=True)) for row in every]
+        for asked in (part, Combined("not", (part,)), Combined("not", (Combined("not", (part,)),))):
+            assert kept(asked, columns).tolist() == [truth(asked, row) is True for row in rows]

@@ -54,6 +54,20 @@ def test_a_filter_reads_its_own_writing(part: Part) -> None:
     assert parse(text) == part
 
 
+def test_quotes_inside_text_and_names_are_doubled() -> None:
+    """So that nothing that is compared with can end its own text."""
+    quoted = '"a ""b"""'
+    told = parse(f"name = 'O''Brien' and {quoted} in ('''', '''''', 'x'' or 1 = 1')")
+    assert told == Combined(
+        "and",
+        (
+            Comparison("name", "=", ("O'Brien",)),
+            Comparison('a "b"', "in", ("'", "''", "x' or 1 = 1")),
+        ),
+    )
+    assert parse(written(told)) == told
+
+
 def test_spaces_and_the_case_of_words_do_not_matter() -> None:
     short = parse("age>=18 and not(name in('A','B')or paid=true)")
     long = parse("  age >= 18\n AND NOT ( name IN ( 'A' , 'B' ) Or paid == TRUE )  ")

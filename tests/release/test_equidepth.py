@@ -10,6 +10,7 @@ import pytest
 
 import trueup as tu
 from trueup.paper.noise import measure_for_experiment
+from trueup.release.intervals import quantile_cells
 
 AGE = tu.Axis.integers("age", 0, 99)
 
@@ -66,6 +67,34 @@ def test_intervals_hold_for_bins_and_edges() -> None:
     assert draws > 50
     assert bins / draws > 0.95 - 3 * 0.0282  # all bins at once, three standard errors
     assert edges / draws > 0.95 - 3 * 0.0141
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_an_edge_has_the_interval_of_its_own_quantile_and_bins_share_the_chance_to_fail(
+    shown: bool,
+) -> None:
+    """From the unbiased counts; where shares fall on one edge, of the first; it holds the edge."""
+    for seed, (heap, bins) in enumerate([(0, 9), (3_000, 4), (600, 60)]):
+        counts = np.random.default_rng(seed).poisson(9, 100)
+        counts[30] += heap
+        measured = measure_for_experiment(counts, tu.TreeCounts(AGE), "1/2", seed=seed)
+        release = tu.infer(measured, nonnegative=shown, integers=shown)
+        found, own = release.equidepth(bins, level=0.9), release.unbiased
+        below = np.maximum.accumulate(release.prefix)
+        shares: dict[int, float] = {}
+        for i in range(1, bins):
+            cut = min(range(101), key=lambda c: (abs(below[c] - i / bins * below[-1]), c))
+            shares.setdefault(cut, i / bins)
+        for cut, around in zip(found.cuts[1:-1].tolist(), found.around, strict=True):
+            if below[cut - 1] < below[cut] < below[cut + 1]:  # no other cut is as near
+                first, last = quantile_cells(own.errors, own.prefix, shares[cut], 0.9)
+                assert around == (min(first, cut), max(last, cut - 1))
+        low, high = own.intervals(found.cuts[:-1], found.cuts[1:], 0.9, simultaneous=True)
+        if shown:
+            low, high = np.maximum(np.ceil(low), 0), np.floor(high)
+            low, high = np.minimum(low, found.counts), np.maximum(high, found.counts)
+        np.testing.assert_allclose(found.low, low)
+        np.testing.assert_allclose(found.high, high)
 
 
 def test_a_cell_of_more_than_a_share_makes_fewer_bins() -> None:

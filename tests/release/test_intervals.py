@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import trueup as tu
 from trueup.paper.noise import measure_for_experiment
-from trueup.release.intervals import reaches, share_band
+from trueup.release.intervals import quantile_cells, reaches, share_band
 
 QUESTIONS = {
     "cells alone": tu.CellCounts(64),
@@ -79,6 +80,28 @@ def test_a_band_of_shares_holds_each_share_as_often_as_claimed(name: str) -> Non
     assert held.min() >= 177
 
 
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_a_band_of_shares_reaches_as_far_as_the_excess_at_each_edge(
+    name: str, level: float
+) -> None:
+    """By the law of count[0, edge) − share · total, edge by edge; hardly further."""
+    release = release_of(QUESTIONS[name])
+    size, total = QUESTIONS[name].size, float(release.prefix[-1])
+    edges = np.arange(0, size + 1, 4)
+    shares = np.clip(np.maximum.accumulate(release.prefix[edges]) / total, 0, 1)
+    laws = [
+        release.errors.noise_law((((0, edge), 1 - share), ((edge, size), -share)))
+        for edge, share in zip(edges.tolist(), shares.tolist(), strict=True)
+    ]
+    reach = np.array([law.half_width(level) for law in laws]) / total
+    low, high = share_band(release.errors, release.prefix, edges, shares, level)
+    least = np.clip(np.maximum.accumulate(shares - reach), 0, 1)
+    most = np.clip(np.minimum.accumulate((shares + reach)[::-1])[::-1], 0, 1)
+    np.testing.assert_allclose(low, least, atol=0.1 * reach.max())
+    np.testing.assert_allclose(high, most, atol=0.1 * reach.max())
+
+
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999999999])
 def test_quantiles_in_bounded_time_are_those_of_all_laws(level, monkeypatch):
     size = 3000
@@ -99,3 +122,33 @@ def test_quantiles_in_bounded_time_are_those_of_all_laws(level, monkeypatch):
         assert low <= least + 1
         assert high >= most - 1
         assert high - low <= 1.25 * (most - least) + 40
+
+
+@pytest.mark.parametrize("where", ["everywhere", "first", "last", "two ends", "nowhere"])
+@pytest.mark.parametrize("level", [0.8])
+def test_quantiles_of_adaptive_counts_are_what_no_cut_rules_out(where: str, level: float) -> None:
+    """Cut after cut from either side, until one is not ruled out: by the law of its own excess."""
+    size = 32
+    counts = np.zeros(size, np.int64)
+    counts[{"everywhere": slice(None), "first": 0, "last": -1}.get(where, [0, -1])] = 400
+    counts *= where != "nowhere"
+    question = tu.TreeCounts(size, radices=(4, 4, 2), root=False, adaptive=True)
+    narrow = 0
+    for seed, share in itertools.product(range(2), (0.02, 0.5, 0.98)):
+        release = tu.infer(measure_for_experiment(counts, question, "1/4", seed)).unbiased
+        errors, prefix = release.errors, release.prefix
+        assert not errors.alike
+
+        def reach(cut: int, share: float = share, errors: Any = errors) -> float:
+            excess = (((0, cut), 1 - share), ((cut, size), -share))
+            return errors.noise_law(excess).half_width(level)
+
+        excess = prefix - share * prefix[-1]
+        ends = [cut for cut in range(1, size + 1) if excess[cut] >= -reach(cut)]
+        starts = [cut for cut in range(size) if excess[cut] <= reach(cut)]
+        low = ends[0] - 1 if ends else 0
+        high = starts[-1] if starts else size - 1
+        told = quantile_cells(errors, prefix, share, level)
+        assert told == (min(low, high), max(low, high))
+        narrow += told[1] - told[0] < size - 1
+    assert narrow or where == "nowhere"

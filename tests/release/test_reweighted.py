@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,3 +83,31 @@ def test_rounds_without_a_box_are_refused() -> None:
         ReweightedCounts((X,), none, none, np.zeros(0, np.int64), 1, facts)
     with pytest.raises(tu.InputError, match="an array of ends"):
         counts(X, Y).ranges(([0],), ([3],))
+
+
+def test_boxes_that_nobody_can_have_chosen_are_refused() -> None:
+    axes = (tu.Axis.integers("x", 0, 7), tu.Axis.integers("y", 0, 3))
+    good = {"starts": [[0, 0], [7, 3]], "stops": [[8, 4], [8, 4]], "answers": [5, -9]}
+
+    def made(**changed: Any) -> ReweightedCounts:
+        told = {name: np.array(each, np.int64) for name, each in {**good, **changed}.items()}
+        facts = facts_of(Fraction(1), "add-remove", None)
+        return ReweightedCounts(axes, **told, measured_total=9, facts=facts)
+
+    measured = made().measured(0.95)
+    wide = half_width(5.0, 0.95)
+    assert measured["low"].tolist() == [0, 0]  # a count is not below 0
+    assert measured["high"].tolist() == [5 + wide, max(wide - 9, 0)]
+    for changed in (
+        {"starts": [[0, 0], [-1, 3]]},
+        {"starts": [[0, 0], [8, 3]]},  # of no cell
+        {"stops": [[8, 4], [9, 4]]},
+        {"stops": [[8, 5], [8, 4]]},
+        {"starts": [[0], [7]]},
+        {"stops": [[8], [8]]},
+        {"stops": [[8, 4]]},
+        {"answers": [5]},
+        {"starts": np.zeros((0, 2)), "stops": np.zeros((0, 2)), "answers": []},
+    ):
+        with pytest.raises(tu.InputError):
+            made(**changed)

@@ -125,6 +125,16 @@ class Choice:
         small = replace(cost, amount=cost.amount * self.share)
         return small, replace(cost, amount=cost.amount - small.amount)
 
+    def check(self, question: Question, cost: Cost, neighbours: Neighbours) -> None:
+        """Refuses noise that cannot be drawn: of the histogram, or with any bound it may lead to.
+
+        Scales rise with the bound, so that the first and the last one speak for all.
+        """
+        small, rest = self.parts(cost)
+        check_noise(CellCounts(rows_axis("rows", self.at_most)), small, neighbours, 1)
+        for bound in (1, self.at_most):
+            check_noise(question, rest, neighbours, bound)
+
     def drawn(
         self,
         question: Question,
@@ -233,13 +243,11 @@ class _Counts:
         """What draws the answers. All that can fail then, whatever the bound will be, is tried."""
         owner, question = self.owner, self.question
         axis = rows_axis(f"rows per {owner.unit}", choice.at_most)
-        small, rest = choice.parts(cost)
         people = owner.people(**{axis.name: Person(count="*", where=self.where)})
         of_people = people.prepared(CellCounts(axis), None, False, self.periods)
-        check_noise(CellCounts(axis), small, neighbours, 1)
         for bound in (1, choice.at_most):
             self._rows(bound)
-            check_noise(question, rest, neighbours, bound)
+        choice.check(question, cost, neighbours)
 
         def draw() -> bytes:
             noisy = choice.drawn(

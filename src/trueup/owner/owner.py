@@ -277,7 +277,9 @@ class Owner:
         if self.at_most is not None:
             from trueup.owner.bounding import Choice
 
-            Choice.of(question, self.at_most, None, neighbours, cost.notion)
+            choice = Choice.of(question, self.at_most, None, neighbours, cost.notion)
+            choice.check(question, cost, neighbours)
+            return
         check_noise(question, cost, neighbours, self.rows_per_unit)
 
     def people(self, **features: Person) -> Owner:

@@ -247,14 +247,18 @@ def _value(column: Plain, feature: Feature) -> tuple[Any, Bools]:
 
 
 def _steps(values: npt.NDArray[Any], person: Person) -> Ints:
-    """Each value cut to the ends of its grid, as a whole number of steps: the nearest."""
+    """Each value cut to the ends of its grid, as a whole number of steps: the nearest.
+
+    Of two that are as near the even one, whatever type the value has.
+    """
     assert person.low is not None
     assert person.high is not None
     low, high = (int(end / person.step) for end in (person.low, person.high))
     if values.dtype.kind == "i" and person.step.denominator == 1:
         step = int(person.step)
         inside = np.clip(values, int(person.low), int(person.high))
-        return (inside + step // 2) // step
+        whole, left = np.divmod(inside, step)
+        return whole + (2 * left + (whole & 1) > step)  # half way, to the even one, as rint does
     near = np.clip(values.astype(np.float64), float(person.low), float(person.high))
     return np.clip(np.rint(near / float(person.step)), low, high).astype(np.int64)
 

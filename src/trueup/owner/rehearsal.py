@@ -7,7 +7,6 @@ import numpy as np
 from trueup.ask import CellCounts, Neighbours, Question
 from trueup.axis import Axis
 from trueup.cost import Cost
-from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.measurement import Measurement
 from trueup.noise import Noise
@@ -37,7 +36,8 @@ def check_noise(
 def _rehearse(noise: Noise) -> None:
     """Does, without data and without noise, what could fail after the charge.
 
-    The cipher is tested and keyed, the tables of every scale made, a file of an answer written.
+    The cipher is tested and keyed, the tables of every scale made, a file of an answer at this cost
+    written and read.
     """
     from trueup._kernels.noise.bits import Keystream
     from trueup._kernels.noise.gauss_tables import gauss_tables
@@ -49,4 +49,5 @@ def _rehearse(noise: Noise) -> None:
             gauss_tables(scale)
         else:
             tables(scale)
-    Measurement(CellCounts(_ONE), np.zeros(1, np.int64), positive(1)).to_bytes()
+    told = Measurement(CellCounts(_ONE), np.zeros(1, np.int64), noise.epsilon, rho=noise.rho)
+    Measurement.from_bytes(told.to_bytes())

@@ -206,8 +206,9 @@ def checked_variance(variance: object) -> Fraction:
     """The variance parameter σ² as an exact number, refused outside [10^-6, 10^24].
 
     Below, noise is almost surely zero and no count is protected; above, int64 has no room to spare.
+    A Fraction may have any number of digits, as for a scale.
     """
-    number = positive(variance, "variance")
+    number = variance if isinstance(variance, Fraction) else positive(variance, "variance")
     if not LEAST_VARIANCE <= number <= MOST_VARIANCE:
         raise InputError(
             f"The noise variance must lie between 1/1000000 and 10^24, got {number}. It is "

@@ -158,9 +158,10 @@ def checked_scale(scale: object) -> Fraction:
     """The scale as an exact number, refused outside [1/1000, 10^9].
 
     Below, noise is almost surely zero and no count is protected; above, int64 has no room
-    to spare for the sums of noisy counts.
+    to spare for the sums of noisy counts. A Fraction may have any number of digits: it was made
+    from a cost that was checked, and what is refused must not hang on how it cancels.
     """
-    number = positive(scale, "scale")
+    number = scale if isinstance(scale, Fraction) else positive(scale, "scale")
     if not LEAST <= number <= MOST:
         raise InputError(
             f"The noise scale must lie between {LEAST} and {MOST}, got {number}. "
