@@ -87,6 +87,11 @@ class Dataset:
         return self.budget.options | (self.calendar.to_json() if self.calendar else {})
 
     @property
+    def ledger_place(self) -> str:
+        """Where the ledger is, the same however its path is written."""
+        return self.ledger if "://" in self.ledger else str(Path(self.ledger).resolve())
+
+    @property
     def runs(self) -> Path:
         """The folder that says which measurements this machine is making."""
         if "://" in self.ledger:

@@ -422,3 +422,20 @@ def _begins(wall: dt.datetime, zone_name: str) -> int:
         else:
             low = middle
     return high * _SECOND
+
+
+def periods_named(calendar: Calendar | None, period: object) -> tuple[Period, ...]:
+    """The periods that a question names; none, and none may be named, without a calendar."""
+    if calendar is None:
+        if period is not None:
+            raise InputError(
+                "This ledger has one limit for all time: leave period= out, or open another "
+                'ledger, at another path, with per="day" and date=, the column.'
+            )
+        return ()
+    if period is None:
+        raise InputError(
+            f"This ledger has a limit for each {calendar.per}: say which is asked about, "
+            f"period={calendar.example!r}."
+        )
+    return calendar.named(period)

@@ -107,17 +107,23 @@ last = 9
     assert not any("same table" in note for note in check(read_config(path)))
 
 
+@pytest.mark.parametrize(
+    "spelling", ["trips.ledger", "later/../trips.ledger", "linked/trips.ledger"]
+)
 def test_datasets_that_share_a_ledger_show_what_was_paid_for_each(
-    config_of: Callable[..., Path], tmp_path: Path
+    config_of: Callable[..., Path], tmp_path: Path, spelling: str
 ) -> None:
     import pyarrow.parquet as pq
 
+    (tmp_path / "later").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path, target_is_directory=True)
+
     path = config_of(tmp_path)
     pq.write_table(pq.read_table(tmp_path / "trips.parquet"), tmp_path / "later.parquet")
-    later = """
+    later = f"""
 [datasets.later]
 source = "later.parquet"
-ledger = "trips.ledger"
+ledger = "{spelling}"
 limit = "100"
 [datasets.later.axes.age]
 kind = "integers"

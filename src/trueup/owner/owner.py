@@ -39,7 +39,7 @@ from trueup.owner.person import Person, no_people
 from trueup.owner.rehearsal import check_noise
 from trueup.owner.request import Count, Counts, Request
 from trueup.owner.source import open_source, quietly, retried
-from trueup.period import Covered, Period, told
+from trueup.period import Covered, Period, periods_named, told
 from trueup.plan.default import Over, question_for
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.rows_bound import BoundTerms, most_rows
@@ -410,19 +410,7 @@ class Owner:
 
     def periods(self, period: object) -> tuple[Period, ...]:
         """The periods that were named, where the ledger has some."""
-        if self.calendar is None:
-            if period is not None:
-                raise InputError(
-                    "This ledger has one limit for all time: leave period= out, or open another "
-                    'ledger, at another path, with per="day" and date=, the column.'
-                )
-            return ()
-        if period is None:
-            raise InputError(
-                f"This ledger has a limit for each {self.calendar.per}: say which is asked about, "
-                f"period={self.calendar.example!r}."
-            )
-        return self.calendar.named(period)
+        return periods_named(self.calendar, period)
 
     def prepared(
         self,

@@ -258,9 +258,9 @@ def told_balance(now: Balance) -> dict[str, Any]:
 def open_tables(config: Config) -> Mapping[str, Table]:
     """Every declared dataset, opened; what cannot be opened stops the server, not an analyst."""
     check_some(config)
-    ledgers = Counter(dataset.ledger for dataset in config.datasets.values())
+    ledgers = Counter(dataset.ledger_place for dataset in config.datasets.values())
     return {
-        name: open_table(dataset, open_ledger(dataset), ledgers[dataset.ledger] > 1)
+        name: open_table(dataset, open_ledger(dataset), ledgers[dataset.ledger_place] > 1)
         for name, dataset in config.datasets.items()
     }
 

@@ -76,7 +76,7 @@ def me(parts: Parts, who: Anyone) -> Response:
             left = None if table.per else table.left_for(who)
             kind = {"notion": table.ledger.notion, "per": table.per}
             each[name] = {**kind, "limit": limit, "spent": spent, "remaining": left}
-            ledgers[table.ledger.name] = each[name]
+            ledgers[table.dataset.ledger_place] = each[name]
     sums: dict[str, str | None] = dict.fromkeys(("limit", "spent", "remaining"))
     # A sum of epsilon and rho means nothing, nor does one of limits of each day.
     notions = {row["notion"] for row in ledgers.values()}
