@@ -210,7 +210,7 @@ def test_every_answer_has_the_noise_of_its_share(
 
 def test_the_others_of_a_node_are_unbiased_but_for_selection() -> None:
     """The mean of the noisy counts of the largest branch over many draws is its true count."""
-    asked = PrefixCounts(tu.Universe.integers(0, 255), step=4)
+    asked = PrefixCounts(tu.Universe.integers(0, 255), step=2)
     terms = PrefixTerms.of(asked, 1)
     keys, counts = np.arange(256), np.where(np.arange(256) < 16, 500, 0)
     found = []
@@ -237,3 +237,26 @@ def test_a_tree_has_the_terms_that_were_asked_and_keeps_them(neighbours: str, un
         assert (facts.unit, facts.rows_per_unit) == (unit, 3)
         assert (facts.id, facts.period) == (tree.id, each.period)
         assert PrefixMeasurement.from_bytes(each.to_bytes()).facts == facts
+
+
+def test_large_counts_are_those_of_weighted_least_squares() -> None:
+    """By dense algebra: answers that disagree by far more than a record, none of them small."""
+    asked = PrefixCounts(tu.Universe.integers(0, 255), step=2)
+    measured = measure_prefixes(dict.fromkeys(range(256), 10**6), asked, epsilon="1/10")
+    nodes = len(measured.noisy) + 1
+    leaves = sorted(set(range(nodes)) - set(measured.parents.tolist()))
+    above = np.zeros((nodes, len(leaves)))
+    above[0] = 1.0
+    for place, leaf in enumerate(leaves):
+        node = leaf
+        while node:
+            above[node, place] = 1.0
+            node = int(measured.parents[node - 1])
+    off = np.random.default_rng(5).integers(-90_000, 90_000, nodes - 1)
+    measured = replace(measured, noisy=above[1:].sum(axis=1).astype(np.int64) * 10**6 + off)
+    heavy = 1.0 / np.sqrt(measured.variances)  # rows of the least-squares system
+    system = above[1:] * heavy[:, None], measured.noisy * heavy
+    fitted = above @ np.linalg.lstsq(*system, rcond=None)[0]
+    assert len(set(measured.variances.tolist())) > 2  # levels, and what is pooled
+    assert fitted.min() > 0
+    assert np.abs(measured.infer().nodes - fitted).max() < 2
