@@ -68,6 +68,18 @@ def test_what_names_no_period_is_blamed_in_its_field(
     assert wrong.value.pointer == pointer
 
 
+def test_a_stretch_that_is_too_long_is_refused_before_it_is_walked_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def walked(*_: object) -> None:
+        raise AssertionError("a period was listed")
+
+    monkeypatch.setattr(Calendar, "after", walked)
+    monkeypatch.setattr(Calendar, "between", walked)
+    with pytest.raises(FieldError, match="At most 1,000 hours"):
+        periods_asked(HOURS, "1900-01-01T00", "2999-12-31T23")
+
+
 def test_a_thousand_periods_are_taken_and_one_more_is_not() -> None:
     assert len(periods_asked(DAYS, "2020-01-01", "2022-09-26")) == 1000
     with pytest.raises(InputError, match="At most 1,000 days"):
