@@ -64,7 +64,7 @@ def served(folder: Path, question: Question, **named: Any) -> tu.Measurement:
     declared = Dataset(
         name="trips",
         source=str(folder / "trips.parquet"),
-        ledger=folder / "ledger",
+        ledger=str(folder / "ledger"),
         budget=Budget("epsilon", Fraction(100)),
         axes={"hour": HOUR},
         **named,

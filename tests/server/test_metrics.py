@@ -29,10 +29,11 @@ def test_budgets_are_those_of_the_ledgers(server: Any) -> None:
     assert all(re.fullmatch(r'\w+\{(\w+="[^"]*",?)+\} [0-9.e+-]+', line) for line in lines)
 
 
-def test_where_each_day_has_a_limit_the_fullest_is_told(standing: Any) -> None:
-    days = standing("boss").get("/api/v1/datasets/daily/periods").json()["periods"]
-    most = max(Fraction(day["spent"]) for day in days)
-    standing.measured("a-little", dataset="daily", period="2031-01-01", epsilon="1/100")
-    said = standing("boss").get("/metrics").text
+def test_where_each_day_has_a_limit_the_fullest_is_told(serving_in: Any, tmp_path: Path) -> None:
+    with serving_in(tmp_path, series=True) as standing:
+        days = standing("boss").get("/api/v1/datasets/daily/periods").json()["periods"]
+        most = max(Fraction(day["spent"]) for day in days)
+        standing.measured("a-little", dataset="daily", period="2031-01-01", epsilon="1/100")
+        said = standing("boss").get("/metrics").text
     assert f'trueup_budget_spent{{dataset="daily",per="day"}} {float(most)!r}' in said
     assert 'trueup_budget_limit{dataset="daily",per="day"} 3.0' in said

@@ -216,8 +216,6 @@ def nonnegative(problem: NamedProblem, estimates: Floats) -> Floats:
         )
     # Least distance programming (Lawson and Hanson): x = x̂ + L z with L Lᵀ the covariance, the
     # shortest z with L z ≥ −x̂, found by one non-negative least-squares problem.
-    from scipy.optimize import nnls
-
     spread, axes = np.linalg.eigh(NamedFit(problem).covariance())
     kept = spread > spread.max() * 1e-12
     root = axes[:, kept] * np.sqrt(spread[kept])
@@ -225,15 +223,31 @@ def nonnegative(problem: NamedProblem, estimates: Floats) -> Floats:
     goal = np.zeros(root.shape[1] + 1)
     goal[-1] = 1.0
     system = np.vstack([root.T, -estimates[None, :] / scale])
-    prices, left = nnls(system, goal, maxiter=30 * len(goal) + 1_000)
-    residual = system @ prices - goal
-    if left < 1e-9:
+    residual = system @ _shadow_prices(system, goal) - goal
+    if np.linalg.norm(residual) < 1e-9:
         raise InputError(
             "No non-negative counts obey these constraints and known totals. Leave "
             "out nonnegative=True, or the constraint that asks for a negative count."
         )
     found = estimates + scale * (root @ (-residual[:-1] / residual[-1]))
     return np.where(found > 1e-9 * scale, found, 0.0)
+
+
+def _shadow_prices(system: Floats, goal: Floats) -> Floats:
+    """The x ≥ 0 with system · x nearest to the goal.
+
+    scipy's nnls solves normal equations, which may be far off where columns are nearly dependent:
+    what it finds is checked, and found again by orthogonal factors where it is not the nearest.
+    """
+    from scipy.optimize import lsq_linear, nnls
+
+    found, _ = nnls(system, goal, maxiter=30 * len(goal) + 1_000)
+    slope = system.T @ (goal - system @ found)
+    size = np.abs(system).max()
+    if np.abs(slope[found > 0]).max(initial=0.0) > 1e-9 * size or slope.max() > 1e-9 * size:
+        most = 30 * len(goal) + 1_000
+        found = lsq_linear(system, goal, (0, np.inf), method="bvls", tol=1e-15, max_iter=most).x
+    return np.asarray(found, np.float64)
 
 
 def whole(problem: NamedProblem, estimates: Floats, signs: bool) -> Ints:
