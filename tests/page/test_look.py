@@ -110,6 +110,30 @@ def test_nothing_is_cut_off_or_hard_to_read_or_to_hear(
         assert [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in faults] == []
 
 
+@pytest.mark.parametrize("name", ["explore", "grid", "owner"])
+def test_a_phone_shows_every_column_of_a_wide_table_beside_its_name(
+    opened: Callable[..., Page], views: dict[str, tuple[str | None, str, str]], name: str
+) -> None:
+    who, address, _ = views[name]
+    page = opened(address, who=who)
+    first = page.locator(".stacks tbody tr").first
+    expect(first).to_be_attached()
+    page.set_viewport_size({"width": 400, "height": 900})
+    settled(page)
+    wide = "[...document.querySelectorAll('.scroll:has(> .stacks)')]"
+    assert (
+        page.evaluate(f"{wide}.map((e) => e.scrollWidth - e.clientWidth).filter((d) => d > 0)")
+        == []
+    )
+    heads = page.locator(".stacks").first.locator("thead th").all_text_contents()
+    cells = first.locator("td[data-label]")
+    labels = cells.evaluate_all("(all) => all.map((e) => getComputedStyle(e, '::before').content)")
+    said = [label.partition('" / "')[0].strip('"') for label in labels]
+    assert said == [head for head in heads[1:] if head != "remove" and head != "revoke"]
+    found = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert [(v["id"], v["nodes"][0]["html"][:120]) for v in found.response["violations"]] == []
+
+
 WORDY = {
     "datasets": ("#/", "h2"),
     "ask": ("#/ask/{name}?column=fare&strategy=tree", ".picture .trace"),

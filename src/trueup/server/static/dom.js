@@ -41,8 +41,25 @@ export function table(caption, headers, rows) {
   const side = (header) => (header.startsWith("#") ? "number" : null);
   const head = headers.map((h) => el("th", { scope: "col", class: side(h) }, h.startsWith("~") ? el("span", { class: "unseen" }, h.slice(1)) : h.replace("#", "")));
   const body = rows.map((row) => el("tr", {}, row.map((cell, i) => el(i ? "td" : "th", { scope: i ? null : "row", class: side(headers[i]) }, cell))));
-  return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
-    el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
+  const made = el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, head)), el("tbody", {}, body));
+  return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption }, headers.length > WIDE ? stacking(made) : made);
+}
+
+const WIDE = 4; // a table of more columns is too wide for a phone
+const ROLES = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
+
+/** A table whose rows become small cards where the page is narrow: each value beside the name of its column. */
+export function stacking(made) {
+  const names = [...made.tHead.rows[0].cells].map((head) => (head.querySelector("button, .unseen") ? null : head.textContent));
+  for (const part of [made, ...made.querySelectorAll("thead, tbody, tr, th, td")]) {
+    const role = part.tagName === "TH" ? (part.scope === "col" ? "columnheader" : "rowheader") : ROLES[part.tagName];
+    part.setAttribute("role", role); // said, because a table that is laid out otherwise is none for a screen reader
+  }
+  for (const row of made.tBodies[0].rows)
+    for (const cell of row.querySelectorAll("td"))
+      if (names[cell.cellIndex]) cell.dataset.label = names[cell.cellIndex];
+  made.className = "stacks";
+  return made;
 }
 
 /** A cell of a table with a quiet second line. */

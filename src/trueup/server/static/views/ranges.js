@@ -2,7 +2,7 @@
 
 import * as axes from "../axis.js";
 import { post } from "../api.js";
-import { announce, blame, el, field, fill, newest, trouble } from "../dom.js";
+import { announce, blame, el, field, fill, newest, stacking, trouble } from "../dom.js";
 import { above, count, half, percent, to } from "../numbers.js";
 
 const LETTERS = "ABCDEFGH";
@@ -46,10 +46,10 @@ export function ranges(address, { axis, title, margin: column }, state, changed,
   function table(answers, differences, shares) {
     const heads = ["range", "count", `${percent(state.level)} interval`, "share", ...(answers.length > 1 ? ["less A"] : [])];
     return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Ranges that are compared" },
-      el("table", {}, el("caption", { class: "unseen" }, "Ranges that are compared"),
+      stacking(el("table", {}, el("caption", { class: "unseen" }, "Ranges that are compared"),
         el("thead", {}, el("tr", {}, heads.map((words, i) => el("th", { scope: "col", class: i ? "number" : null }, words)),
           el("td", {}, el("button", { type: "button", class: "plain", onclick: () => removed() }, "Clear all")))),
-        el("tbody", {}, answers.map((answer, i) => row(i, answer, shares[i], answers, differences[i - 1])))));
+        el("tbody", {}, answers.map((answer, i) => row(i, answer, shares[i], answers, differences[i - 1]))))));
   }
 
   function row(i, answer, share, answers, difference) {
