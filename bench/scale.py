@@ -1,6 +1,7 @@
 """Releases larger than memory: time, memory and disk against the number of cells.
 
 python bench/scale.py [--from 22] [--to 26] [--branching 16] [--place FOLDER]
+python bench/scale.py --queries FOLDER    queries alone, on a release that is there
 
 Each size runs in a process of its own, whose data segment is limited to 2 GB; it fails if its
 resident memory was ever larger, or if a size takes more disk than was said. A size that needs more
@@ -86,7 +87,7 @@ def out_of_memory(size: int, branching: int | None, place: Path) -> dict[str, fl
     assert release.range(0, low).value + release.range(low, size).value == release.total().value
     found = {"seconds": spent, "cpu": cpu, "memory": memory, "disk": disk}
     for name, asked in QUERIES.items():
-        cold, warm = queried(place / "out", files, asked, size)
+        cold, warm, _ = queried(place / "out", asked)
         found |= {f"{name} cold": cold, f"{name} warm": warm}
     assert peak() <= LIMIT
     return found
@@ -99,27 +100,38 @@ QUERIES: dict[str, Callable[[Any, int], object]] = {
 }
 
 
-def queried(
-    place: Path, files: list[Path], asked: Callable[[Any, int], object], size: int
-) -> tuple[float, float]:
-    """Seconds of a query that opens the folder, its pages dropped from memory; and of one more."""
+def queried(place: Path, asked: Callable[[Any, int], object]) -> tuple[float, float, float]:
+    """Seconds of a query that opens the folder, its pages dropped from memory; and of one more.
+
+    Then the processor time of the first, which other work on the machine does not change.
+    """
     import trueup as tu
 
-    cold, warm = [], []
+    files = [each for each in place.rglob("*") if each.is_file()]
+    size = tu.load(place).axis.size
+    cold, warm, own = [], [], []
     for number in range(COLD):
         for each in files:
             with open(each, "rb") as file:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         at = size * (number + 1) // (2 * COLD)
-        start = time.perf_counter()
+        start, spent = time.perf_counter(), time.process_time()
         release = tu.load(place)
         asked(release, at)
         cold.append(time.perf_counter() - start)
+        own.append(time.process_time() - spent)
         for near in range(1, 11):  # the pages that were read are in memory now
             start = time.perf_counter()
             asked(release, at + near)
             warm.append(time.perf_counter() - start)
-    return float(np.median(cold)), float(np.median(warm))
+    return float(np.median(cold)), float(np.median(warm)), float(np.median(own))
+
+
+def queries(place: Path) -> None:
+    """Prints what queries on a folder take."""
+    for name, asked in QUERIES.items():
+        cold, warm, own = (each * 1e3 for each in queried(place, asked))
+        print(f"{name}: {cold:.1f} ms cold ({own:.1f} ms of processor), {warm:.2f} ms warm")
 
 
 def needed(size: int, branching: int | None) -> int:
@@ -179,12 +191,16 @@ def main() -> None:
     words.add_argument("--to", dest="most", type=int, default=26)
     words.add_argument("--branching", type=int)
     words.add_argument("--place", type=Path)
+    words.add_argument("--queries", type=Path)
     words.add_argument("--run")
     words.add_argument("--size", type=int)
     given = words.parse_args()
     if given.run:
         run = {"out": out_of_memory, "in": in_memory}[given.run]
         print(json.dumps(run(given.size, given.branching, given.place)))
+        return
+    if given.queries:
+        queries(given.queries)
         return
     place = Path(tempfile.mkdtemp(dir=given.place))
     try:

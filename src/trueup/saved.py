@@ -64,7 +64,7 @@ def load(path: str | Path, expected: type[Any] | None = None) -> Any:
 def _folder(path: str | Path) -> Release:
     """The release in a dataset folder: its prefix sums stay on the disk."""
     dataset = open_dataset(path)
-    facts = Facts.from_json(dataset.about)
+    facts = dataset.facts
     if facts.combined:
         return _combined(dataset, facts)
     axes = facts.noise.question.space.answer_axes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -12,11 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
-from trueup.files import dataset, parts
+from trueup.facts import Facts
+from trueup.files import parts
 from trueup.files.dataset import (
     BLOCKS,
     FolderPart,
     StoredPrefix,
+    WrittenPart,
+    manifest_bytes,
     open_dataset,
     write_manifest,
 )
@@ -26,11 +30,11 @@ from trueup.files.parts import block_sums, number_places, part_bytes
 def made(folder: Path, sizes: list[int]) -> StoredPrefix:
     """A folder with parts of these sizes, its counts 0.5, 1.5, …"""
     upto = np.cumsum(np.arange(sum(sizes)) + 0.5)
-    made_parts, sums, first = [], list[bytes](), 0
+    made_parts, sums, first = [], list[Any](), 0
     for number, size in enumerate(sizes):
         own, before = upto[first : first + size], float(upto[first - 1]) if first else 0.0
         data = bytes(part_bytes(first, own, before))
-        sums.append(block_sums(own, before).tobytes())
+        sums.append(block_sums(own, before))
         name = f"part-{number}.parquet"
         (folder / name).write_bytes(data)
         sha256 = hashlib.sha256(data).hexdigest()
@@ -38,10 +42,11 @@ def made(folder: Path, sizes: list[int]) -> StoredPrefix:
             FolderPart(name, first, first + size, len(data), sha256, number_places(data))
         )
         first += size
-    blocks = b"".join(sums)
+    blocks = np.concatenate(sums).tobytes()
     (folder / BLOCKS).write_bytes(blocks)
     about = FolderPart(BLOCKS, 0, 0, len(blocks), hashlib.sha256(blocks).hexdigest())
-    write_manifest(folder, {"said": "something"}, made_parts, [], about)
+    wrote = [WrittenPart(*each) for each in zip(made_parts, sums, strict=True)]
+    write_manifest(folder, Facts.of(tu.CellCounts(sum(sizes)), 1), wrote, [], about)
     return open_dataset(folder).prefix()
 
 
@@ -86,25 +91,27 @@ def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
     text = manifest.read_text()
     open_dataset(tmp_path).verify()
     for wrong in (
-        text.replace("something", "anything"),
-        text.replace('"format":1', '"format":2'),
+        text.replace('"epsilon":"1"', '"epsilon":"2"'),
+        text.replace('"format":2', '"format":3'),
+        text.replace('"format":2', '"format":1'),
         text.replace("release folder", "other"),
         text[:-5],
         "[]",
     ):
+        assert wrong != text
         manifest.write_text(wrong)
         with pytest.raises(tu.FileError):
             open_dataset(tmp_path)
     said = json.loads(text)
     said["parts"] = said["parts"][1:]
-    said["digest"] = dataset._digest(said)
-    manifest.write_text(json.dumps(said))
+    del said["digest"]
+    manifest.write_bytes(manifest_bytes(said))
     with pytest.raises(tu.FileError, match="follow"):
         open_dataset(tmp_path)
     for wrong in ({"rows": 7}, {"block": 3}):
         said = {**json.loads(text), **wrong}
-        said["digest"] = dataset._digest(said)
-        manifest.write_text(json.dumps(said))
+        del said["digest"]
+        manifest.write_bytes(manifest_bytes(said))
         with pytest.raises(tu.FileError, match="where its numbers are"):
             open_dataset(tmp_path)
     manifest.write_text(text)

@@ -13,7 +13,7 @@ import pytest
 
 import trueup as tu
 from trueup.errors import TrueupError
-from trueup.files.dataset import MANIFEST, _digest
+from trueup.files.dataset import MANIFEST, manifest_bytes
 
 KIND = tu.Axis.categories("kind", ["a", "b", "c"])
 QUESTIONS = {
@@ -48,6 +48,11 @@ def changed(said: Any, path: tuple[Any, ...], value: Any) -> Any:
     else:
         place[last] = value
     return copy
+
+
+def signed(said: Any) -> bytes:
+    """A manifest whose checksum was made again."""
+    return manifest_bytes({name: value for name, value in said.items() if name != "digest"})
 
 
 def used(folder: Path) -> None:
@@ -90,7 +95,7 @@ def test_every_edit_of_a_manifest_is_refused_or_harmless(folder: Path) -> None:
                     manifest.write_text(json.dumps(other))
                     with pytest.raises(TrueupError):
                         tu.load(folder)
-                manifest.write_text(json.dumps({**other, "digest": _digest(other)}))
+                manifest.write_bytes(signed(other))
                 try:
                     used(folder)
                 except TrueupError:
@@ -145,7 +150,7 @@ def test_a_manifest_reads_no_file_outside_and_no_whole_number_as_another(folder:
     ]
     try:
         for other in edits:
-            manifest.write_text(json.dumps({**other, "digest": _digest(other)}))
+            manifest.write_bytes(signed(other))
             with pytest.raises(TrueupError):
                 tu.load(folder)
     finally:
@@ -178,8 +183,7 @@ def test_numbers_end_in_their_file_and_a_newer_format_is_not_read(tmp_path: Path
 
     def edited(place: tuple[Any, ...], value: Any) -> None:
         made = changed(said, place, value)
-        made["digest"] = _digest(made)
-        path.write_text(json.dumps(made))
+        path.write_bytes(signed(made))
 
     for name in ("begins", "unbiased"):
         edited(("parts", 0, name, 0), bytes_ - 8 * 120)  # the last that fits
@@ -190,6 +194,9 @@ def test_numbers_end_in_their_file_and_a_newer_format_is_not_read(tmp_path: Path
                 tu.load(tmp_path / "out")
     edited(("format",), said["format"] + 1)
     with pytest.raises(tu.FileError, match="newer trueup"):
+        tu.load(tmp_path / "out")
+    edited(("format",), 1)
+    with pytest.raises(tu.FileError, match="no released trueup wrote"):
         tu.load(tmp_path / "out")
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trueup.files.dataset import FolderPart, open_dataset, write_manifest
+import trueup as tu
+from trueup.facts import Facts
+from trueup.files.dataset import FolderPart, WrittenPart, open_dataset, write_manifest
 from trueup.files.parts import UNBIASED, block_sums, number_places, part_bytes
 from trueup.files.stored_table import StoredTable
 
@@ -20,14 +22,16 @@ def stored(table: np.ndarray, place: Path, whole: bool) -> StoredTable:
     beside = (upto + 0.5, 0.0) if whole else None
     data = part_bytes(0, upto, 0, beside)
     (place / "part").write_bytes(data)
-    sums = block_sums(upto, 0.0).tobytes()
+    kept = block_sums(upto, 0.0)
+    sums = kept.tobytes()
     (place / "blocks").write_bytes(sums)
     part = FolderPart("part", 0, table.size, len(data), "", number_places(data))
     blocks = [FolderPart("blocks", 0, 0, len(sums), "")]
     if whole:  # the unbiased counts stand beside those made to be shown
         part = replace(part, unbiased=number_places(data, UNBIASED))
         blocks *= 2
-    write_manifest(place, {}, [part], [], *blocks)
+    wrote = WrittenPart(part, kept, kept if whole else None)
+    write_manifest(place, Facts.of(tu.CellCounts(table.size), 1), [wrote], [], *blocks)
     return StoredTable(open_dataset(place).prefix(), table.shape)
 
 

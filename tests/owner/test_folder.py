@@ -26,6 +26,8 @@ from trueup.noise import Noise, noise_variance
 from trueup.owner import folder
 from trueup.owner.source import open_source
 from trueup.scale import FolderJob, job
+from trueup.scale.nested import NestedSlabs
+from trueup.scale.slabbed import in_slabs
 
 AXIS = tu.Axis.integers("place", 0, 9_999)
 
@@ -410,6 +412,41 @@ def test_a_cluster_makes_the_bits_of_one_process_and_draws_each_slab_once(
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         ["out", *(path.name for path in tmp_path.glob("ledger*"))]
     )
+
+
+def test_a_cluster_makes_hierarchies_too_and_the_driver_counts_no_cell(
+    tmp_path: Path, spark: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "SPAN", 1 << 16)  # as it is in the cluster's own processes
+    monkeypatch.setattr(job, "SLAB", 20_000)
+    monkeypatch.setattr(FolderJob, "draw", None)
+    rng = np.random.default_rng(1)
+    codes = np.unique((1e5 + 9e5 * rng.random(70_000) ** 2).astype(int))[:50_000]
+    axis = tu.Axis.codes("block", codes, {"state": 1, "county": 3, "block": 6})
+    question = tu.TreeCounts(axis)
+    values = rng.choice(codes, 20_000)
+    frame = spark().createDataFrame([(int(value),) for value in values], "block long")
+    ledger = tu.Ledger(tmp_path / "ledger", limit=1)
+    found = tu.Owner(frame, ledger).publish(question, 1, to=tmp_path / "out")
+    assert ledger.spent == 1
+    facts = found.facts
+    slabs = in_slabs(facts.noise, 20_000)[0]
+    assert isinstance(slabs, NestedSlabs)
+    assert slabs.number > 2
+    levels = [np.zeros(slabs.shape.length(level), np.int64) for level in question.asked]
+    for slab in range(-1, slabs.number):
+        name = "above" if slab < 0 else f"{slab:06d}"
+        answers = np.fromfile(tmp_path / "out" / "answers" / f"{name}.int64", np.int64)
+        for level, (first, own) in slabs.by_level(slab, answers).items():
+            levels[question.asked.index(level)][first : first + len(own)] = own
+    noisy = np.concatenate(levels)
+    expected = tu.infer(tu.Measurement(question, noisy, epsilon=1), nonnegative=True, integers=True)
+    assert np.array_equal(found.prefix[:], expected.prefix)
+    assert found.unbiased.prefix[:].tobytes() == expected.unbiased.prefix.tobytes()
+    errors = noisy - question.answers(axis.count(values))
+    scale = len(question.asked)
+    assert 0.9 < errors.std() / (np.sqrt(2) * scale) < 1.1  # discrete Laplace
+    assert np.abs(errors).max() < 30 * scale, "also of nodes above the slabs"
 
 
 def test_workers_that_cannot_run_trueup_are_found_before_the_charge(

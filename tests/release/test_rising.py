@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -42,6 +43,30 @@ def blocked(values: Any, width: int) -> tuple[BlockedRun, list[int]]:
     return run, was_read
 
 
+def nested(values: Any, width: int, wide: int) -> tuple[BlockedRun, list[int]]:
+    """As `blocked`, these blocks being in larger ones, so many in each."""
+    large, _ = blocked(values, width * wide)
+    was_read = list[int]()
+
+    def read(block: int) -> BlockedRun:
+        first = block * width * wide
+        small, _ = blocked(values[first : first + width * wide], width)
+        shifted = np.array(values[np.maximum(first + np.cumsum([0, *small.lengths])[:-1] - 1, 0)])
+
+        def numbers(own: int) -> Any:
+            was_read.append(block * wide + own)
+            return small.read(own)
+
+        return replace(
+            small,
+            before=shifted,
+            above=small.above - small.lengths * (shifted - small.before),
+            read=numbers,
+        )
+
+    return replace(large, read=read), was_read
+
+
 SHAPES: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "noise": lambda rng, n: rng.integers(-50, 50, n),
     "rising": lambda rng, n: np.cumsum(rng.integers(0, 9, n)),
@@ -55,12 +80,13 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Any]] = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("width", [1, 3, 16, 1000])
-def test_it_finds_what_the_whole_fit_has(shape: str, width: int) -> None:
+@pytest.mark.parametrize("wide", [0, 1, 2, 5])
+def test_it_finds_what_the_whole_fit_has(shape: str, width: int, wide: int) -> None:
     rng = np.random.default_rng([width, len(shape)])
     for size in (1, 2, 15, 16, 17, 60):
         values = SHAPES[shape](rng, size).astype(np.float64)
         fit = isotonic(values)
-        run, _ = blocked(values, width)
+        run, _ = nested(values, width, wide) if wide else blocked(values, width)
         goals = [*(fit[::5] + 0.25), *(fit[:3] - 0.25), fit[0] - 9, fit[-1] + 9]
         for goal in goals:
             cut = run.first(goal)
@@ -101,7 +127,8 @@ def test_a_quantile_that_would_read_many_blocks_is_refused(
         run.after(cut)
 
 
-def test_few_blocks_are_read_even_where_nothing_rises() -> None:
+@pytest.mark.parametrize("wide", [0, 8])
+def test_few_blocks_are_read_even_where_nothing_rises(wide: int) -> None:
     rng = np.random.default_rng(3)
     noise = rng.laplace(0, 30, (12, 1 << 15))
     # Prefix sums of noisy tree answers: noise of every level, the coarse ones alike for long.
@@ -109,7 +136,8 @@ def test_few_blocks_are_read_even_where_nothing_rises() -> None:
     for truth in (np.zeros(1 << 15), np.cumsum(rng.random(1 << 15) < 0.01), np.arange(1 << 15)):
         values = truth + wander
         fit = isotonic(values)
-        run, was_read = blocked(values, 1 << 6)  # 512 blocks
+        width = 1 << 6  # 512 blocks
+        run, was_read = nested(values, width, wide) if wide else blocked(values, width)
         for goal in np.quantile(fit, [0.1, 0.5, 0.9]) + 1e-3:
             cut = run.first(goal)
             assert cut == np.searchsorted(fit, goal)
@@ -197,17 +225,23 @@ class Stored:
     """Prefix sums in memory that look like those on a disk."""
 
     def __init__(self, prefix: Any, width: int) -> None:
-        self.prefix = prefix
-        cuts = np.arange(0, len(prefix) - 1, width)
-        lengths = np.diff(np.append(cuts, len(prefix) - 1))
-        own = prefix[1:]
-        self.blocks = SimpleNamespace(
+        self.prefix, size = prefix, len(prefix) - 1
+        cuts = range(0, size, 2 * width)
+        inside = [self._some(first, min(first + 2 * width, size), width) for first in cuts]
+        large = self._some(0, size, 2 * width)
+        self.blocks = SimpleNamespace(parts=large, inside=lambda part: inside[part])
+
+    def _some(self, first: int, stop: int, width: int) -> Any:
+        cuts = np.arange(first, stop, width)
+        lengths, own = np.diff(np.append(cuts, stop)), self.prefix[first + 1 : stop + 1]
+        before, at = self.prefix[cuts], cuts - first
+        return SimpleNamespace(
             starts=cuts,
             lengths=lengths,
-            before=prefix[cuts],
-            above=np.add.reduceat(own - np.repeat(prefix[cuts], lengths), cuts),
-            least=np.minimum.reduceat(own, cuts),
-            most=np.maximum.reduceat(own, cuts),
+            before=before,
+            above=np.add.reduceat(own - np.repeat(before, lengths), at),
+            least=np.minimum.reduceat(own, at),
+            most=np.maximum.reduceat(own, at),
         )
 
     def __getitem__(self, at: Any) -> Any:

@@ -231,6 +231,27 @@ def test_other_data_after_a_crash_are_refused(
     again.finish(again.draw(lambda a, b: counts[a:b], 1))
 
 
+def test_once_all_answers_are_stored_the_data_are_not_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes on then is of the data before the crash, to the bit, whatever became of them."""
+    monkeypatch.setattr(job, "SLAB", 20_000)
+    facts = Facts.of(tu.TreeCounts(AXIS), 1)
+    first = FolderJob.open(tmp_path / "out", facts)
+    answered = first.draw(lambda a, b: np.ones(b - a, np.int64), 1)
+    stored = {path.name: path.read_bytes() for path in first.store.public.rglob("*.int64")}
+
+    def gone(start: int, stop: int) -> Ints:
+        raise AssertionError("counted again")
+
+    again = FolderJob.open(tmp_path / "out", facts)
+    assert again.draw(gone, 1) == answered
+    release = again.finish(answered)
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "out").rglob("*.int64")}
+    assert kept == stored
+    assert abs(release.total().value - AXIS.size) < 10 * release.total().std_error
+
+
 def begun(to: Path, facts: Facts, key: str = "k", ledger: str = "one") -> FolderJob:
     """A release of which some slabs are drawn."""
     work = FolderJob.open(to, facts, key, ledger)

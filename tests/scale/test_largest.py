@@ -109,8 +109,8 @@ def test_numbers_past_2_to_the_32_are_found_by_their_place(tmp_path: Path) -> No
         FolderPart(small.name, 0, first, 0, ""),
         FolderPart("part-000001.parquet", first, stop, last, "", begins),
     )
-    blocks = FolderPart("blocks.float64", 0, 0, 0, "")
-    prefix = StoredPrefix(ReleaseFolder(tmp_path, {}, parts, (), blocks, rows, 1 << 14))
+    blocks, facts = FolderPart("blocks.float64", 0, 0, 0, ""), Facts.of(tu.CellCounts(8), 1)
+    prefix = StoredPrefix(ReleaseFolder(tmp_path, facts, parts, (), blocks, rows, 1 << 14))
     assert len(prefix) == stop + 1
     for cell, value in places.items():
         assert prefix[cell + 1] == value

@@ -46,10 +46,11 @@ def test_a_folder_tells_the_sums_it_was_made_of(shown: bool, tmp_path: Path) -> 
     both += [(found.unbiased_prefix(), sums["r"])] if shown else []
     for prefix, expected in both:
         assert (prefix[:] == expected).all()
-        blocks = prefix.blocks
-        assert blocks.lengths.sum() == SIZE
-        for k, (start, length) in enumerate(zip(blocks.starts, blocks.lengths, strict=True)):
-            block = expected[start + 1 : start + length + 1]
-            assert blocks.before[k] == expected[start]
-            assert blocks.above[k] == pytest.approx((block - expected[start]).sum())
-            assert (blocks.least[k], blocks.most[k]) == (block.min(), block.max())
+        every = [prefix.blocks.inside(part) for part in range(len(wrote))]
+        assert sum(blocks.lengths.sum() for blocks in every) == SIZE
+        for blocks in (prefix.blocks.parts, *every):  # parts as a whole, and the blocks of each
+            for k, (start, length) in enumerate(zip(blocks.starts, blocks.lengths, strict=True)):
+                block = expected[start + 1 : start + length + 1]
+                assert blocks.before[k] == expected[start]
+                assert blocks.above[k] == pytest.approx((block - expected[start]).sum())
+                assert (blocks.least[k], blocks.most[k]) == (block.min(), block.max())

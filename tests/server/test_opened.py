@@ -263,7 +263,7 @@ def test_only_a_finished_folder_that_was_paid_for_is_seen(
         assert releases.folder_of(table, charge) == place / "out"
         torn = replace(whole.answers[0], sha256="0" * 64)
         for changed in (
-            replace(whole, about={**whole.about, "id": "another"}),
+            replace(whole, facts=replace(whole.facts, id="0" * 32)),
             replace(whole, answers=(torn, *whole.answers[1:])),
             replace(whole, answers=whole.answers[:-1]),
         ):

@@ -4,8 +4,8 @@ Every part holds some cells, in order: `cell`, its number; `count`; and `upto`, 
 cells up to it and with it. Where these are made to be shown, `unbiased` and `unbiased_upto` are the
 unbiased ones. Numbers are stored plain, and the manifest says where they begin, so
 that one of them is found by its place: a range is the difference of two numbers, read from two
-pages of the disk. Of every block of cells four numbers stand in a file of their own: they say which
-blocks a quantile can depend on.
+pages of the disk. Of every block of cells four numbers stand in a file of their own, and those of a
+part as a whole in the manifest: they say which blocks a quantile can depend on.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import mmap
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +26,20 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.errors import FileError, InputError
+from trueup.facts import Facts
 from trueup.files import parts as layout
 from trueup.files.atomic import write_whole
+from trueup.files.stored_blocks import EACH, PartBlocks, StoredBlocks, block_lengths
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-FORMAT = 1
+FORMAT = 2
 KIND = "release folder"
 MANIFEST = "manifest.json"
 BLOCKS = "blocks.float64"
 UNBIASED_BLOCKS = "unbiased-blocks.float64"
+_CHECKSUM = b',"digest":"'
 _LARGEST = 1 << 62  # bytes and cells: sums of these fit 64 bits
 _NAME = re.compile(r"(answers/)?[a-z0-9][a-z0-9.-]*")
 
@@ -54,10 +57,14 @@ class FolderPart:
     """Of counts: the byte at which the numbers of `upto` begin, for each row group."""
     unbiased: tuple[int, ...] = ()
     """Likewise of `unbiased_upto`, beside counts made to be shown."""
+    blocks: PartBlocks | None = None
+    """Of counts: what is kept of all of them together."""
+    unbiased_blocks: PartBlocks | None = None
+    """Likewise of the unbiased ones, beside counts made to be shown."""
 
     def to_json(self) -> dict[str, Any]:
         """The part as plain values."""
-        return {name: value for name, value in asdict(self).items() if value != ()}
+        return {name: value for name, value in asdict(self).items() if value not in ((), None)}
 
     @staticmethod
     def from_json(said: Mapping[str, Any]) -> FolderPart:
@@ -65,10 +72,17 @@ class FolderPart:
 
         Its file lies in the folder: a name that leads out of it is refused.
         """
-        places = {name: tuple(said.get(name, ())) for name in ("begins", "unbiased")}
-        part = FolderPart(**{**said, **places})
+        more: dict[str, Any] = {
+            name: tuple(said[name]) for name in ("begins", "unbiased") if name in said
+        }
+        more |= {
+            name: PartBlocks.from_json(said[name])
+            for name in ("blocks", "unbiased_blocks")
+            if name in said
+        }
+        part = FolderPart(**{**said, **more})
         numbers = (part.first, part.stop, part.bytes, *part.begins, *part.unbiased)
-        if not all(type(number) is int and 0 <= number < _LARGEST for number in numbers):
+        if set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) >= _LARGEST:
             raise ValueError(numbers)
         if not (isinstance(part.file, str) and isinstance(part.sha256, str)):
             raise ValueError(part)
@@ -86,11 +100,18 @@ class WrittenPart:
     unbiased: Floats | None = None
     """Likewise of the unbiased counts beside those made to be shown."""
 
+    @property
+    def said(self) -> FolderPart:
+        """What the manifest says of it."""
+        lengths = block_lengths(self.part.stop - self.part.first, layout.BLOCK)
+        own = None if self.unbiased is None else PartBlocks.of(self.unbiased, lengths)
+        return replace(self.part, blocks=PartBlocks.of(self.blocks, lengths), unbiased_blocks=own)
+
 
 def write_manifest(
     folder: Path,
-    about: Mapping[str, Any],
-    parts: Sequence[FolderPart],
+    facts: Facts,
+    parts: Sequence[WrittenPart],
     answers: Sequence[FolderPart],
     blocks: FolderPart,
     unbiased: FolderPart | None = None,
@@ -102,31 +123,37 @@ def write_manifest(
     said = {
         "format": FORMAT,
         "kind": KIND,
-        "about": dict(about),
+        "about": facts.to_json(),
         "rows": layout.ROWS,
         "block": layout.BLOCK,
-        "parts": [part.to_json() for part in parts],
+        "parts": [part.said.to_json() for part in parts],
         "answers": [part.to_json() for part in answers],
         "blocks": blocks.to_json(),
     }
     if unbiased is not None:
         said["unbiased_blocks"] = unbiased.to_json()
-    said["digest"] = _digest(said)
+    write_whole(folder / MANIFEST, manifest_bytes(said), 0o666)
+
+
+def manifest_bytes(said: Mapping[str, Any]) -> bytes:
+    """A manifest as it is written: its checksum comes last, and is of all bytes before it."""
     text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
-    write_whole(folder / MANIFEST, text.replace('{"file"', '\n{"file"').encode(), 0o666)
+    begun = text.replace('{"file"', '\n{"file"').removesuffix("}").encode()
+    return begun + _CHECKSUM + hashlib.sha256(begun).hexdigest().encode() + b'"}'
 
 
-def _digest(said: Mapping[str, Any]) -> str:
-    rest = {name: value for name, value in said.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+def _is_whole(data: bytes) -> bool:
+    """Whether the bytes of a manifest match their checksum."""
+    begun, found, digest = data.rpartition(_CHECKSUM)
+    return bool(found) and digest == hashlib.sha256(begun).hexdigest().encode() + b'"}'
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseFolder:
-    """A dataset folder that was opened: its facts as plain values, and its files."""
+    """A dataset folder that was opened: its facts, and its files."""
 
     folder: Path
-    about: dict[str, Any]
+    facts: Facts
     parts: tuple[FolderPart, ...]
     answers: tuple[FolderPart, ...]
     blocks: FolderPart
@@ -176,7 +203,8 @@ def open_dataset(folder: str | Path) -> ReleaseFolder:
     """
     place = Path(folder)
     try:
-        said = json.loads((place / MANIFEST).read_bytes())
+        data = (place / MANIFEST).read_bytes()
+        said = json.loads(data)
         if not isinstance(said, dict) or said.get("kind") != KIND:
             raise FileError(f"{place} is not a dataset folder of trueup.")
         if not isinstance(said["format"], int) or said["format"] > FORMAT:
@@ -184,7 +212,12 @@ def open_dataset(folder: str | Path) -> ReleaseFolder:
                 f"{place} has format {said['format']}; this version reads up to {FORMAT}. "
                 f"Install a newer trueup."
             )
-        if said.get("digest") != _digest(said):
+        if said["format"] < FORMAT:
+            raise FileError(
+                f"{place} has format {said['format']}, which no released trueup wrote. "
+                f"This version reads format {FORMAT} alone."
+            )
+        if not _is_whole(data):
             raise FileError(f"The manifest of {place} is damaged: it does not match its checksum.")
         parts, answers = (
             tuple(FolderPart.from_json(one) for one in said[name]) for name in ("parts", "answers")
@@ -194,8 +227,8 @@ def open_dataset(folder: str | Path) -> ReleaseFolder:
             raise ValueError((rows, block))
         own = said.get("unbiased_blocks")
         unbiased = None if own is None else FolderPart.from_json(own)
-        about = dict(said["about"])
-        found = ReleaseFolder(place, about, parts, answers, blocks, rows, block, unbiased)
+        facts = Facts.from_json(said["about"])
+        found = ReleaseFolder(place, facts, parts, answers, blocks, rows, block, unbiased)
     except FileError:
         raise
     except FileNotFoundError:
@@ -228,15 +261,27 @@ def _check_files(found: ReleaseFolder) -> None:
     if found.unbiased_blocks is not None:
         said.append([len(part.unbiased) for part in parts])
         files.append(found.unbiased_blocks)
-    ends = (
-        place + 8 * min(found.rows, size - number * found.rows) > part.bytes
-        for part, size in zip(parts, sizes, strict=True)
-        for places in (part.begins, part.unbiased)
-        for number, place in enumerate(places)
-    )
-    lengths = any(file.bytes != 32 * blocks for file in files)
-    if lengths or any(each != groups for each in said) or any(ends):
+    lengths = any(file.bytes != EACH * blocks for file in files)
+    kept = [part.blocks for part in parts]
+    if found.unbiased_blocks is not None:
+        kept += [part.unbiased_blocks for part in parts]
+    if lengths or None in kept or any(each != groups for each in said) or _past_the_end(found):
         raise FileError(f"The manifest of {place} does not say where its numbers are.")
+
+
+def _past_the_end(found: ReleaseFolder) -> bool:
+    """Whether numbers of a row group would lie behind the last byte of its file."""
+    for begins in ([part.begins for part in found.parts], [part.unbiased for part in found.parts]):
+        groups = [len(each) for each in begins]
+        first = np.repeat([part.first for part in found.parts], groups)
+        stop = np.repeat([part.stop for part in found.parts], groups)
+        bytes_ = np.repeat([part.bytes for part in found.parts], groups)
+        number = np.arange(len(first)) - np.repeat(np.cumsum([0, *groups[:-1]]), groups)
+        rows = np.minimum(found.rows, stop - first - number * found.rows)
+        places = np.fromiter(chain.from_iterable(begins), np.int64, len(first))
+        if (rows > (bytes_ - places) // 8).any():
+            return True
+    return False
 
 
 class StoredPrefix:
@@ -271,9 +316,13 @@ class StoredPrefix:
     @cached_property
     def blocks(self) -> StoredBlocks:
         """What is kept of every block of cells."""
-        own = self._dataset.unbiased_blocks if self._unbiased else self._dataset.blocks
-        assert own is not None
-        return StoredBlocks.of(self._dataset, own)
+        found, own = self._dataset, self._dataset.blocks
+        said = [part.blocks for part in found.parts]
+        if self._unbiased and found.unbiased_blocks is not None:
+            own = found.unbiased_blocks
+            said = [part.unbiased_blocks for part in found.parts]
+        each = [one for one in said if one is not None]
+        return StoredBlocks(found.folder / own.file, self._stops, each, found.block)
 
     def __len__(self) -> int:
         return self.size
@@ -365,36 +414,6 @@ class StoredPrefix:
 
     def __sub__(self, other: Any) -> Any:
         return self.__array__() - other
-
-
-@dataclass(frozen=True, eq=False)
-class StoredBlocks:
-    """Four numbers of every block of cells, as `block_sums` made them; its first cell, its length.
-
-    They are about the prefix sums start + 1 … start + length, the counts up to each of its cells.
-    """
-
-    starts: Ints
-    lengths: Ints
-    before: Floats
-    above: Floats
-    least: Floats
-    most: Floats
-
-    @staticmethod
-    def of(dataset: ReleaseFolder, own: FolderPart) -> StoredBlocks:
-        """Those in a file of a dataset folder, checked to be what was written."""
-        try:
-            data = (dataset.folder / own.file).read_bytes()
-        except OSError:
-            data = b""
-        if hashlib.sha256(data).hexdigest() != own.sha256:
-            raise FileError(f"{own.file} in {dataset.folder} is damaged.")
-        each = [np.arange(part.first, part.stop, dataset.block) for part in dataset.parts]
-        starts = np.concatenate(each)
-        lengths = np.diff(np.append(starts, dataset.size))
-        columns = np.frombuffer(data, np.float64).reshape(-1, 4).T
-        return StoredBlocks(starts, lengths, *(np.ascontiguousarray(each) for each in columns))
 
 
 def check_new_folder(to: object) -> Path:

@@ -177,7 +177,7 @@ class FolderDoor:
         if key is None or not (place / MANIFEST).exists():
             return None
         stored = self.owner.ledger.recall(request, cost, key=key, by=by)
-        if stored is None or json.loads(stored)["id"] != open_dataset(place).about.get("id"):
+        if stored is None or json.loads(stored)["id"] != open_dataset(place).facts.id:
             return None
         found: Release = load(place)
         return found

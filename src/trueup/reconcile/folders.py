@@ -131,7 +131,8 @@ def _written(place: Path, about: Facts, prefixes: Sequence[Any], weights: Floats
             f"This release needs {need / 1e9:,.1f} GB of disk in {place.parent}; "
             f"{free / 1e9:,.1f} GB is free."
         )
-    largest = max(float(np.abs([p.blocks.least, p.blocks.most]).max()) for p in prefixes)
+    every = [prefix.blocks.parts for prefix in prefixes]
+    largest = max(float(np.abs([each.least, each.most]).max()) for each in every)
     grid = grid_for(4 * largest)
     draft = place.with_name(f".{place.name}.{secrets.token_hex(8)}")
     draft.mkdir(mode=0o700)
@@ -151,7 +152,7 @@ def _written(place: Path, about: Facts, prefixes: Sequence[Any], weights: Floats
             before = float(upto[-1])
         sums = np.concatenate([each.blocks for each in wrote])
         blocks = _file(draft, BLOCKS, sums.tobytes())
-        write_manifest(draft, about.to_json(), [each.part for each in wrote], [], blocks)
+        write_manifest(draft, about, wrote, [], blocks)
         os.rename(draft, place)
     except OSError as wrong:
         raise FileError(f"Cannot make {place}: {wrong.strerror}.") from None

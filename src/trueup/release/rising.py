@@ -5,13 +5,15 @@ y − t over all before it is least. Right of that cut its value is the least me
 begins there; left of it, the largest mean of a run that ends there. Of a block of y whose sum,
 least and largest value are known, these sums are known at its ends, and inside it they can only
 fall so far. So few blocks are read: those in which a sum might fall below the least that is known.
+Large blocks consist of smaller ones, and the search goes from large to small.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,8 +42,8 @@ def too_many(prefix: Any) -> bool:
     return on_disk(prefix) and len(prefix) > READ
 
 
-class Blocks(Protocol):
-    """What is known of every block of prefix sums: as `files.dataset.StoredBlocks` has it."""
+class KnownBlocks(Protocol):
+    """Some blocks of prefix sums: as `files.stored_blocks.Blocks` has them."""
 
     starts: Ints
     lengths: Ints
@@ -51,11 +53,23 @@ class Blocks(Protocol):
     most: Floats
 
 
+class AllBlocks(Protocol):
+    """What is known of all prefix sums: as `files.stored_blocks.StoredBlocks` has it."""
+
+    @property
+    def parts(self) -> Any:
+        """Large blocks, `KnownBlocks`."""
+
+    def inside(self, part: int) -> Any:
+        """The smaller ones that one of these consists of."""
+
+
 @dataclass(frozen=True, eq=False)
 class BlockedRun:
-    """Numbers in blocks: of each its length, sum, least and largest; `read` gives its numbers.
+    """Numbers in blocks: of each its length, sum, least and largest.
 
-    The sum is kept as what its numbers exceed `before` by, which loses no digits.
+    `read` gives what is in a block: its numbers, or these in smaller blocks. The sum is kept as
+    what its numbers exceed `before` by, which loses no digits.
     """
 
     lengths: Ints
@@ -63,22 +77,38 @@ class BlockedRun:
     above: Floats
     least: Floats
     most: Floats
-    read: Callable[[int], Floats]
+    read: Callable[[int], Floats | BlockedRun]
 
     @staticmethod
     def inner(prefix: Any) -> BlockedRun:
         """The prefix sums of stored counts but for the first, 0, and the last, the total."""
-        blocks: Blocks = prefix.blocks
-        lengths, above = blocks.lengths.copy(), blocks.above.copy()
-        lengths[-1] -= 1
-        above[-1] -= float(prefix[-1]) - blocks.before[-1]
-        some = len(lengths) - int(lengths[-1] == 0)
+        blocks: AllBlocks = prefix.blocks
+        total, last = float(prefix[-1]), len(blocks.parts.lengths) - 1
 
-        def read(block: int) -> Floats:
-            first = int(blocks.starts[block]) + 1
-            found: Floats = prefix[first : first + int(lengths[block])]
-            return found
+        def inside(part: int) -> BlockedRun:
+            own: KnownBlocks = blocks.inside(part)
 
+            def numbers(block: int) -> Floats:
+                first = int(own.starts[block]) + 1
+                found: Floats = prefix[first : first + int(made.lengths[block])]
+                return found
+
+            made = BlockedRun._of(own, numbers, total if part == last else None)
+            return made
+
+        return BlockedRun._of(blocks.parts, inside, total)
+
+    @staticmethod
+    def _of(
+        blocks: KnownBlocks, read: Callable[[int], Floats | BlockedRun], last: float | None
+    ) -> BlockedRun:
+        """Some blocks; without their last number, if that is given."""
+        lengths, above, some = blocks.lengths, blocks.above, len(blocks.lengths)
+        if last is not None:
+            lengths, above = lengths.copy(), above.copy()
+            lengths[-1] -= 1
+            above[-1] -= last - blocks.before[-1]
+            some -= int(lengths[-1] == 0)
         return BlockedRun(
             lengths[:some],
             blocks.before[:some],
@@ -102,8 +132,31 @@ class BlockedRun:
             -self.above[::-1],
             -self.most[::-1],
             -self.least[::-1],
-            lambda block: -self.read(last - block)[::-1],
+            lambda block: _mirror(self.read(last - block)),
         )
+
+    def opened(self, block: int, inside: BlockedRun) -> BlockedRun:
+        """The same with smaller blocks in the place of one that consists of them."""
+
+        def spliced(own: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return np.concatenate([own[:block], new, own[block + 1 :]])
+
+        places = self._places
+        return BlockedRun(
+            spliced(self.lengths, inside.lengths),
+            spliced(self.before, inside.before),
+            spliced(self.above, inside.above),
+            spliced(self.least, inside.least),
+            spliced(self.most, inside.most),
+            _Reads([*places[:block], *inside._places, *places[block + 1 :]]),
+        )
+
+    @property
+    def _places(self) -> list[tuple[Callable[[int], Floats | BlockedRun], int]]:
+        """By whom, and under which number, each block is read."""
+        if isinstance(self.read, _Reads):
+            return self.read.places
+        return [(self.read, block) for block in range(len(self.lengths))]
 
     def _sums(self, goal: float) -> Floats:
         """The sum of y − goal over each block."""
@@ -132,46 +185,109 @@ class BlockedRun:
         at_ends = np.concatenate(
             [-np.cumsum(sums[:near][::-1])[::-1], [0.0], np.cumsum(sums[near:])]
         )
-        at = int(np.argmin(at_ends))
-        least, cut = at_ends[at], int(self.starts[at])
-        lowest = self._lowest(goal, at_ends)
-        for number, block in enumerate(np.argsort(lowest, kind="stable").tolist()):
-            if lowest[block] > least:
-                break
+        at, number = int(np.argmin(at_ends)), 0
+        best = float(at_ends[at]), int(self.starts[at])
+        waiting = self._waiting(goal, at_ends, 0, best[0])
+        heapq.heapify(waiting)
+        while waiting and waiting[0].lowest <= best[0]:
+            block = heapq.heappop(waiting)
+            inside = block.read()
+            if isinstance(inside, BlockedRun):
+                sums = inside._sums(goal)
+                ends = np.empty(len(sums) + 1)
+                if block.first < self.starts[near]:
+                    ends[:-1] = block.end - np.cumsum(sums[::-1])[::-1]
+                else:
+                    ends[1:] = block.start + np.cumsum(sums)
+                ends[0], ends[-1] = block.start, block.end
+                place = int(np.argmin(ends))
+                best = min(best, (float(ends[place]), block.first + int(inside.starts[place])))
+                for each in inside._waiting(goal, ends, block.first, best[0]):
+                    heapq.heappush(waiting, each)
+                continue
             _check_read(number)
-            inside = at_ends[block] + np.cumsum(self.read(block) - goal)
-            place = int(np.argmin(inside))
-            found = float(inside[place]), int(self.starts[block]) + place + 1
-            if found < (least, cut):
-                least, cut = found
-        return cut
+            number += 1
+            running = block.start + np.cumsum(inside - goal)
+            place = int(np.argmin(running))
+            best = min(best, (float(running[place]), block.first + place + 1))
+        return best[1]
+
+    def _waiting(self, goal: float, at_ends: Floats, first: int, least: float) -> list[_Waiting]:
+        """The blocks in which the running sum might fall to the least that is known."""
+        lowest = self._lowest(goal, at_ends)
+        return [
+            _Waiting(
+                float(lowest[block]),
+                first + int(self.starts[block]),
+                float(at_ends[block]),
+                float(at_ends[block + 1]),
+                partial(self.read, block),
+            )
+            for block in np.flatnonzero(lowest <= least).tolist()
+        ]
 
     def after(self, cut: int) -> float:
         """The nearest rising sequence right of a cut at which it rises: the least mean from it."""
         block = int(np.searchsorted(self.starts, cut, side="right")) - 1
-        own = self.read(block)[cut - int(self.starts[block]) :]
+        inside = self.read(block)
+        if isinstance(inside, BlockedRun):
+            return self.opened(block, inside).after(cut)
+        own, run = inside[cut - int(self.starts[block]) :], self
         mean = own[0] + float((np.cumsum(own - own[0]) / np.arange(1, len(own) + 1)).min())
-        unread = np.arange(len(self.lengths)) > block
-        numbers = (self.starts - cut)[block + 1 :]
+        unread, number = np.arange(len(self.lengths)) > block, 0
         while True:
             sums = float((own - mean).sum()) + np.cumsum(
-                np.concatenate([[0.0], self._sums(mean)[block + 1 :]])
+                np.concatenate([[0.0], run._sums(mean)[block + 1 :]])
             )
-            lower = mean + float((sums / numbers).min())
+            lower = mean + float((sums / (run.starts - cut)[block + 1 :]).min())
             if lower < mean:
                 mean = lower
                 continue
             at_ends = np.concatenate([np.full(block + 1, np.inf), sums])
             with np.errstate(invalid="ignore"):
-                lowest = np.where(unread, self._lowest(mean, at_ends), np.inf)
+                lowest = np.where(unread, run._lowest(mean, at_ends), np.inf)
             next_ = int(np.argmin(lowest))
             if not lowest[next_] < 0:
                 return mean
-            _check_read(len(unread) - block - 1 - int(unread.sum()))
+            inside = run.read(next_)
+            if isinstance(inside, BlockedRun):
+                run = run.opened(next_, inside)
+                more = np.ones(len(inside.lengths), np.bool_)
+                unread = np.concatenate([unread[:next_], more, unread[next_ + 1 :]])
+                continue
+            _check_read(number)
+            number += 1
             unread[next_] = False
-            inside = at_ends[next_] + np.cumsum(self.read(next_) - mean)
-            counts = np.arange(1, len(inside) + 1) + self.starts[next_] - cut
-            mean = min(mean, mean + float((inside / counts).min()))
+            running = at_ends[next_] + np.cumsum(inside - mean)
+            counts = np.arange(1, len(running) + 1) + run.starts[next_] - cut
+            mean = min(mean, mean + float((running / counts).min()))
+
+
+@dataclass(frozen=True)
+class _Reads:
+    """Reads blocks that came from several runs."""
+
+    places: list[tuple[Callable[[int], Floats | BlockedRun], int]]
+
+    def __call__(self, block: int) -> Floats | BlockedRun:
+        read, own = self.places[block]
+        return read(own)
+
+
+@dataclass(frozen=True, order=True)
+class _Waiting:
+    """A block that a search may come to: how low the running sum can be in it, and where it is."""
+
+    lowest: float
+    first: int
+    start: float = field(compare=False)
+    """The running sum before its numbers, and after them."""
+    end: float = field(compare=False)
+    read: Callable[[], Floats | BlockedRun] = field(compare=False)
+
+
+def _mirror(inside: Floats | BlockedRun) -> Floats | BlockedRun:
+    return inside.mirrored() if isinstance(inside, BlockedRun) else -inside[::-1]
 
 
 def _check_read(number: int) -> None:

@@ -132,7 +132,7 @@ class FolderJob:
     def named(self) -> bool:
         """Whether the folder has its name already: a crash left only what is to be deleted."""
         try:
-            return open_dataset(self.to).about.get("id") == self.facts.id
+            return open_dataset(self.to).facts.id == self.facts.id
         except FileError:
             return False
 
@@ -177,8 +177,8 @@ class FolderJob:
 
     @property
     def spreads(self) -> bool:
-        """Whether it is made on a cluster: from more than one block of sums on, in even slabs."""
-        return self.slabs.size > BLOCK and not isinstance(self.slabs, NestedSlabs)
+        """Whether it is made on a cluster: from more than one block of sums on."""
+        return self.slabs.size > BLOCK
 
     @property
     def sampling(self) -> str:

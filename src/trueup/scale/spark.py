@@ -66,8 +66,10 @@ class SparkStages:
             return b""
         with job.store.alone():
             if not job.store.has(ABOVE):
-                each, last = slabs.cells(0)[1], slabs.number - 1
-                rows = counted.selectExpr("cell", "rows", f"least(cell div {each}L, {last}L) slab")
+                starts = [slabs.counted(slab)[0] for slab in range(slabs.number)]
+                rows = counted.selectExpr("cell", "rows").mapInArrow(
+                    lambda batches: _with_slabs(starts, batches), "cell long, rows long, slab long"
+                )
                 every = self.session.range(slabs.number).selectExpr(
                     "-1L cell", "0L rows", "id slab"
                 )
@@ -170,13 +172,24 @@ def _job(own: Own) -> FolderJob:
     return found
 
 
+def _with_slabs(starts: Sequence[int], batches: Iterator[Any]) -> Iterator[Any]:
+    """Rows beside the number of the slab that their cell is in, by the first cells of all slabs."""
+    import pyarrow as pa
+
+    for batch in batches:
+        cells = batch.column("cell").to_numpy(zero_copy_only=False)
+        slabs = np.searchsorted(starts, cells, side="right") - 1
+        columns = {name: batch.column(name).cast(pa.int64()) for name in ("cell", "rows")}
+        yield pa.RecordBatch.from_pydict({**columns, "slab": slabs.astype(np.int64)})
+
+
 def _drawn(own: Own, table: Any) -> Any:
     """Stores the answers of a slab, unless they are; the true totals of its blocks."""
     import pyarrow as pa
 
     job = _job(own)
     slab = table["slab"][0].as_py()
-    start, stop = job.slabs.cells(slab)
+    start, stop = job.slabs.counted(slab)
     cells, rows = (np.array(table[name].to_pylist(), np.int64) for name in ("cell", "rows"))
     counts = np.zeros(stop - start, np.int64)
     inside = (cells >= start) & (cells < stop)

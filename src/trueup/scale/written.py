@@ -49,8 +49,7 @@ def described(
     beside = [each.unbiased for each in wrote if each.unbiased is not None]
     if beside:
         files.append(_blocks(store, UNBIASED_BLOCKS, beside))
-    made = [each.part for each in wrote]
-    write_manifest(store.public, facts.to_json(), made, answers, *files)
+    write_manifest(store.public, facts, wrote, answers, *files)
     return files
 
 

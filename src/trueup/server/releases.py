@@ -223,7 +223,7 @@ def folder_of(table: Table, charge: Charge) -> Path | None:
         return None
     paid = json.loads(table.ledger.stored(charge))
     answers = [part.to_json() for part in found.answers]
-    same = paid["id"] == found.about.get("id") and paid["answers"] == answers
+    same = paid["id"] == found.facts.id and paid["answers"] == answers
     return place if same else None
 
 
