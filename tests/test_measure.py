@@ -137,6 +137,13 @@ def test_value_counts_are_put_in_the_order_of_the_axis_by_their_index() -> None:
     assert tu.measure(twice, tu.CellCounts(ages), epsilon=1000).noisy.tolist() == [1, 0, 7, 0]
     plain = pd.Series([5, 6, 7, 8])  # numbered by pandas, not by a person
     assert tu.measure(plain, tu.CellCounts(ages), epsilon=1000).noisy.tolist() == [5, 6, 7, 8]
+    few = tu.CellCounts(tu.Axis.integers("age", 0, 3))
+    for index, wanted in ((range(0, 8, 2), [5, 0, 6, 0]), (range(1, 5), [0, 5, 6, 7])):
+        numbered = pd.Series([5, 6, 7, 8], index=pd.RangeIndex(index.start, index.stop, index.step))
+        assert tu.measure(numbered, few, epsilon=1000).noisy.tolist() == wanted
+    sizes = tu.SortedCounts(4, adaptive=False)  # of groups, whatever they are called
+    named = pd.Series(["x", "y", "x", "z"]).value_counts()
+    assert tu.measure(named, sizes, epsilon=1000).noisy.tolist() == [0, 1, 1, 2]
 
 
 def test_an_index_that_says_nothing_of_the_axis_is_refused() -> None:

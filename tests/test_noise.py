@@ -109,7 +109,7 @@ def test_a_cost_is_epsilon_or_rho_and_says_which_noise_it_is():
         Noise(tu.CellCounts(3), rho=Fraction(-1))
 
 
-@pytest.mark.parametrize("variance", ["1e-6", "1/100", "0.49", "2.49", "2.51", "1e6"])
+@pytest.mark.parametrize("variance", ["1e-6", "1/100", "0.49", "1.3", "1.7", "2.49", "2.51", "1e6"])
 def test_variance_on_whole_numbers_is_that_of_the_law(variance):
     mp.dps = 60
     v = mpf(Fraction(variance).numerator) / Fraction(variance).denominator
@@ -175,6 +175,25 @@ def test_relative_weights_keep_the_order_of_variances_that_underflow():
     largest, least = sorted(noise.scales, reverse=True)
     weights = dict(zip(noise.scales, noise.relative_weights, strict=True))
     assert weights[least] == 1 > weights[largest] > 0
+
+
+@pytest.mark.parametrize("share", ["1/3", "1e-3", "1e-12", "1e-60"])
+@pytest.mark.parametrize("cost", [{"epsilon": Fraction(1)}, {"rho": Fraction(1, 2)}])
+def test_relative_weights_are_the_variances_over_each_other(share, cost):
+    """However uneven the shares: 1/variance of each block, over the largest, in 200 digits."""
+    mp.dps = 200
+    question = tu.HatCounts(AXIS, [3], shares=[share, 1 - Fraction(share)])
+    noise = Noise(question, **cost)
+    assert len(set(noise.scales)) == 2
+    variances = [
+        mpf(s.numerator) / s.denominator
+        if noise.gaussian
+        else 1 / (mp.cosh(mpf(s.denominator) / s.numerator) - 1)
+        for s in noise.scales
+    ]
+    least = min(variances)
+    for weight, variance in zip(noise.relative_weights, variances, strict=True):
+        assert weight == pytest.approx(float(least / variance), rel=1e-9, abs=0)
 
 
 def test_noise_is_for_a_question_a_relation_and_a_law_that_exist():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,13 +13,16 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup._kernels.noise import bits
 from trueup._kernels.tree.any_tree import fit
+from trueup._kernels.tree.fused import Run
 from trueup.ask import Question
 from trueup.audit import audit, replay
 from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.infer import axis_model
-from trueup.onepass import can_be_released, release_in_one_pass
+from trueup.noise import Noise
+from trueup.onepass import can_be_released, noised_runs, release_in_one_pass
 from trueup.paper.noise import measure_for_experiment
 
 
@@ -134,6 +138,39 @@ def test_a_bad_request_is_refused(wrong: dict[str, object]) -> None:
     given = {"counts": [1, 2, 3, 4], "question": tu.TreeCounts(4, branching=2), "epsilon": 1}
     with pytest.raises(InputError):
         one_pass(**{**given, **wrong})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": 1}])
+def test_each_thread_of_a_release_draws_from_one_keystream_that_no_other_has(
+    cost: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[int, Any]] = []
+
+    class Noted(bits.Keystream):
+        def fill(self, buffer: Any) -> None:
+            drawn.append((threading.get_ident(), self))
+            super().fill(buffer)
+
+    monkeypatch.setattr(bits, "Keystream", Noted)
+    noise = Noise(tu.TreeCounts(8, branching=2, root=False), **cost)
+    both = threading.Barrier(3)
+    for add in (noised_runs(noise, (1, 2, 3)), noised_runs(noise, (1, 2, 3))):
+
+        def work(add: Any = add) -> None:
+            both.wait()
+            for _ in range(2):
+                add(np.zeros(14, np.int64), [Run(1, 0, 2), Run(2, 2, 6), Run(3, 6, 14)], 0)
+            both.wait()
+
+        others = [threading.Thread(target=work) for _ in range(2)]
+        for thread in others:
+            thread.start()
+        work()
+        for thread in others:
+            thread.join()
+    # Two releases by three threads each: six keystreams, each of one thread.
+    assert len({id(stream) for _, stream in drawn}) == 6
+    assert len({(thread, id(stream)) for thread, stream in drawn}) == 6
 
 
 MEMORY = """

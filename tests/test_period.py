@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import zoneinfo
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -150,6 +151,9 @@ def test_periods_are_named_each_once_and_put_in_order() -> None:
     assert len(days.named(days.between("2026-01-01", "2026-01-31"))) == 31
     with pytest.raises(InputError, match="named twice"):
         days.named(["2026-03-01", dt.date(2026, 3, 1)])
+    many = days.between("2024-01-01", "2026-09-26")
+    assert len(many) == MOST_PERIODS
+    assert days.named(many) == many
     for wrong in ([], ["2026-03-01"] * (MOST_PERIODS + 1)):
         with pytest.raises(InputError, match="1 to 1,000 periods"):
             days.named(wrong)
@@ -168,6 +172,11 @@ def test_what_is_told_of_periods_is_read_back() -> None:
     assert isinstance(both[0], Period)
     with pytest.raises(InputError, match="say their periods"):
         Covered("day", "UTC", ())
+    some = Covered.of(replace(days, periods_per_unit=(4, 30)), both)
+    assert (some.periods_per_unit, covered.periods_per_unit) == ((4, 30), None)
+    assert Covered.from_json(some.to_json()) == some != covered
+    assert "4 of 30 days, so multiply by 15/2;" in some.sampled
+    assert covered.sampled == ""
 
 
 def test_what_somebody_loses_who_is_there_again_and_again_is_said() -> None:
@@ -175,6 +184,22 @@ def test_what_somebody_loses_who_is_there_again_and_again_is_said() -> None:
     assert days.loses("user", "1/2") == "a user with rows on 30 days: at most 30 × 1/2"
     assert days.loses("row", "1") == "a person with rows on 30 days: at most 30 × 1"
     assert "900 ×" in days.loses("user", "1/2", rho=True)
+    few = Calendar("day", "at", periods_per_unit=(3, 30))
+    assert few.loses("user", "1/2") == "a user: at most 3 × 1/2 in any 30 days"
+    # A unit of three periods moves the answers of one question three times as far, squares nine.
+    assert few.loses("user", "1/2", rho=True).endswith(", or 3² × where one question is over all")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_periods_lie_between_1900_and_2999(zone: str) -> None:
+    names = {"day": "{}-{}-{}", "month": "{}-{}", "year": "{}"}
+    for per, name in names.items():
+        calendar = Calendar(per, "at", zone)  # type: ignore[arg-type]
+        for there in (("1900", "01", "01"), ("2999", "12", "31")):
+            assert calendar.period(name.format(*there)).name == name.format(*there)
+        for beyond in (("1899", "12", "31"), ("3000", "01", "01")):
+            with pytest.raises(InputError, match="between the years 1900 and 2999"):
+                calendar.period(name.format(*beyond))
 
 
 @pytest.mark.parametrize("per", ["hour", "day", "week", "month", "year"])

@@ -200,3 +200,25 @@ def test_adaptive_is_one_word_away(tmp_path):
     assert ledger.remaining == 0
     again = owner.publish(axis, epsilon=1, adaptive=True, key="once")
     assert again.counts().tolist() == own.counts().tolist()
+
+
+def test_which_rows_of_a_unit_count_is_drawn_anew_for_each_release():
+    """And never by what others could know: a hash of the rows under a key of this release."""
+    rows = pa.table({"user": [1] * 4, "age": [3, 5, 8, 9]})
+    asked = {"unit": "user", "rows_per_unit": 1}
+    chosen = [
+        int(tu.publish(rows, tu.CellCounts(AGE), HARDLY_NOISY, **asked).counts().argmax())
+        for _ in range(40)
+    ]
+    # One value alone comes with a chance of 4^-39, and one of the four never with 4 · (3/4)^40.
+    assert set(chosen) <= {3, 5, 8, 9}
+    assert len(set(chosen)) > 1
+
+
+def test_a_bound_that_is_chosen_does_not_go_to_a_folder(tmp_path):
+    rows = pa.table({"user": [1] * 4, "age": [3, 5, 8, 9]})
+    with pytest.raises(tu.InputError, match="rows_per_unit=3"):
+        tu.publish(
+            rows, AGE, 1, unit="user", rows_per_unit="auto", at_most=5, to=tmp_path / "release"
+        )
+    assert not (tmp_path / "release").exists()

@@ -80,6 +80,26 @@ def test_answers_are_the_matrix_times_the_counts_and_written_down_whole(
     assert again.settled
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse", "low"])
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "coarse levels"])
+def test_the_level_of_an_answer_is_that_of_the_nodes_it_counts(name: str, kind: str) -> None:
+    """From the cells alone that it counts: a node of that level of the tree, or several in a run.
+
+    The groups into which a wide family is put are no level of anybody's.
+    """
+    found = asked(QUESTIONS[name], kind)
+    shape, rows, labels = found.tree.shape, found.matrix(), found.labels()
+    starts = [[*shape.starts(level).tolist(), shape.size] for level in range(shape.height)]
+    number = [{start: place for place, start in enumerate(each)} for each in starts]
+    for row, level, run in zip(
+        range(rows.shape[0]), labels["level"], labels["pooled"], strict=True
+    ):
+        cells = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
+        assert {cells[0], cells[-1] + 1} <= number[level].keys()
+        nodes = number[level][cells[-1] + 1] - number[level][cells[0]]
+        assert nodes >= 1 if run else nodes == 1
+
+
 def test_what_is_small_is_pooled_and_what_is_dense_is_not() -> None:
     empty, dense = (asked(QUESTIONS["default"], kind) for kind in ("empty", "dense"))
     assert empty.length < 40

@@ -130,6 +130,31 @@ def test_runs_bound_ranges_by_their_totals_and_their_own_noise(name: str, law: A
     assert bounded or name == "cells alone"
 
 
+@pytest.mark.parametrize("name", ["three levels", "a level left out", "wide"])
+def test_a_range_has_the_narrower_of_two_bounds_and_two_ranges_have_paths_alone(name: str) -> None:
+    """Runs bound one range, and say nothing of another beside it."""
+    narrowed = 0
+    for seed, epsilon in itertools.product(range(3), ("1/2", "1/200", "1/5000")):
+        m = measured(TREES[name], seed, epsilon)
+        release, paths = tu.infer(m), errors_of(m.noise)  # without counts: by paths
+        both, size = release.errors, release.axis.size
+        assert isinstance(both, PathErrors)
+        cuts = range(0, size + 1, max(1, size // 7))
+        for start, stop in itertools.combinations(cuts, 2):
+            one = (((start, stop), 1.0),)
+            runs, path = both._by_runs(one), paths.noise_law(one).half_width(0.95)
+            told = both.noise_law(one).half_width(0.95)
+            run = np.inf if runs is None else runs.half_width(0.95)
+            assert told in (path, run)
+            assert told <= 1.5 * min(path, run)  # told apart by a rough rule
+            narrowed += run < path
+            for other in ((0, cuts[1]), (start, cuts[-1])):
+                pair = (*one, (other, -1.0))
+                wide = paths.noise_law(pair).half_width(0.95)
+                assert both.noise_law(pair).half_width(0.95) == wide
+    assert narrowed
+
+
 def spikes(height: int) -> np.ndarray:
     counts = np.zeros(60, np.int64)
     counts[2::8] = height

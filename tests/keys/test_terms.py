@@ -68,6 +68,21 @@ def test_noise_that_cannot_be_drawn_is_refused(epsilon: object) -> None:
         KeyTerms.of(KeyCounts(NUMBERS), epsilon)
 
 
+@pytest.mark.parametrize("cost", [tu.Cost.of(1), tu.Cost.of(rho=1, delta="1e-6")])
+@pytest.mark.parametrize("small", ["counts", "total", "number"])
+def test_one_share_that_cannot_be_drawn_is_enough(cost: tu.Cost, small: str) -> None:
+    """Of counts, of their total, or of how many keys there are: refused before anything is paid."""
+    shares = {"total": "1/3", "number": "1/3"}
+    assert KeyTerms.of(KeyCounts(NUMBERS, **shares), cost).number_scale is not None
+    tiny = Fraction(1, 10**26)
+    if small == "counts":
+        shares["total"] = Fraction(2, 3) - tiny
+    else:
+        shares[small] = tiny
+    with pytest.raises(InputError, match="must lie between"):
+        KeyTerms.of(KeyCounts(NUMBERS, **shares), cost)
+
+
 def test_with_a_delta_the_universe_plays_no_part() -> None:
     for universe in (NUMBERS, tu.Universe.bytes(1000)):
         for digits, threshold in ((5, 12), (8, 19)):
@@ -93,12 +108,41 @@ def test_with_rho_the_squares_of_a_unit_add_up_to_rho(neighbours: str) -> None:
     assert KeyTerms.from_json(terms.to_json()) == terms
 
 
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize(
+    ("cost", "law"),
+    [
+        (tu.Cost.of("1/7"), "discrete"),
+        (tu.Cost.of("1/7", delta="1e-6"), "discrete"),
+        (tu.Cost.of(rho="1/7", delta="1e-6"), "gaussian"),
+    ],
+)
+def test_what_is_told_of_keys_is_what_was_asked(neighbours: str, cost: tu.Cost, law: str) -> None:
+    asked = KeyCounts(NUMBERS, keys_per_unit=3)
+    facts = KeyTerms.of(asked, cost, neighbours, "user").facts  # type: ignore[arg-type]
+    assert (facts.epsilon, facts.rho, facts.law) == (cost.epsilon, cost.rho, law)
+    assert (facts.neighbours, facts.unit, facts.rows_per_unit) == (neighbours, "user", 3)
+
+
 def test_a_rho_needs_a_delta_and_a_delta_counts_once() -> None:
     with pytest.raises(InputError, match="delta"):
         KeyTerms.of(KeyCounts(NUMBERS), tu.Cost.of(rho=1))
     many = KeyCounts(NUMBERS, keys_per_unit=2, duplicates="many")
     with pytest.raises(InputError, match="once"):
         KeyTerms.of(many, tu.Cost.of(1, delta="1e-6"), unit="user")
+    rows = KeyCounts(NUMBERS, duplicates="many")  # a row is in one key, and in it once
+    assert KeyTerms.of(rows, tu.Cost.of(1, delta="1e-6")).keys_per_unit == 1
+
+
+@pytest.mark.parametrize("epsilon", ["1/20", "1/3", 1])
+def test_a_quote_says_which_keys_are_found_nineteen_times_of_twenty(epsilon: object) -> None:
+    """The least count that scipy's noise leaves at the threshold, or above, with 95 %."""
+    terms = KeyTerms.of(KeyCounts(NUMBERS, total="1/5"), epsilon)
+    law = dlaplace(float(1 / terms.count_scale))
+    counts = np.arange(1, 40 * terms.threshold)
+    shown = law.sf(terms.threshold - 1 - counts)
+    (least,) = counts[np.flatnonzero(shown >= 0.95)[:1]]
+    assert f"a key with {least:,} or more is shown with probability 95 %" in str(terms.lines())
 
 
 @pytest.mark.parametrize("epsilon", ["1/20", 1, 7])

@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 import trueup as tu
 from trueup.law import NoiseLaw, NormalLaw, law_of
+from trueup.release import intervals
 from trueup.release.intervals import quantile_cells, range_intervals
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
@@ -100,18 +101,60 @@ def brute_quantile(noisy: np.ndarray, width: float) -> tuple[int, int]:
     twice = 2 * prefix - prefix[-1]  # 2 · (count below − total/2): whole coefficients ±1
     ends = [cell for cell in range(size) if twice[cell + 1] >= -width]
     starts = [cell for cell in range(size) if twice[cell] <= width]
-    return ends[0], starts[-1]
+    # No count is negative: where all cells are ruled out, the total is that noisy, and none is.
+    low, high = (ends or [0])[0], (starts or [size - 1])[-1]
+    return min(low, high), max(low, high)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 def test_quantile_intervals_are_those_of_brute_force(level: float) -> None:
     width = least_half_width([(2.0, 1, 9)], level)
-    for seed in range(12):
-        noisy = np.random.default_rng(seed).integers(0, 12, 9)
+    for seed in range(24):
+        least, most = (0, 12) if seed % 2 else (-12, 2)  # and where noise makes them negative
+        noisy = np.random.default_rng(seed).integers(least, most, 9)
+        if seed % 3 == 0:
+            noisy[-(seed % 2)] = -200  # the first or the last: all cells are ruled out by one side
         release = tu.infer(tu.Measurement(tu.CellCounts(9), noisy, Fraction(1, 2)))
         found = quantile_cells(release.errors, release.prefix, 0.5, level)
         # Half widths may be up to a hundredth too wide, never too narrow.
         assert found in (brute_quantile(noisy, width), brute_quantile(noisy, 1.01 * width))
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_quantile_that_is_looked_at_in_few_places_is_told_no_narrower(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no wider than from the first place on that was not looked at, or by Chebyshev."""
+    monkeypatch.setattr(intervals, "_MOST_LAWS", most)
+    width = 1.01 * least_half_width([(2.0, 1, 40)], 0.95, 3000)
+    wider = 0
+    for seed in range(12):
+        noisy = np.random.default_rng(seed).integers(0, 12, 40)
+        release = tu.infer(tu.Measurement(tu.CellCounts(40), noisy, Fraction(1, 2)))
+        low, high = quantile_cells(release.errors, release.prefix, 0.5, 0.95)
+        least, last = brute_quantile(noisy, width)
+        # By Chebyshev 1/√0.05 deviations of the sum of forty noises: what is beyond is never met.
+        first, end = brute_quantile(noisy, np.sqrt(40 * release.errors.level_variances[-1] / 0.05))
+        assert low == min(first + most, least) or least - 1 <= low <= least
+        assert high == max(end - most, last) or last <= high <= last + 1
+        wider += (low, high) != (least, last)
+    assert wider
+
+
+@pytest.mark.parametrize("large", [1, 10**6, 10**15, 3 * 10**17])
+def test_what_floats_round_off_is_allowed_for(large: int) -> None:
+    """In fractions: what lies within reach of the exact value lies in the interval in floats."""
+    generator = np.random.default_rng(large % 97)
+    for _ in range(300):
+        exact = Fraction(int(generator.integers(-large, large + 1))) + Fraction(
+            int(generator.integers(1, 900)), int(generator.integers(901, 1800))
+        )
+        reach = float(generator.uniform(0, 50))
+        value = float(exact)
+        wide = Fraction(float(intervals.allowing_for_rounding(reach, value)))
+        for end in (exact - Fraction(reach), exact + Fraction(reach)):
+            assert Fraction(value) - wide <= end <= Fraction(value) + wide
+    assert intervals.allowing_for_rounding(3.0, 7.0) == 3  # whole numbers are what they are
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])

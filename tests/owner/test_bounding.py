@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -369,6 +370,31 @@ def test_rows_left_out_are_those_of_people_in_the_middle_of_their_cells() -> Non
     assert told.std_error == pytest.approx(
         np.sqrt((past**2).sum() * found.sizes.noise.variances[0])
     )
+
+
+def test_noise_below_0_past_the_bound_takes_nothing_off_what_is_counted() -> None:
+    """No number of people is negative: there are at least as many rows as count."""
+    made = of_people(np.full(500, 3.0), tu.CellCounts(HOUR), np.random.default_rng(9)).measurement
+    assert made is not None
+    assert made.bound is not None
+    noisy = tuple(-(10**6) for _ in made.bound.people)
+    found = left_out(replace(made, bound=replace(made.bound, people=noisy)))
+    assert found.not_counted().value < -(10**6)
+    assert found.total_interval() == found.capped().interval(0.975)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_a_statement_is_no_narrower_than_the_intervals_behind_it(level: float) -> None:
+    rng, tree = np.random.default_rng(10), tu.TreeCounts(HOUR, branching=10)
+    for _ in range(5):
+        found = of_people(np.ceil(rng.lognormal(1, 1, 300)).clip(1, MOST), tree, rng)
+        said = re.findall(r"(-?[\d,]+) to (-?[\d,]+) rows in all", found.statement(level))
+        ends = [tuple(int(end.replace(",", "")) for end in each) for each in said]
+        for (low, high), exact in zip(
+            ends, (found.capped().interval(level), found.total_interval(level)), strict=True
+        ):
+            assert low <= exact[0] < low + 1
+            assert high - 1 < exact[1] <= high
 
 
 def test_a_histogram_of_an_experiment_is_not_private() -> None:

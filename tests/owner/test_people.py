@@ -261,6 +261,39 @@ def test_a_person_of_a_day_is_one_record_and_pays_for_that_day(tmp_path: Path) -
     assert days.spent_in("2020-01-03") == 0
 
 
+@pytest.mark.parametrize("kind", ["text", "whole"])
+@pytest.mark.parametrize("share", [(1, 3), (2, 5)])
+def test_a_person_counts_in_the_periods_in_which_their_rows_do(
+    tmp_path: Path, kind: str, share: tuple[int, int]
+) -> None:
+    """Else somebody would count in some periods as a person, in others by their rows or keys."""
+    number = np.repeat(np.arange(24), 6)
+    users = {
+        "text": pa.array([f"user {n}" for n in number]),
+        "whole": pa.array(number * 7 - 50),
+    }
+    days = [dt.datetime(2020, 1, 1 + n) for n in range(6)] * 24
+    table = pa.table({"user": users[kind], "number": number, "day": pa.array(days)})
+    shared = tu.Ledger(tmp_path / "l", limit=10**6, per="day", date="day", periods_per_unit=share)
+    owner = tu.Owner(table, shared, unit="user", rows_per_unit=1)
+    people = owner.people(who=tu.Person(max="number"))
+    turns = []
+    for day in range(1, 7):
+        periods = owner.periods([f"2020-01-0{day}"])
+        rows, persons = (
+            each.prepared(tu.CellCounts(tu.Axis.integers(name, 0, 23)), None, False, periods)()
+            for each, name in ((owner, "number"), (people, "who"))
+        )
+        assert rows.tolist() == persons.tolist()
+        turns.append(rows)
+        asked = tu.KeyCounts(tu.Universe.integers(0, 23), by="number", total=0)
+        shown = owner.keys.measure(asked, 900, period=f"2020-01-0{day}")  # one row is enough
+        assert list(shown.keys) == np.flatnonzero(rows).tolist()
+    few, of = share
+    for start in range(6 - of + 1):
+        assert (np.sum(turns[start : start + of], axis=0) == few).all()
+
+
 def test_no_feature_depends_on_the_order_of_rows_or_on_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,6 +405,17 @@ def test_a_value_of_a_sum_is_rounded_alike_whatever_type_it_has(tmp_path: Path, 
         sums = tu.Axis.integers("total", -31, 31)
         found = people.measure(tu.CellCounts(sums), 900).noisy
         assert found.tolist() == [list(wanted.values()).count(s) for s in range(-31, 32)]
+
+
+@pytest.mark.parametrize("step", ["0.5", "0.25", "2.5"])
+def test_whole_values_go_to_the_nearest_step_that_is_not_whole(tmp_path: Path, step: str) -> None:
+    values = list(range(-9, 12))
+    table = pa.table({"user": [f"{n}" for n in values], "whole": values})
+    found = made_people(table, tmp_path, x=tu.Person(sum="whole", low="-5", high="7.5", step=step))
+    for value in values:
+        inside = min(max(Fraction(value), Fraction(-5)), Fraction("7.5"))
+        near = Fraction(step) * round(inside / Fraction(step))
+        assert Fraction(found[f"{value}".encode()]["x"]) == near
 
 
 def test_sums_are_whole_numbers_to_the_last_digit() -> None:

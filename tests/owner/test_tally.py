@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.owner import tally
-from trueup.owner.tally import Tally, bounded, sizes, together
+from trueup.owner.tally import Tally, bounded, sizes, together, whole
 
 KEY = "5e" * 32
 names = st.sampled_from([b"", b"a", b"\xff", b"a\x00", b"x" * 50])
@@ -70,6 +70,10 @@ def test_rows_are_counted_by_their_names_to_the_byte(
     assert together([Tally(), Tally()]) is None
 
 
+def test_short_offsets_reach_all_names_that_have_them() -> None:
+    assert np.iinfo(np.int32).max > tally._SHORT  # of a table's bytes, its names are a part
+
+
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
 def test_of_each_unit_so_many_rows_are_kept_and_no_more(
     at_once: int, monkeypatch: pytest.MonkeyPatch
@@ -116,6 +120,12 @@ def test_each_row_of_a_unit_has_the_same_chance(values: list[Any]) -> None:
     for cell, share in ((0, 0.8), (1, 0.1), (2, 0.1)):
         kept = sum(n for (_, value), n in few.items() if value == values[cell])
         assert abs(kept - 4000 * share) < 5 * (4000 * share * (1 - share)) ** 0.5
+
+
+@given(st.lists(numbers, max_size=9), st.integers(0, 9), st.integers(0, 9))
+def test_a_part_of_a_column_is_that_part(values: list[int], start: int, length: int) -> None:
+    part = pa.array(values, pa.int64()).slice(start, length)
+    assert whole(part).tolist() == part.to_pylist() == whole(pa.chunked_array([part])).tolist()
 
 
 @given(st.lists(st.integers(1, 9), min_size=1), st.integers(1, 9))

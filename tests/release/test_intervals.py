@@ -143,12 +143,16 @@ def test_quantiles_of_adaptive_counts_are_what_no_cut_rules_out(where: str, leve
             excess = (((0, cut), 1 - share), ((cut, size), -share))
             return errors.noise_law(excess).half_width(level)
 
-        excess = prefix - share * prefix[-1]
-        ends = [cut for cut in range(1, size + 1) if excess[cut] >= -reach(cut)]
-        starts = [cut for cut in range(size) if excess[cut] <= reach(cut)]
-        low = ends[0] - 1 if ends else 0
-        high = starts[-1] if starts else size - 1
-        told = quantile_cells(errors, prefix, share, level)
-        assert told == (min(low, high), max(low, high))
-        narrow += told[1] - told[0] < size - 1
+        wide = [reach(cut) for cut in range(size + 1)]
+        # And totals far below 0, where the noise rules out every cut on one side.
+        first, last = (np.where(np.arange(size + 1) >= cut, -1e9, 0.0) for cut in (1, size))
+        for counted in (prefix, first, last):
+            excess = counted - share * counted[-1]
+            ends = [cut for cut in range(1, size + 1) if excess[cut] >= -wide[cut]]
+            starts = [cut for cut in range(size) if excess[cut] <= wide[cut]]
+            low = ends[0] - 1 if ends else 0
+            high = starts[-1] if starts else size - 1
+            told = quantile_cells(errors, counted, share, level)
+            assert told == (min(low, high), max(low, high))
+            narrow += counted is prefix and told[1] - told[0] < size - 1
     assert narrow or where == "nowhere"

@@ -124,6 +124,54 @@ def test_an_expired_token_holds_nothing(tokens: Tokens) -> None:
     assert tokens.holder(tokens.create("ana", "analyst", "1h")) is not None
 
 
+def test_a_token_and_its_sessions_are_over_at_the_second_they_are_said_to_be(
+    tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Second by second, by a clock of the test's own; a session is over with its token at last."""
+    began, passed = dt.datetime(2030, 1, 1, tzinfo=dt.UTC), [0]
+
+    def moment(later: dt.timedelta = dt.timedelta()) -> str:
+        return (began + dt.timedelta(seconds=passed[0]) + later).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    monkeypatch.setattr(auth, "moment", moment)
+    secret = tokens.create("ana", "analyst", "2030-01-01T00:00:09")
+    lasting = tokens.create("bo", "reader")
+    holder = tokens.holder(secret)
+    assert holder is not None
+    sessions = {seconds: tokens.sign_in(holder, seconds) for seconds in (1, 5, 60)}
+    for passed[0] in range(12):
+        assert (tokens.holder(secret) is not None) == (passed[0] < 9)
+        assert (tokens.named("ana") is not None) == (passed[0] < 9)
+        assert tokens.holder(lasting) is not None
+        for seconds, session in sessions.items():
+            assert (tokens.signed_in(session) is not None) == (passed[0] < min(seconds, 9))
+    tokens.sign_in(holder, 3)  # clears away what is over, and nothing else
+    assert {one[1] for one in tokens.store.known().sessions.values()} == {
+        "2030-01-01T00:01:00Z",
+        "2030-01-01T00:00:14Z",
+    }
+
+
+def test_an_expiry_of_long_ago_is_over(tokens: Tokens) -> None:
+    """Moments are compared as text: years of three digits would come after all of ours."""
+    for text in ("0999-12-31", "0001-01-01", "1000-01-01", "1970-01-01"):
+        assert tokens.holder(tokens.create("ana", "analyst", text)) is None
+
+
+def test_a_name_of_two_tokens_is_held_by_the_newest(tokens: Tokens) -> None:
+    for _ in range(2):
+        tokens.create("ana", "analyst")
+    tokens.create("bo", "reader")
+    last, found = max(one.number for one in tokens.list() if one.name == "ana"), tokens.named("ana")
+    assert found is not None
+    assert found.number == last
+    tokens.revoke_one(last)
+    again = tokens.named("ana")
+    assert again is not None
+    assert again.number < last
+    assert tokens.named("nobody") is None
+
+
 @pytest.mark.parametrize("text", ["soon", "3w", "-1d", "999999999d", ""])
 def test_an_expiry_that_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(tu.InputError, match="expires"):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from trueup.server.limits import _printable
+from trueup.server.auth import NotAllowedError
+from trueup.server.limits import _MOST_HEADERS, _SIGN_IN, REFUSAL, Guard, _printable
+from trueup.server.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -254,3 +259,121 @@ def test_a_line_of_the_log_has_printable_characters_alone(path: str) -> None:
     assert found.isascii()
     assert found.isprintable()
     assert _printable("/api/v1/me") == "/api/v1/me"
+
+
+class Passed:
+    """A guard alone, without a network: what of a request comes through, and what is told."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.seen: list[bytes] = []
+        self.counted: list[int] = []
+        entrance = SimpleNamespace(admit=self.admit, tokens=SimpleNamespace(is_news=self.is_news))
+        entrance.note_use = lambda holder: None
+        metrics = SimpleNamespace(count=lambda method, route, status: self.counted.append(status))
+        made = Settings(tokens=Path("x"), **settings)
+        self.guard = Guard(self.app, made, entrance, metrics)  # type: ignore[arg-type]
+
+    def is_news(self, holder: Any) -> bool:
+        return False
+
+    def admit(self, scope: Any) -> None:
+        if scope["path"] == "/api/refused":
+            raise NotAllowedError
+        if scope["path"] != "/api/v1/session":
+            scope["holder"] = SimpleNamespace(name="ana", number=1)
+
+    async def app(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/api/breaks":
+            raise RuntimeError
+        self.seen.append((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+        if scope["path"] == "/api/breaks late":
+            raise RuntimeError
+
+    def ask(self, path: str, parts: list[bytes], **more: Any) -> int:
+        """The status of the answer to a request whose body comes in these parts."""
+        length = more.pop("length", sum(map(len, parts)))
+        headers = [] if length is None else [(b"content-length", str(length).encode())]
+        if length is None and parts:
+            headers.append((b"transfer-encoding", b"chunked"))
+        scope = {"type": "http", "method": "POST", "path": path, "query_string": b"",
+                 "headers": headers, **more}  # fmt: skip
+        left = [
+            {"type": "http.request", "body": part, "more_body": place < len(parts)}
+            for place, part in enumerate(parts or [b""], 1)
+        ]
+        told: list[int] = []
+
+        async def receive() -> Any:
+            return left.pop(0)
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                told.append(message["status"])
+
+        asyncio.run(self.guard(scope, receive, send))
+        assert len(told) == 1
+        assert self.counted[-1] == told[0]
+        return told[0]
+
+
+@pytest.mark.parametrize("most", [1, 100, _SIGN_IN, 2 * _SIGN_IN])
+@pytest.mark.parametrize("path", ["/api/v1/me", "/api/v1/session"])
+@pytest.mark.parametrize("told", [True, False])
+def test_a_body_of_just_so_many_bytes_is_read_and_one_more_is_not(
+    most: int, path: str, told: bool
+) -> None:
+    """However it is cut into parts; without a token, no more than a token has."""
+    own = min(most, _SIGN_IN) if path == "/api/v1/session" else most
+    for size, parts in ((own - 1, 1), (own, 1), (own, 2), (own + 1, 1), (own + 1, 3)):
+        body = bytes(range(256)) * (size // 256 + 1)
+        cut = [body[size * k // parts : size * (k + 1) // parts] for k in range(parts)]
+        passed = Passed(most_body=most)
+        status = passed.ask(path, cut, length=size if told else None)
+        assert status == (200 if size <= own else 413)
+        assert passed.seen == ([body[:size]] if size <= own else [])
+
+
+@pytest.mark.parametrize("length", ["x", "-1", "1_0", "+5", "9" * 30, ""])
+def test_a_length_that_is_no_number_is_refused(length: str) -> None:
+    passed = Passed(most_body=100)
+    assert passed.ask("/api/v1/me", [b"x"], length=length) == 413
+    assert passed.seen == []
+
+
+@pytest.mark.parametrize("place", ["query_string", "raw_path", "headers"])
+def test_all_of_the_headers_together_have_a_limit(place: str) -> None:
+    """Of a header its name, its value and the four bytes between them."""
+    for size in (_MOST_HEADERS, _MOST_HEADERS + 1):
+        many = {"headers": [(b"a" * (size - 28), b"v" * 10), (b"nam", b"val"), (b"", b"")]}
+        given: Any = many if place == "headers" else {place: b"a" * size}
+        assert Passed().ask("/api/v1/me", [], length=None, **given) == (
+            200 if size <= _MOST_HEADERS else 413
+        )
+
+
+@pytest.mark.parametrize("path", ["/api/v1/me", "/api/refused", "/api/breaks", "/api/breaks late"])
+def test_whatever_became_of_a_request_there_is_room_for_the_next(path: str) -> None:
+    passed = Passed(most_requests=1)
+    wanted = {"/api/refused": 401, "/api/breaks": 500}.get(path, 200)
+    assert [passed.ask(path, []) for _ in range(3)] == [wanted] * 3
+    passed.guard.at_work = 1
+    assert passed.ask(path, []) == 429
+
+
+def test_refusals_leave_at_one_time_and_answers_when_they_are_ready() -> None:
+    """By the clock of the loop, which a refusal waits for and nothing else does."""
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "sleep", sleep)
+        for path in ("/api/v1/me", "/api/breaks"):
+            Passed().ask(path, [])
+        assert slept == []
+        assert Passed().ask("/api/refused", []) == 401
+    assert len(slept) == 1
+    assert 0 < slept[0] <= REFUSAL

@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from trueup.server.sharing import strip
+
 OURS = "https://counts.example"
 ASKS = {
     "Origin": OURS,
@@ -42,6 +44,26 @@ def test_a_site_that_is_named_may_send_a_token_and_never_a_cookie(serving: Any) 
     browser = server.browser()
     said = browser.post("/api/v1/datasets/trips/quote", json=body, headers=foreign)
     assert said.status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        ("/counts", "/"),
+        ("/counts/", "/"),
+        ("/counts/api/v1/me", "/api/v1/me"),
+        ("/counts/counts", "/counts"),
+        ("/countsapi/v1/me", "/countsapi/v1/me"),  # another path, which begins alike
+        ("/api/counts/x", "/api/counts/x"),
+        ("/api/v1/me", "/api/v1/me"),
+    ],
+)
+def test_a_path_is_taken_off_where_it_is_one(path: str, left: str) -> None:
+    scope = {"path": path, "raw_path": path.encode()}
+    strip(scope, "/counts")
+    assert (scope["path"], scope["raw_path"]) == (left, left.encode())
+    strip(scope, "")
+    assert scope["path"] == left
 
 
 def test_a_server_under_a_path_answers_with_and_without_it(serving: Any) -> None:

@@ -160,6 +160,29 @@ def test_a_key_serves_a_bounded_volume(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(keys) == 4
 
 
+def test_a_key_serves_no_more_than_64_mebibytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/noise.md says: the operating system is asked again."""
+    asked, urandom = [0], os.urandom
+
+    def counted(size: int) -> bytes:
+        asked[0] += 1
+        return urandom(size)
+
+    monkeypatch.setattr(os, "urandom", counted)
+    stream, buffer = bits.Keystream(), np.zeros(1 << 20, np.uint8)
+    for number in range(65):
+        stream.fill(buffer)
+        assert asked[0] == (1 if number < 64 else 2)
+
+
+def test_a_child_forked_within_a_measurement_forgets_its_keystream() -> None:
+    with bits.one_measurement():
+        parent = bits.keystream()
+        (forgot,) = in_children(lambda: b"no" if bits.keystream() is parent else b"yes", 1)
+        assert forgot == b"yes"
+        assert bits.keystream() is parent
+
+
 def test_a_failing_source_gives_no_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(size: int) -> bytes:
         raise OSError("no entropy")
@@ -202,12 +225,13 @@ class Raising:
 @pytest.mark.parametrize(
     ("cipher", "message"), [(Stuck, "repeats"), (Short, "short"), (Raising, "failed")]
 )
-def test_a_failing_cipher_gives_no_bits(cipher: type, message: str) -> None:
+@pytest.mark.parametrize("size", [16, 32])
+def test_a_failing_cipher_gives_no_bits(cipher: type, message: str, size: int) -> None:
     stream = bits.Keystream()
     stream._encrypt = cipher()
     stream._last = bytes([7] * 16)
     with pytest.raises(NoiseError, match=message):
-        stream.fill(np.zeros(32, np.uint8))
+        stream.fill(np.zeros(size, np.uint8))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def last(cut: int, scale: Fraction):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("delta", [Fraction(1, 100), Fraction(1, 10**5), Fraction(1, 10**8)])
+@pytest.mark.parametrize("delta", [Fraction(1, n) for n in (3, 100, 10**5, 10**8)])
 def test_a_cut_is_the_least_that_keeps_to_delta(scale: Fraction, delta: Fraction) -> None:
     found = cut_for(delta, scale)
     wanted = iv.mpf(delta.numerator) / delta.denominator
@@ -68,7 +68,7 @@ def test_a_gaussian_threshold_is_the_least_that_keeps_to_delta() -> None:
             return mp_exp(-(j * j) * variance.denominator / (2 * variance.numerator))
 
         whole = 1 + 2 * nsum(weight, [1, mp_inf])
-        for delta in (Fraction(1, 100), Fraction(1, 10**9)):
+        for delta in (Fraction(9, 20), Fraction(1, 100), Fraction(1, 10**9)):
             found = gaussian_threshold(delta, variance)
             beyond = nsum(lambda j, first=found - 1: weight(j + first), [0, mp_inf]) / whole
             assert beyond <= delta.numerator / delta.denominator

@@ -8,7 +8,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from trueup._kernels.noise.gauss_tables import TOP, GaussPart, checked_variance, gauss_tables
+from trueup._kernels.noise.gauss_tables import (
+    TOP,
+    GaussPart,
+    checked_variance,
+    gauss_tables,
+    tail,
+)
 from trueup._kernels.noise.inversion import working
 from trueup.errors import InputError
 
@@ -193,3 +199,19 @@ def test_short_words_repeat_their_prefixes() -> None:
     low = np.searchsorted(part.boundaries, (first << 3).astype(np.uint64), side="left")
     high = np.searchsorted(part.boundaries, ((first << 3) | 7).astype(np.uint64), side="right")
     assert np.array_equal(part.outcomes, np.where(low == high, low, 1 << 15 | low))
+
+
+@pytest.mark.parametrize("precision", [10, 30, 64])
+@pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(1), Fraction(50), Fraction(700)])
+def test_a_ball_of_a_tail_holds_it_at_every_precision(variance: Fraction, precision: int) -> None:
+    """Against sums of 60 digits: also where what is left out is most of what the ball may miss."""
+    with mpmath.workdps(60):
+        v = mpmath.mpf(variance.numerator) / variance.denominator
+        weights = [mpmath.exp(-j * j / (2 * v)) for j in range(20 * int(v**0.5 + 1))]
+        for first in range(1, 9 * int(v**0.5 + 1), max(1, int(v**0.5) // 2)):
+            with working(precision):
+                ball = tail(first, variance)
+            exact = mpmath.fsum(weights[first:])
+            low, high = (mpmath.mpf(end.mid().str(50, radius=False)) for end in
+                         (ball.lower(), ball.upper()))  # fmt: skip
+            assert low * (1 - mpmath.mpf(10) ** -40) <= exact <= high * (1 + mpmath.mpf(10) ** -40)
