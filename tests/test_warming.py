@@ -14,8 +14,10 @@ from trueup.warming import families, warm
 ASKED = """
 import gc, json, sys
 import numpy as np
+import pyarrow as pa
 from numba.core.dispatcher import Dispatcher
 import trueup as tu
+from trueup.owner.texts import TextTable
 from trueup.warming import warm
 
 def in_machine_code():
@@ -37,6 +39,9 @@ tu.infer(tu.measure(counts, tu.SortedCounts(100), 1)).band(0.9)
 tu.publish(np.arange(1 << 18) % 100, age, epsilon=1)
 tu.publish(np.arange(1 << 18) % 7, tu.Axis.integers("cell", 0, (1 << 18) - 1), epsilon=1)
 tu.plan(age, 1)
+texts = TextTable()
+texts.add(pa.array([str(number % 9000).encode() for number in range(1 << 17)], pa.binary()))
+texts.whole()
 print(json.dumps([told, sorted(in_machine_code() - before)]))
 """
 

@@ -153,3 +153,14 @@ def _tables() -> None:
         wanted = Columns(source.schema, None).counted(_CELLS, "value")
         source.prepare(Request(64, (wanted,), (_CELLS,)))()
     publish(rows, Axis.regular("x", 0, 1, 64), 1)
+    _texts()
+
+
+def _texts() -> None:
+    import pyarrow as pa
+
+    from trueup.owner.texts import TextTable
+
+    table = TextTable()
+    table.add(pa.array([str(number).encode() for number in range(1 << 12)], pa.binary()))
+    table.whole()

@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -431,3 +432,26 @@ def test_loading_leaves_no_thread_that_could_abort_a_process_at_its_end(tmp_path
     )
     ran = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (0, "0\n")
+
+
+TEXTS = [["fig"], ["", ""], ["a", "b c", "~ !"], ["é"], ['"'], ["\\"], ["\x7f"], ["\n", "a"], []]
+
+
+@pytest.mark.parametrize("words", TEXTS)
+@pytest.mark.parametrize("longest", [0, 1 << 31])
+@pytest.mark.parametrize("ending", [".parquet", ".json", ".csv"])
+def test_text_in_an_arrow_array_is_written_as_text_in_a_list(words, longest, ending, monkeypatch):
+    monkeypatch.setattr(files, "_LONGEST_JOINED", longest)
+    column = pa.array(["before", *words], pa.string()).slice(1)
+    numbers = np.arange(len(words))
+    made = files.encode("kind", {"word": column, "n": numbers}, {}, ending)
+    listed = files.encode("kind", {"word": words, "n": numbers}, {}, ending)
+    if ending == ".csv":
+        assert made == listed
+        return
+    assert files._digest({"format": 1, "kind": "kind", "about": {}}, {"word": column}) == (
+        files._digest({"format": 1, "kind": "kind", "about": {}}, {"word": words})
+    )
+    for data in (made, listed):
+        _, columns, _ = files.decode(data, "it", ending)
+        assert columns["word"] == words

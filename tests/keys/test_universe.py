@@ -6,6 +6,7 @@ import pytest
 
 from trueup.axis import Axis
 from trueup.errors import InputError
+from trueup.keys.listed import Keys
 from trueup.keys.universe import Universe, many
 
 
@@ -70,3 +71,28 @@ def test_sizes_are_said_in_words() -> None:
 )
 def test_a_universe_is_described_for_a_person(universe: Universe, words: str) -> None:
     assert str(universe).startswith(words)
+
+
+LABELLED = [
+    (Universe.integers(), [-(2**63), -1, 0, 7, 2**63 - 1]),
+    (Universe.bytes(9), [b"", b"\0", b"fig", b"Z\xc3\xbcrich"]),
+    (Universe.bytes(9), [b"", b"fig", b"\\x41", b"a\\b"]),
+    (Universe.bytes(9), [b"fig", b"\xff", b"\xc3"]),
+    (Universe.text("a-zé", 9), ["é".encode(), b"fig"]),
+    (Universe.pattern("[A-Z]{2}-[0-9]{2}"), [b"AB-12", b"ZZ-99"]),
+    (Universe.ipv4(), [0, 2**32 - 1]),
+    (Universe.ipv6(), [bytes(16), bytes(15) + b"\1"]),
+    (Universe.places("1/2"), [0, 7]),
+    (Universe.cells(Axis.categories("a", ["x", "y"]), Axis.integers("b", 3, 4)), [0, 3]),
+]
+
+
+@pytest.mark.parametrize(("universe", "keys"), LABELLED)
+def test_labels_of_many_keys_are_those_of_each(universe: Universe, keys: list) -> None:
+    for some in (keys, keys[1:], []):
+        found = universe.labels(Keys.of(some, universe.whole))
+        assert found.to_pylist() == [universe.label(key) for key in some]
+        assert [universe.read(label) for label in found.to_pylist()] == some
+    if not universe.whole:  # from the middle of an array
+        column = Keys.of(keys, False).column.slice(1)
+        assert universe.labels(Keys(column)).to_pylist() == [*map(universe.label, keys[1:])]

@@ -65,6 +65,8 @@ THRESHOLDS: dict[str, str] = {
     "keys/paths.py:_MOST_LEVELS": REFUSED,
     "pictures/keyed.py:_MOST": CHOICE,
     "owner/keyed.py:_AT_ONCE": "tests/owner/test_keyed.py: many at once, and a few",
+    "_kernels/cells/texts.py:HEAD": "words of a format in memory, no size",
+    "files/codec.py:_LONGEST_JOINED": "tests/files/test_codec.py: text in one piece and in lists",
     "keys/prefixes.py:_FINER": CHOICE,
     "_kernels/tree/prefixes.py:DETAILED": "tests/kernels/tree/test_prefixes.py: 3 and 4 of 4",
     "_kernels/tree/prefixes.py:_AT_ONCE": "only how many are asked together",
@@ -225,7 +227,8 @@ THRESHOLDS: dict[str, str] = {
     "_kernels/compiled.py:PLAIN_LAWS": "tests/kernels/conftest.py: every call in both ways",
     "_kernels/compiled.py:PLAIN_SECONDS": "tests/kernels/conftest.py: every call in both ways",
     "_kernels/compiled.py:KEPT_SECONDS": "tests/kernels/test_compiled.py: on both sides",
-    "_kernels/compiled.py:WORTH_ELEMENTS": "tests/kernels/cells/test_place.py",
+    "_kernels/compiled.py:WORTH_ELEMENTS": "tests/kernels/cells/test_place.py and "
+    "tests/owner/test_texts.py: texts in tables, none of them, some and all",
     "errors.py:_LONGEST": CHOICE,
     "owner/columns.py:_LISTED": CHOICE,
     # inference: the same numbers by another path

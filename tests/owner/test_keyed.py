@@ -7,6 +7,7 @@ moves the counts by no more than its bound, whatever it holds.
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
-from trueup.owner import keyed
+from trueup.owner import keyed, texts
 from trueup.owner import keys as door
 
 ENGINES = [
@@ -243,3 +245,51 @@ def test_numbers_are_tallied_however_they_come(
     found = tally.whole()
     assert dict(zip(found.keys.tolist(), found.counts.tolist(), strict=True)) == dict(seen)
     assert len(keyed.NumberTally().whole().keys) == 0
+
+
+@pytest.mark.parametrize("at_once", [1, 10**6])
+def test_numbers_of_several_threads_are_added_up(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyed, "_AT_ONCE", at_once)
+    first, second = keyed.NumberTally(), keyed.NumberTally()
+    first.add(np.array([5, 3, 5, -(2**63)]))
+    second.add(np.array([3, 2**63 - 1, 4]))
+    first.merge(second)
+    first.merge(keyed.NumberTally())
+    found = first.whole()
+    assert found.keys.tolist() == [-(2**63), 3, 4, 5, 2**63 - 1]
+    assert found.counts.tolist() == [1, 2, 1, 2, 1]
+
+
+@pytest.mark.parametrize("name", ["text", "integers"])
+def test_every_thread_counts_its_part(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of many pieces, each of them counted by a thread of its own: none is lost."""
+    pa_table = pa.table({"word": ["a", "ab", "a"] * 40, "code": [1, 2, 2**40] * 40})
+    pq.write_table(pa_table, tmp_path / "many.parquet", row_group_size=7)
+    monkeypatch.setattr(texts, "worth_compiling", lambda *_: name == "text")
+    waiting = threading.Barrier(3, timeout=20)
+
+    def together(pieces: list[Any], work: Callable[[Any], None]) -> None:
+        """As `each_batch`, in three threads that go on side by side."""
+        assert len(pieces) >= 3
+
+        def some(number: int) -> None:
+            waiting.wait()
+            for piece in pieces[number::3]:
+                for batch in piece():
+                    work(batch)
+
+        threads = [threading.Thread(target=some, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    owner = tu.Owner(tmp_path / "many.parquet", tu.Ledger(tmp_path / "l", limit=10**9))
+    monkeypatch.setattr(keyed, "each_batch", together)
+    measured = owner.keys.measure(ASKED[name], CERTAIN)
+    wanted = {"a": 80, "ab": 40} if name == "text" else {"1": 40, "2": 40, str(2**40): 40}
+    assert dict(zip(measured.labels, measured.noisy.tolist(), strict=True)) == wanted

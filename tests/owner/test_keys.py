@@ -227,3 +227,26 @@ def test_who_asks_for_keys_in_the_wrong_place_is_sent_to_the_right_one(owner: tu
             wrong()
         assert right in str(told.value)
     assert owner.ledger.remaining == 2
+
+
+def test_what_another_process_stored_first_is_the_answer(
+    owner: tu.Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two draw under one key: only one answer leaves, to both of them."""
+    real, others = door.measure_all_keys, list[tu.KeyMeasurement]()
+
+    def slow(*given: object) -> object:
+        monkeypatch.setattr(door, "measure_all_keys", real)
+        others.append(owner.keys.measure(ASKED, 1, key="words"))
+        return real(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(door, "measure_all_keys", slow)
+    found = owner.keys.measure(ASKED, 1, key="words")
+    assert found == others[0]
+    assert owner.ledger.remaining == 1
+
+
+def test_what_is_answered_is_what_was_stored(owner: tu.Owner) -> None:
+    first = owner.keys.measure(ASKED, 1, key="words")
+    (charge,) = owner.ledger.history()
+    assert tu.KeyMeasurement.from_bytes(owner.ledger.stored(charge)) == first

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.keys.listed import Keys, as_arrow
 from trueup.keys.space import Bools, Key
 from trueup.keys.universe import Universe
 
@@ -21,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 def shown_keys(
     universe: Universe, keys: Any, counts: Ints, scale: Fraction, threshold: int
-) -> tuple[list[Key], Ints]:
+) -> tuple[Keys, Ints]:
     """The keys that are shown and their noisy counts, in the order of the keys.
 
     `keys` are the different keys present, as an int64 array or an Arrow array of bytes, with their
@@ -39,12 +40,13 @@ def shown_keys(
     # The sign of discrete Laplace noise is independent of its size, which is geometric.
     beyond = draw(false, scale)
     beyond = threshold + np.where(beyond < 0, -1 - beyond, beyond)
-    return _ordered(_with(_taken(keys, shown), strangers), np.concatenate([noisy[shown], beyond]))
+    every = Keys(_with(_taken(keys, shown), strangers))
+    return every.ordered(np.concatenate([noisy[shown], beyond]))
 
 
 def selected_keys(
     keys: Any, counts: Ints, scale: Fraction, threshold: int, cut: int | None
-) -> tuple[list[Key], Ints]:
+) -> tuple[Keys, Ints]:
     """The keys present that are shown and their noisy counts, in the order of the keys.
 
     For costs with a δ: no key that nobody has is shown. With a `cut` the noise is Laplace noise
@@ -58,27 +60,14 @@ def selected_keys(
     else:
         noisy = counts + cut_noise(len(counts), scale, cut, laplace.draw)
     enough = noisy >= threshold
-    return _ordered(_taken(keys, enough), noisy[enough])
-
-
-def _ordered(found: Any, values: Ints) -> tuple[list[Key], Ints]:
-    """Keys and their counts in the order of the keys: of bytes, that of Python's."""
-    if isinstance(found, np.ndarray):
-        order = np.argsort(found, kind="stable")
-        return found[order].tolist(), values[order]
-    import pyarrow.compute as pc
-
-    places = pc.sort_indices(found)
-    return found.take(places).to_pylist(), values[places.to_numpy().astype(np.int64)]
+    return Keys(_taken(keys, enough)).ordered(noisy[enough])
 
 
 def _taken(keys: Any, shown: Bools) -> Any:
     """The keys at these places."""
     if isinstance(keys, np.ndarray):
         return keys[shown]
-    import pyarrow as pa
-
-    return keys.filter(pa.array(shown))
+    return keys if shown.all() else keys.take(as_arrow(np.flatnonzero(shown)))
 
 
 def _with(keys: Any, more: list[Key]) -> Any:
@@ -103,10 +92,13 @@ def _absent(universe: Universe, keys: Any, many: int, more: Any) -> list[Key]:
 
 
 def _present(keys: Any, tried: list[Key]) -> list[bool]:
-    """Whether each key is one of those present."""
+    """Whether each key is present: all present are looked up among these few."""
+    held: set[Key]
     if isinstance(keys, np.ndarray):
-        return np.isin(np.array(tried, np.int64), keys).tolist()
-    import pyarrow as pa
-    import pyarrow.compute as pc
+        held = set(keys[np.isin(keys, np.array(tried, np.int64))].tolist())
+    else:
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
-    return pc.is_in(pa.array(tried, keys.type), value_set=keys).to_pylist()
+        held = set(keys.filter(pc.is_in(keys, value_set=pa.array(tried, keys.type))).to_pylist())
+    return [key in held for key in tried]

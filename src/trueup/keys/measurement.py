@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from trueup.facts import Facts, rows_for
 from trueup.files.codec import decode, encode, write
 from trueup.files.load import Saved
 from trueup.keys.drawing import Ints, selected_keys, shown_keys
+from trueup.keys.listed import Keys
 from trueup.keys.question import KeyCounts
 from trueup.keys.release import KeyRelease
 from trueup.keys.space import Key
@@ -41,7 +42,7 @@ class KeyMeasurement:
     """
 
     terms: KeyTerms
-    keys: tuple[Key, ...]
+    keys: Sequence[Key]
     noisy: npt.NDArray[np.int64]
     total: int | None = None
     number: int | None = None
@@ -49,12 +50,14 @@ class KeyMeasurement:
     period: Covered | None = None
 
     def __post_init__(self) -> None:
+        keys = Keys.of(self.keys, self.terms.question.universe.whole)
+        object.__setattr__(self, "keys", keys)
         noisy = np.asarray(self.noisy)
         if noisy.dtype != np.int64 or noisy.shape != (len(self.keys),):
             raise InputError("Each key needs one noisy count, a whole number.")
         if (noisy < self.terms.threshold).any():
             raise InputError("A noisy count is below the threshold: such a key is not shown.")
-        if any(first >= second for first, second in zip(self.keys, self.keys[1:], strict=False)):  # type: ignore[operator]
+        if not keys.rising:
             raise InputError("Keys are in order, each once.")
         for name in ("total", "number"):
             value, asked = getattr(self, name), bool(getattr(self.terms.question, name))
@@ -69,8 +72,12 @@ class KeyMeasurement:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The keys in words."""
-        universe = self.terms.question.universe
-        return tuple(universe.label(key) for key in self.keys)
+        return tuple(self._words.to_pylist())
+
+    @cached_property
+    def _words(self) -> Any:
+        """The labels as an Arrow array."""
+        return self.terms.question.universe.labels(Keys.of(self.keys, False))
 
     @property
     def facts(self) -> Facts:
@@ -88,7 +95,7 @@ class KeyMeasurement:
 
     def columns(self) -> dict[str, Any]:
         """The keys and their noisy counts as a table."""
-        return {"key": list(self.labels), "noisy": self.noisy}
+        return {"key": self._words, "noisy": self.noisy}
 
     def to_json(self) -> dict[str, Any]:
         """What a file says beside the table."""
@@ -195,7 +202,7 @@ def measure_all_keys(keys: Any, counts: Ints, terms: KeyTerms) -> KeyMeasurement
         total = noised(counts.sum(dtype=np.int64), terms.total_scale)
         number = noised(len(counts), terms.number_scale)
         name = new_id()
-    return KeyMeasurement(terms, tuple(shown), noisy, total, number, name)
+    return KeyMeasurement(terms, shown, noisy, total, number, name)
 
 
 def _read(saved: Saved) -> KeyMeasurement:
@@ -210,7 +217,7 @@ def _read(saved: Saved) -> KeyMeasurement:
         noisy = saved.numbers("noisy", len(labels)).astype(np.int64)
         return KeyMeasurement(
             terms,
-            tuple(keys),
+            keys,
             noisy,
             said["total"],
             said["number"],

@@ -15,6 +15,7 @@ from trueup.axis.numbers import whole_number
 from trueup.axis.written import dotted
 from trueup.epsilon import positive
 from trueup.errors import InputError, shown
+from trueup.keys.listed import as_arrow
 from trueup.keys.space import Bools, Key, Placed
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -70,6 +71,12 @@ class IntegerKeys:
     def label(self, key: Key) -> str:
         """A key in words."""
         return str(key)
+
+    def labels(self, keys: Any) -> Any:
+        """An array of keys in words, as an Arrow array."""
+        import pyarrow as pa
+
+        return as_arrow(keys).cast(pa.string())
 
     def read(self, text: str) -> Key | None:
         """The key that a label is; None if it is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,6 +84,18 @@ def printable(key: Key) -> str:
         return plain
     text = bytes(key).decode("utf-8", "surrogateescape").replace("\\", "\\\\")
     return re.sub("[\udc80-\udcff]", lambda one: f"\\x{ord(one[0]) - 0xDC00:02x}", text)
+
+
+def all_printable(keys: Any) -> Any:
+    """As `printable`, of an Arrow array of bytes: most are UTF-8 without a backslash, and stay."""
+    import pyarrow as pa
+
+    ends, data = spans(keys)
+    held = data[int(ends[0]) : int(ends[-1])]
+    if not (held == ord("\\")).any():
+        with contextlib.suppress(pa.ArrowInvalid):  # bytes that are no UTF-8, or too many
+            return keys.cast(pa.string())
+    return pa.array([printable(key) for key in keys.to_pylist()], pa.string())
 
 
 def unprinted(text: str) -> bytes | None:
@@ -216,6 +229,10 @@ class StringKeys:
         """A key in words."""
         return printable(key)
 
+    def labels(self, keys: Any) -> Any:
+        """An array of keys in words, as an Arrow array."""
+        return all_printable(keys)
+
     def read(self, text: str) -> Key | None:
         """The key that a label is; None if it is none."""
         key = unprinted(text)
@@ -330,6 +347,10 @@ class PatternKeys:
     def label(self, key: Key) -> str:
         """A key in words."""
         return printable(key)
+
+    def labels(self, keys: Any) -> Any:
+        """An array of keys in words, as an Arrow array."""
+        return all_printable(keys)
 
     def read(self, text: str) -> Key | None:
         """The key that a label is; None if it is none."""

@@ -9,6 +9,7 @@ from typing import Any
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
 from trueup.keys.cells import CellKeys
+from trueup.keys.listed import Keys
 from trueup.keys.numbered import IntegerKeys, Ipv4Keys, Ipv6Keys, PlaceKeys
 from trueup.keys.space import Bools, Key, KeySpace, Placed
 from trueup.keys.strings import PatternKeys, StringKeys
@@ -142,6 +143,15 @@ class Universe:
     def label(self, key: Key) -> str:
         """A key in words, different for different keys."""
         return self.space.label(key)
+
+    def labels(self, keys: Keys) -> Any:
+        """Keys in words, each as `label` words it, as an Arrow array of text."""
+        import pyarrow as pa
+
+        together: Callable[[Any], Any] | None = getattr(self.space, "labels", None)
+        if together is not None:
+            return together(keys.column)
+        return pa.array([self.space.label(key) for key in keys], pa.string())
 
     def read(self, text: object) -> Key | None:
         """The key that a label is; None if it is none of this universe."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._kernels.threads import cores
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Wanted
 from trueup.owner.counting import (
@@ -31,8 +32,9 @@ from trueup.owner.distinct import distinct
 from trueup.owner.plain import plain, short_texts
 from trueup.owner.request import Count, Request
 from trueup.owner.tally import bounded, summed, whole
+from trueup.owner.texts import TextTally, counted
 
-_AT_ONCE = 1 << 22  # numbers put in order together
+_AT_ONCE = 1 << 24  # numbers put in order together, by all threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +57,18 @@ def prepared(pieces: Sequence[Piece], request: Request) -> Count:
 
 def _numbers(pieces: Sequence[Piece], request: Request) -> KeyTally:
     """The keys of rows, where they are whole numbers and each row counts."""
-    tally, turn = NumberTally(), threading.Lock()
+    each: dict[int, NumberTally] = {}  # a thread's own, so that none waits for another
 
     def count(batch: Batch) -> None:
         keys, known = _keys(batch, request)
-        fresh = keys if known.all() else keys[known]
-        with turn:
-            tally.add(fresh)
+        tally = each.setdefault(threading.get_ident(), NumberTally())
+        tally.add(keys if known.all() else keys[known])
 
     each_batch(pieces, count)
-    return tally.whole()
+    first, *rest = [*each.values(), NumberTally()]
+    for tally in rest:
+        first.merge(tally)
+    return first.whole()
 
 
 class NumberTally:
@@ -72,19 +76,30 @@ class NumberTally:
 
     def __init__(self) -> None:
         self._keys = self._counts = np.zeros(0, np.int64)
-        self._fresh: list[Ints] = []
-        self._rows = 0
+        self._fresh = np.zeros(0, np.int64)
+        self._rows, self._at_once = 0, max(_AT_ONCE // cores(), 1)
 
     def add(self, numbers: Ints) -> None:
         """More numbers, in any order."""
-        self._fresh.append(np.array(numbers, np.int64))
-        self._rows += len(numbers)
-        if self._rows >= max(_AT_ONCE, len(self._keys)):
-            self._merge()
+        rows = self._rows + len(numbers)
+        if rows > len(self._fresh):
+            grown = np.empty(max(rows, 2 * len(self._fresh)), np.int64)
+            grown[: self._rows] = self._fresh[: self._rows]
+            self._fresh = grown
+        self._fresh[self._rows : rows] = numbers
+        self._rows = rows
+        if rows >= max(self._at_once, len(self._keys)):
+            self._count()
 
-    def _merge(self) -> None:
-        keys, counts = np.unique(np.concatenate(self._fresh), return_counts=True)
-        self._fresh, self._rows = [], 0
+    def _count(self) -> None:
+        """Puts the numbers that were added in order, and adds up those that are the same."""
+        fresh, self._rows = self._fresh[: self._rows], 0
+        fresh.sort()
+        begins = np.flatnonzero(_changes(fresh))
+        self._add(fresh[begins], np.diff(begins, append=len(fresh)))
+
+    def _add(self, keys: Ints, counts: Ints) -> None:
+        """Adds counts of different numbers, which are in order."""
         place = np.searchsorted(self._keys, keys)
         known = np.zeros(len(keys), np.bool_)
         inside = place < len(self._keys)
@@ -95,13 +110,26 @@ class NumberTally:
         together = np.concatenate([self._keys, keys[~known]])
         order = np.argsort(together, kind="stable")
         self._keys = together[order]
-        self._counts = np.concatenate([self._counts, counts[~known].astype(np.int64)])[order]
+        self._counts = np.concatenate([self._counts, counts[~known]])[order]
+
+    def merge(self, other: NumberTally) -> None:
+        """All numbers of another tally."""
+        found = other.whole()
+        self.whole()
+        self._add(found.keys, found.counts)
 
     def whole(self) -> KeyTally:
         """The different numbers and how often each was added."""
-        if self._fresh:
-            self._merge()
+        if self._rows:
+            self._count()
         return KeyTally(self._keys, self._counts)
+
+
+def _changes(ordered: Ints) -> Any:
+    """Where another number begins."""
+    changes = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
+    return changes
 
 
 def _keys(batch: Batch, request: Request) -> tuple[Any, Any]:
@@ -147,14 +175,21 @@ def _of_texts(pieces: Sequence[Piece], request: Request) -> KeyTally:
     """The keys of rows that are texts: each different text is looked at once."""
     import pyarrow as pa
 
-    kinds = {"value": pa.binary()}
-    if request.unit is not None:
-        kinds["unit"] = pa.large_binary()
+    if request.unit is None:
+        each: dict[int, TextTally] = {}  # a thread's own, so that none waits for another
+
+        def count(batch: Batch) -> None:
+            tally = each.setdefault(threading.get_ident(), TextTally())
+            tally.add(_texts(batch, request)["value"])
+
+        each_batch(pieces, count)
+        values, rows = counted(list(each.values()))
+        return _placed_once(request, [values], rows, None)
+    kinds = {"value": pa.binary(), "unit": pa.large_binary()}
     batches = (batch for piece in pieces for batch in piece() if batch.rows)
     found = distinct((_texts(batch, request) for batch in batches), kinds)
     values = found["value"].combine_chunks()
-    unit = found["unit"] if request.unit is not None else None
-    return _placed_once(request, [values], whole(found["rows"]), unit)
+    return _placed_once(request, [values], whole(found["rows"]), found["unit"])
 
 
 def _texts(batch: Batch, request: Request) -> dict[str, Any]:
@@ -176,7 +211,9 @@ def _texts(batch: Batch, request: Request) -> dict[str, Any]:
         units = units_of(batch, request)
         known = known & units.known
         found["unit"] = named(units, known).cast(pa.large_binary())
-    found["value"] = _some(texts.values, known).cast(pa.binary())
+    found["value"] = _some(texts.values, known)
+    if request.unit is not None:
+        found["value"] = found["value"].cast(pa.binary())
     return found
 
 

@@ -78,12 +78,20 @@ class KeyDoor:
         terms = self._terms(KeyTerms.of, question, epsilon, neighbours)
         covered, periods = self._covered(period)
 
+        ours: list[tuple[bytes, KeyMeasurement]] = []
+
         def noised(found: KeyTally) -> bytes:
             measured = measure_all_keys(found.keys, found.counts, terms)
-            return replace(measured, period=covered).to_bytes()
+            measured = replace(measured, period=covered)
+            answer = measured.to_bytes()
+            ours.append((answer, measured))
+            return answer
 
         request = {"rows_per_unit": terms.keys_per_unit}
         stored = self._paid(terms, request, key, (where, periods), by, noised)
+        for answer, measured in ours:
+            if answer == stored:  # not what another process drew
+                return measured
         return KeyMeasurement.from_bytes(stored)
 
     def measure_prefixes(
