@@ -36,7 +36,6 @@ THRESHOLDS: dict[str, str] = {
     "publishing.py:LARGE": "tests/laws/test_one_pass.py",
     "publishing.py:LARGER": "tests/kernels/conftest.py: every call in both ways",
     "_kernels/tree/blocks.py:SPAN": "tests/laws/test_one_pass.py",
-    "_kernels/tree/blocks.py:WAVE": "tests/kernels/tree/test_blocks.py",
     "_kernels/noise/gauss_tables.py:LEAST_VARIANCE": REFUSED,
     "_kernels/noise/gauss_tables.py:MOST_VARIANCE": REFUSED,
     "_kernels/noise/gauss_tables.py:TOP": "tests/kernels/noise/test_gauss.py: 16384 and 16385",

@@ -52,41 +52,10 @@ def test_large_trees_give_the_same_bits(size: int, radices: tuple[int, ...]) -> 
     tree = RegularTree(size, radices, tuple(level % 3 + 0.5 for level in range(len(radices) + 1)))
     noisy = noisy_answers(tree, 1)
     expected = fit_by_level(tree, noisy, level_starts(tree))
+    sums = block_totals(expected, BLOCK, 1)
     for threads in (1, 2, 5):
         assert np.array_equal(fitted(tree, noisy, threads), expected)
-
-
-@pytest.mark.parametrize("wave", [1, 100_000, 1 << 20])
-@pytest.mark.parametrize(
-    ("size", "radices"),
-    [
-        ((1 << 18) - 12_345, (2,) * 18),
-        (200_001, (14, 18, 17, 16, 16)),
-        (100_000, (2, 50_000)),
-        (80_000, (80_000,)),
-        (BLOCK + 1, (4,) * 8),
-    ],
-)
-def test_leaves_are_used_in_order_once_they_are_final_whatever_the_wave(
-    size: int, radices: tuple[int, ...], wave: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tree = RegularTree(size, radices, tuple(level % 3 + 0.5 for level in range(len(radices) + 1)))
-    noisy = noisy_answers(tree, 1)
-    expected = fit_by_level(tree, noisy, level_starts(tree))
-    sums = block_totals(expected, BLOCK, 1)
-    monkeypatch.setattr(blocks, "WAVE", wave)
-    for threads in (1, 2, 5):
-        leaves, ends = np.full(size, np.nan), [0]
-
-        def use(begin: int, end: int, totals: np.ndarray, leaves=leaves, ends=ends) -> None:
-            assert begin == ends[-1]
-            assert begin % BLOCK == 0
-            assert end % BLOCK == 0 or end == size
-            assert np.array_equal(leaves[begin:end], expected[begin:end])
-            # also of blocks in which two threads met
-            assert np.array_equal(totals, sums[begin // BLOCK : -(-end // BLOCK)])
-            leaves[begin:end] = np.nan  # what is used may be overwritten
-            ends.append(end)
-
-        blocks.fit_into(tree, noisy, level_starts(tree), leaves, threads, use)
-        assert ends[-1] == size
+        leaves, totals = np.empty(size), np.zeros(len(sums))
+        blocks.fit_into(tree, noisy, level_starts(tree), leaves, threads, totals)
+        assert np.array_equal(leaves, expected)
+        assert np.array_equal(totals, sums)  # also of blocks in which two threads met

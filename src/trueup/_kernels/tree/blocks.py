@@ -8,8 +8,6 @@ the size of a block nor the number of threads changes a bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled, inlined, plain_if_small
@@ -19,7 +17,6 @@ from trueup._kernels.tree.regular import Floats, Ints, Numbers, RegularTree, chi
 from trueup._kernels.tree.running_sums import block_totals, sum_each
 
 SPAN = 1 << 16  # leaves that go up or down together: what they need stays in the cache
-WAVE = 1 << 20  # leaves that are final before anything is done with them: the last cache holds them
 
 
 # The loops below are written once, for a radix given first, and expanded for the radices 2 and 4:
@@ -287,13 +284,10 @@ def fit_into(
     starts: Ints,
     leaves: Floats,
     threads: int,
-    use: Callable[[int, int, Floats], None] | None = None,
+    totals: Floats | None = None,
 ) -> None:
-    """As `regular.fit_by_level`, into `leaves`.
-
-    `use(begin, end, totals)` is called for leaves that are final, from the first to the last, while
-    they are in the cache: whole blocks of `prefix.BLOCK` of them, but for the last, and their sums.
-    """
+    """As `regular.fit_by_level`, into `leaves`; into `totals` the sums of blocks of them."""
+    block = prefix.BLOCK
     answers = noisy[starts[-1] : starts[-1] + tree.size]
     lengths = np.array(tree.lengths)
     places = np.cumsum(lengths[:-1]) - lengths[:-1]
@@ -304,8 +298,8 @@ def fit_into(
         work, root = np.empty(2 * int(lengths[-2])), np.empty(1)
         rise(answers, noisy, layout, coefficients, True, steps, root, work)
         fall(answers, layout, coefficients, True, steps, leaves)
-        if use is not None:
-            use(0, tree.size, block_totals(leaves, prefix.BLOCK, threads))
+        if totals is not None:
+            totals[:] = block_totals(leaves, block, threads)
         return
     roots = np.empty(lengths[top])
     together = max(1, SPAN // tree.widths[top])
@@ -322,39 +316,10 @@ def fit_into(
         plain_if_small(rise)(roots, few, *above, own_steps, root, work)
         below = steps[places[top] : places[top] + lengths[top]]
         plain_if_small(fall)(below, *above, own_steps, below)
-    cells = int(inside[-1, 0] * inside[-1, 1])
-
-    def fallen(first: int, last: int, totals: Floats) -> None:
-        parts = (answers, *own, leaves, totals)
-        block = prefix.BLOCK
-        in_threads(
-            lambda a, b: _fall_parts(*parts, (first + a, first + b, block)), last - first, threads
-        )
-
-    if use is None:
-        fallen(0, number, np.empty(0))
-    else:
-        _in_waves(leaves, cells, number, fallen, use)
-
-
-def _in_waves(
-    leaves: Floats,
-    cells: int,
-    number: int,
-    fallen: Callable[[int, int, Floats], None],
-    use: Callable[[int, int, Floats], None],
-) -> None:
-    """Parts of so many cells fall, and are used, some at a time."""
-    block, used = prefix.BLOCK, 0
-    totals = np.full(-(-leaves.size // block), np.nan)
-    together = max(1, WAVE // cells)
-    for first in range(0, number, together):
-        last = min(first + together, number)
-        fallen(first, last, totals)
-        end = leaves.size if last == number else last * cells // block * block
-        if end > used:
-            own = slice(used // block, -(-end // block))
-            for each in np.flatnonzero(np.isnan(totals[own])).tolist():  # where two threads met
-                sum_each(leaves, block, own.start + each, own.start + each + 1, totals)
-            use(used, end, totals[own])
-            used = end
+    if totals is None:
+        totals = np.empty(0)
+    totals[:] = np.nan
+    fallen = (answers, *own, leaves, totals)
+    in_threads(lambda a, b: _fall_parts(*fallen, (a, b, block)), number, threads)
+    for each in np.flatnonzero(np.isnan(totals)).tolist():  # those in which two threads met
+        sum_each(leaves, block, each, each + 1, totals)

@@ -48,12 +48,13 @@ def prefix_on_grid(counts: npt.ArrayLike) -> Floats:
     return prefix
 
 
-def sum_on_grid(prefix: Floats) -> None:
+def sum_on_grid(prefix: Floats, threads: int | None = None, totals: Floats | None = None) -> None:
     """As `prefix_on_grid`, in place: counts from the second place on become their prefix sums.
 
     Counts are summed in blocks, each from zero, and what came before is added to a block as a
     whole, so that errors of rounding do not pile up over millions of counts. The number of
-    threads, that of the cores, changes no bit.
+    threads, by default that of the cores, changes no bit. `totals` are the sums of the blocks,
+    where they are known.
     """
     counts = prefix[1:]
     if len(counts) <= BLOCK:
@@ -62,4 +63,4 @@ def sum_on_grid(prefix: Floats) -> None:
         return
     from trueup._kernels.tree.running_sums import sum_blocks_on_grid
 
-    sum_blocks_on_grid(counts, BLOCK, cores())
+    sum_blocks_on_grid(counts, BLOCK, threads or cores(), totals)

@@ -6,48 +6,42 @@ import numpy as np
 
 from trueup._kernels.threads import cores
 from trueup._kernels.tree import prefix as sums
-from trueup._kernels.tree.binary_grid import grid_for
 from trueup._kernels.tree.regular import Floats, Ints, Numbers, RegularTree, fit_by_level
 
 MANY = 1 << 15  # from so many leaves on it is worth waiting for compiled passes to load
 
 
 def fit_leaves(
-    tree: RegularTree, noisy: Numbers, starts: Ints, threads: int | None = None
+    tree: RegularTree,
+    noisy: Numbers,
+    starts: Ints,
+    leaves: Floats | None = None,
+    threads: int | None = None,
+    totals: Floats | None = None,
 ) -> Floats:
-    """As `fit_by_level`, to the bit, in the time a large tree allows.
+    """As `fit_by_level`, to the bit, in the time a large tree allows; into `leaves` if given.
 
-    By default in as many threads as there are cores.
+    By default in as many threads as there are cores. Of a tree of MANY leaves the sums of blocks
+    of them go into `totals`, if given.
     """
+    if leaves is None:
+        leaves = np.empty(tree.size)
     if tree.size < MANY:
-        return fit_by_level(tree, noisy, starts)
+        leaves[:] = fit_by_level(tree, noisy, starts)
+        return leaves
     from trueup._kernels.tree.blocks import fit_into
 
-    leaves = np.empty(tree.size)
-    fit_into(tree, noisy, starts, leaves, threads or cores())
+    fit_into(tree, noisy, starts, leaves, threads or cores(), totals)
     return leaves
 
 
 def fit_prefix(
     tree: RegularTree, noisy: Numbers, starts: Ints, threads: int | None = None
 ) -> Floats:
-    """`prefix_on_grid` of `fit_leaves`, without a second array.
-
-    Leaves become sums while they are in the cache; all sums then go to the grid.
-    """
-    if tree.size < MANY or tree.size <= sums.BLOCK:
-        return sums.prefix_on_grid(fit_leaves(tree, noisy, starts, threads))
-    from trueup._kernels.tree.blocks import fit_into
-    from trueup._kernels.tree.running_sums import RunningSums
-
+    """`prefix_on_grid` of `fit_leaves`, without a second array."""
     prefix = np.empty(tree.size + 1)
     prefix[0] = 0.0
-    leaves, steps = prefix[1:], []
-    running = RunningSums(sums.BLOCK, threads or cores())
-
-    def add(begin: int, end: int, totals: Floats) -> None:
-        steps.append(running.add(leaves[begin:end], totals))
-
-    fit_into(tree, noisy, starts, leaves, threads or cores(), add)
-    running.round(leaves, np.concatenate(steps), grid_for(running.largest))
+    totals = None if tree.size < MANY else np.empty(-(-tree.size // sums.BLOCK))
+    fit_leaves(tree, noisy, starts, prefix[1:], threads, totals)
+    sums.sum_on_grid(prefix, threads, totals)
     return prefix

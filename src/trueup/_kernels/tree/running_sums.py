@@ -155,8 +155,10 @@ class RunningSums:
         round_blocks(values, self._block, steps, grid, self._threads)
 
 
-def sum_blocks_on_grid(values: Floats, block: int, threads: int) -> None:
+def sum_blocks_on_grid(
+    values: Floats, block: int, threads: int, totals: Floats | None = None
+) -> None:
     """Numbers become their running sums on the finest grid that holds them, in place."""
     sums = RunningSums(block, threads)
-    steps = sums.add(values)
+    steps = sums.add(values, totals)
     sums.round(values, steps, grid_for(sums.largest))
