@@ -8,8 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.linalg import null_space
+from scipy.stats import dlaplace
 
 import trueup as tu
+from trueup.infer.named import NamedModel
+from trueup.noise import Noise
 
 from .dense_answers import noisy
 
@@ -96,3 +99,24 @@ def test_named_counts_have_the_covariance_of_the_projection():
         weights[0] += 1
         weights[-1] -= 1
         assert both.std_error**2 == pytest.approx(weights @ expected @ weights, abs=1e-9)
+
+
+def test_a_hundred_prefixes_are_told_apart_and_stay_as_they_are() -> None:
+    """Their matrix can be inverted, though its least singular value is 1/127 of its largest."""
+    question = tu.NamedCounts(100, {f"{n}": slice(0, n + 1) for n in range(100)})
+    given = np.random.default_rng(3).integers(0, 10**6, 100)
+    release = tu.infer(tu.Measurement(question, given, 1))
+    assert release.counts().tolist() == pytest.approx(given.tolist())
+
+
+@pytest.mark.parametrize("epsilon", [1, 100, 700])
+def test_a_named_count_is_expected_within_19_of_20_draws_of_its_noise(epsilon: int) -> None:
+    """One count alone: the least q with P(|X| ≤ q) ≥ 0.95, by scipy's law."""
+    question = tu.NamedCounts(100, {"some": slice(0, 9)})
+    noise = Noise(question, Fraction(epsilon, 1000))
+    ((name, within),) = NamedModel(noise).expected()
+    q = np.arange(20_000)
+    inside = 1 - 2 * dlaplace(epsilon / 1000).sf(q)
+    least = int(q[np.argmax(inside >= 0.95)])
+    assert name == "some"
+    assert least <= within <= 1.01 * least  # never too narrow, and hardly too wide
