@@ -117,6 +117,39 @@ def test_nothing_is_spent_without_a_yes(run: Run, people: Path, tmp_path: Path) 
     assert not (tmp_path / "m.parquet").exists()
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("--column", "agee", "--integers", 0, 99), "no column 'agee'"),
+        (("--column", "sex", "--integers", 0, 99), "holds text"),
+        ((*AXIS, "--where", "agee > 3"), "agee"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_anybody_is_asked_to_spend(
+    run: Run, people: Path, tmp_path: Path, wrong: tuple[object, ...], said: str
+) -> None:
+    ran = run("measure", people, *wrong, *PAY[:-1], "-o", "m.parquet")
+    assert ran.code == 1
+    assert said in ran.err
+    assert "cost" not in ran.out
+    assert "Nobody is there to be asked" not in ran.err
+    assert left(tmp_path) == 1
+
+
+def test_what_a_key_paid_for_is_answered_whatever_became_of_the_table(
+    run: Run, people: Path, tmp_path: Path
+) -> None:
+    first = run("measure", people, *AXIS, *PAY, "--key", "k", "-o", "m.parquet")
+    assert first.code == 0, first.err
+    paid = (tmp_path / "m.parquet").read_bytes()
+    (tmp_path / "m.parquet").unlink()
+    pq.write_table(pa.table({"years": [1, 2]}), people)
+    again = run("measure", people, *AXIS, *PAY, "--key", "k", "-o", "m.parquet")
+    assert again.code == 0, again.err
+    assert (tmp_path / "m.parquet").read_bytes() == paid
+    assert left(tmp_path) == Fraction(3, 4)
+
+
 def test_the_budget_is_kept(run: Run, people: Path, tmp_path: Path) -> None:
     dear = ("--epsilon", "2", "--ledger", "a.ledger", "--limit", "1", "--yes")
     ran = run("measure", people, *AXIS, *dear, "-o", "m.parquet")

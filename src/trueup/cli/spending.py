@@ -254,6 +254,9 @@ def measure_command(
     periods = spend.period or []
     now = least(owner.ledger, periods)
     charged = cost.counted_in(now.limit.notion)
+    asked: Any = {"where": counted.where, "neighbours": neighbours, "period": periods or None}
+    if spend.key is None:  # what a key has paid for is answered, whatever became of the table
+        owner.check(question, cost, **asked)
     expected = _expected(owner, question, cost, neighbours)
     if not as_json:
         left = now.remaining.amount
@@ -264,8 +267,7 @@ def measure_command(
     if charged.amount <= now.remaining.amount and not spend.yes:
         confirm(as_json)
     with waiting("counting, and drawing noise"):
-        asked: Any = {"where": counted.where, "period": periods or None}
-        measured = owner.measure(question, cost, key, neighbours=neighbours, **asked)
+        measured = owner.measure(question, cost, key, **asked)
         save_paid(measured, output, key)
     left = least(owner.ledger, periods).remaining.amount
     said: dict[str, Any] = {
