@@ -33,6 +33,7 @@ from trueup import law as laws
 from trueup._kernels.law import weighted_laplace
 from trueup.ask import AdaptiveTreeCounts, Question
 from trueup.ask.adaptive_tree import _answers_with_noise
+from trueup.ask.pooled import Rule
 from trueup.infer import adaptive_tree as model
 from trueup.measurement import Measurement
 from trueup.noise import Noise
@@ -47,6 +48,7 @@ WORKLOADS = ("log-uniform", "uniform", "prefixes")
 EPSILONS = ("0.01", "0.1", "1")
 _ONE = Fraction(1)
 SPARSE = 0.7  # of cells that are empty
+_HARD = (15, 17, 19, 21, 22, 23, 25)  # spikes near thresholds, in 1/ε
 
 
 def families(size: int, unit: float, seed: int = 1) -> Iterator[tuple[str, Ints]]:
@@ -91,16 +93,17 @@ def adversaries(size: int, unit: float) -> Iterator[tuple[str, Ints]]:
     """Spikes near the thresholds in every family, ramps, combs."""
     place = np.arange(size)
     widths = sorted({tu.TreeCounts(size).shape.widths[-2], *tu.TreeCounts(size).shape.widths[1:-1]})
-    for height in (1, 2, 4, 8, 12, 15, 18, 21, 25, 30):
+    for height in (1, 2, 4, 8, 12, 15, 17, 18, 19, 21, 22, 23, 25, 30):
         for width in (*widths, 2 * widths[0], 2 * widths[-1]):
-            yield (
-                f"spikes {height}/ε, every {width}",
-                (np.where(place % width == width // 2, round(height * unit), 0)),
-            )
+            yield f"spikes {height}/ε, every {width}", _spikes(size, width, round(height * unit))
     yield "ramp", np.rint(place * unit / 200).astype(np.int64)
     yield "gentle ramp", np.rint(place * unit / 1000).astype(np.int64)
     for width in (1, 2, 5, 17, 64):
         yield f"comb of {width}", np.where((place // width) % 2, 0, round(4 * unit))
+
+
+def _spikes(size: int, width: int, height: int) -> Ints:
+    return np.where(np.arange(size) % width == width // 2, height, 0)
 
 
 def scores(wrong: Floats) -> Floats:
@@ -112,11 +115,14 @@ def scores(wrong: Floats) -> Floats:
     return np.array([log, uniform, np.mean(wrong[1:] ** 2)])
 
 
-def errors(counts: Ints, question: Question, epsilon: str, draws: int) -> Floats:
-    """The scores of each draw, shown large first."""
+def errors(counts: Ints, question: Question, epsilon: str, draws: int, number: int = 0) -> Floats:
+    """The scores of each draw, shown large first; the vector with this number has its own noise.
+
+    Were the noise that of every vector, means over vectors would be as uncertain as one of them.
+    """
     truth = np.concatenate([[0], np.cumsum(counts)])
     found = []
-    for seed in range(draws):
+    for seed in range(number * draws, (number + 1) * draws):
         m = measure_for_experiment(counts, question, epsilon, seed=seed)
         found.append(scores(tu.infer(m, nonnegative=True, integers=True).prefix - truth))
     return np.array(found)
@@ -128,11 +134,11 @@ def compared(
     """The ratio for every vector; prints a table, the worst, and which are above the most."""
     found, above = {}, []
     worst = (0.0, 0.0, "none")
-    for name, counts in sets:
+    for number, (name, counts) in enumerate(sets):
         axis = tu.Axis.integers("cell", 0, len(counts) - 1)
         plain = tu.plan(axis, epsilon, nonnegative=True)["for non-negative counts"].question
-        theirs = errors(counts, plain, epsilon, draws)
-        ours = errors(counts, tu.TreeCounts(axis, adaptive=True), epsilon, draws)
+        theirs = errors(counts, plain, epsilon, draws, number)
+        ours = errors(counts, tu.TreeCounts(axis, adaptive=True), epsilon, draws, number)
         each, low = ratio(ours, theirs)
         found[name] = each
         counted = theirs.mean(0) >= 1  # errors below one count² are exempt
@@ -149,7 +155,7 @@ def compared(
     return found
 
 
-def means(found: dict[str, Floats], names: list[str]) -> str:
+def means(found: dict[Any, Floats], names: list[Any]) -> str:
     """Geometric means over some vectors."""
     each = np.exp(np.mean([np.log(found[name]) for name in names], axis=0))
     return f"{' / '.join(f'{x:.3f}' for x in each)}, all {np.exp(np.log(each).mean()):.3f}"
@@ -169,23 +175,37 @@ def accuracy(data: Path | None, draws: int, epsilons: tuple[str, ...]) -> None:
 def choose(draws: int) -> None:
     """Other constants on made-up families: small, crowded, shares by level, evening out."""
     size, epsilon = 4096, "0.1"
-    sets = list(families(size, 10.0))
-    plain = [np.mean(errors(c, default_for(size), epsilon, draws), axis=0) for _, c in sets]
-    tries: list[tuple[float, float, float, float]] = [(5, 4.5, 0.85, 0.5)]
-    tries += [(small, 4.5, 0.85, 0.5) for small in (3, 4, 6)]
-    tries += [(5, crowded, 0.85, 0.5) for crowded in (3.5, 5.5, 7)]
-    tries += [(5, 4.5, sooner, 0.5) for sooner in (0.75, 0.8, 0.9, 1.0)]
-    tries += [(5, 4.5, 0.85, evened) for evened in (0.0, 0.3, 0.7, 1.0)]
-    print("| small | crowded | shares by level | evened | geometric mean | worst |")
-    print("|--:|--:|--:|--:|--:|--:|")
-    for small, crowded, sooner, evened in tries:
-        asked = AdaptiveTreeCounts(_tilted(size, sooner))
+    sets = [each for seed in (1, 2) for each in families(size, 10.0, seed)]
+    hard = [(f"spikes {height}/ε", _spikes(size, 34, 10 * height)) for height in _HARD]
+    plain = [
+        np.mean(errors(counts, default_for(size), epsilon, 3 * draws, number), axis=0)
+        for number, (_, counts) in enumerate(sets + hard)
+    ]
+    own = {"small": 5.0, "crowded": 6.0, "sooner": 0.85, "first": 1.05, "evened": 0.5}
+    other = {
+        "small": (4, 4.5, 5.5, 6),
+        "crowded": (4, 5, 7),
+        "sooner": (0.75, 0.8, 0.9, 1.0),
+        "first": (1.0, 1.1, 1.2),
+        "evened": (0.0, 0.3, 0.6, 0.7, 1.0),
+    }
+    tries = [own, *({**own, name: value} for name in other for value in other[name])]
+    pairs = ((4.5, 6.5), (4.5, 7.0), (4.75, 6.25))
+    tries += [{**own, "small": small, "crowded": crowded} for small, crowded in pairs]
+    print(f"| {' | '.join(own)} | geometric means | worst | spikes |\n|{'--:|' * (len(own) + 3)}")
+    for given in tries:
+        asked = AdaptiveTreeCounts(_tilted(size, given["sooner"], given["first"]))
+        rule = Rule(given["small"], given["crowded"], by_family=True)
         found = []
-        for (_, counts), theirs in zip(sets, plain, strict=True):
-            ours = _with_constants(counts, asked, epsilon, draws, small, crowded, evened)
+        model.EVENED = given["evened"]
+        for number, ((_, counts), theirs) in enumerate(zip(sets + hard, plain, strict=True)):
+            many = draws if number < len(sets) else 3 * draws  # spikes: as many as the plain
+            seeds = range(number * many, (number + 1) * many)
+            ours = _by_rule(counts, asked, epsilon, seeds, rule)
             found.append(ours.mean(0) / theirs)
-        mean = float(np.exp(np.mean(np.log(found))))
-        row = f"| {small} | {crowded} | {sooner} | {evened} | {mean:.3f} | {np.max(found):.2f} |"
+        each = dict(enumerate(found[: len(sets)]))
+        worst = f"{np.max(found[: len(sets)]):.2f} | {np.max(found[len(sets) :]):.2f}"
+        row = f"| {' | '.join(map(str, given.values()))} | {means(each, list(each))} | {worst} |"
         print(row, flush=True)
 
 
@@ -195,28 +215,22 @@ def default_for(*axes: tu.Axis | int) -> Question:
     return tu.plan(over, 1, nonnegative=True)["for non-negative counts"].question
 
 
-def _tilted(size: int, sooner: float) -> tu.TreeCounts:
+def _tilted(size: int, sooner: float, first: float) -> tu.TreeCounts:
     tree = tu.TreeCounts(size)
     parts = [float(share) * sooner**level for level, share in enumerate(tree.shares)]
+    parts[1] *= first
     shares = [Fraction(round(1000 * part / sum(parts)), 1000) for part in parts]
     shares[-1] += 1 - sum(shares)
     return tu.TreeCounts(size, radices=tree.radices, shares=shares)
 
 
-def _with_constants(
-    counts: Ints,
-    question: AdaptiveTreeCounts,
-    epsilon: str,
-    draws: int,
-    small: float,
-    crowded: float,
-    evened: float,
+def _by_rule(
+    counts: Ints, question: AdaptiveTreeCounts, epsilon: str, seeds: range, rule: Rule
 ) -> Floats:
     truth = np.concatenate([[0], np.cumsum(counts)])
     noise = Noise(question, Fraction(epsilon))
-    found, before = [], model.EVENED
-    model.EVENED = evened
-    for seed in range(draws):
+    found = []
+    for seed in seeds:
         g = np.random.default_rng(seed)
 
         def draw(length: int, weight: Fraction = Fraction(1), _: Fraction = _ONE, /) -> Ints:
@@ -224,10 +238,9 @@ def _with_constants(
             return drawn.astype(np.int64)
 
         ask = _answers_with_noise(counts, draw)
-        asked, noisy = question._asked(ask, noise.unit, small, crowded)
+        asked, noisy = question._asked(ask, noise.unit, rule)
         m = Measurement(asked, noisy, noise.epsilon, private=False)
         found.append(scores(tu.infer(m, nonnegative=True, integers=True).prefix - truth))
-    model.EVENED = before
     return np.array(found)
 
 

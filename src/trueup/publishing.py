@@ -142,7 +142,7 @@ def publish(
     With one axis it may also be a column or an array of values. With a question, a plain array
     holds counts, as for `measure`. The counts of the release are whole and never negative, unless
     you say `nonnegative=False`. With `adaptive=True` small neighbours are pooled: where most cells
-    are empty, squared errors are about half, and intervals some 1.4 times as wide
+    are empty, squared errors are about half, and intervals some 1.5 times as wide
     (docs/adaptive.md).
 
     The noise protects one row. With `unit="user_id"`, a column of the table, it protects all rows

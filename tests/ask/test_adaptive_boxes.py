@@ -8,6 +8,7 @@ import pytest
 import trueup as tu
 from trueup.ask import AdaptiveBoxCounts, question_from_json
 from trueup.ask.adaptive_boxes import CROWDED, SMALL
+from trueup.ask.pooled import Rule
 from trueup.paper.noise import measure_for_experiment
 
 
@@ -53,7 +54,7 @@ def test_what_was_asked_is_written_and_read_back() -> None:
     m = tu.measure(counts.ravel(), tu.BoxCounts.quadtree(16, 16, adaptive=True), 1)
     again = question_from_json(m.question.to_json())
     assert again == m.question
-    assert again.pooled.rule == (SMALL, CROWDED)
+    assert again.pooled.rule == Rule(SMALL, CROWDED)
     again.check_answers(m.noisy, m.noise.unit)
     with pytest.raises(tu.InputError, match="was asked already"):
         tu.measure(counts.ravel(), m.question, 1)

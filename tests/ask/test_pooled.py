@@ -10,7 +10,7 @@ import pytest
 
 import trueup as tu
 from trueup.ask import AdaptiveTreeCounts, question_from_json
-from trueup.ask.pooled import NO_RUNS, Pooled
+from trueup.ask.pooled import NO_RUNS, Pooled, Rule
 from trueup.errors import FileError, InputError
 from trueup.paper.noise import measure_for_experiment
 
@@ -112,7 +112,41 @@ def test_answers_after_which_other_runs_would_have_been_asked_are_refused(
         forged(sparse, rule=[1e-9, 4.5])
 
 
-@pytest.mark.parametrize("rule", [[5], [5, 4, 3], [0, 4.5], [5, float("inf")], ["x", 1], 5])
+@pytest.mark.parametrize("by_family", [False, True])
+def test_a_file_is_checked_by_the_rule_that_stands_in_it(by_family: bool) -> None:
+    """Files written before families were looked at have two numbers, and their runs by themselves.
+
+    Two runs of 12, each below 4.5 σ √m, both together above it.
+    """
+    counts = np.zeros(24, np.int64)
+    counts[[0, 6, 12]] = 12, 300, 12
+    rule, unit = Rule(5.0, 4.5, by_family), Fraction(1)
+    question, noisy = AdaptiveTreeCounts(TREE).measure_by(
+        counts, unit, lambda length, *_: np.zeros(length, np.int64), rule
+    )
+    spec = json.loads(json.dumps(question.to_json()))
+    assert spec["rule"] == ([5.0, 4.5, True] if by_family else [5.0, 4.5])
+    assert len(spec["pooled"][1][0]) == (0 if by_family else 2)
+    m = tu.Measurement(question_from_json(spec), noisy, 1)
+    assert m.question == question
+    other = [5.0, 4.5] if by_family else [5.0, 4.5, True]
+    with pytest.raises(InputError, match="pooled into other runs"):
+        forged(m, rule=other)
+
+
+WRONG = [
+    [5],
+    [5, 4, 3],
+    [5, 4, False],
+    [5, 4, True, True],
+    [0, 4.5],
+    [5, float("inf")],
+    ["x", 1],
+    5,
+]
+
+
+@pytest.mark.parametrize("rule", WRONG)
 def test_a_rule_that_makes_no_sense_is_refused(sparse: tu.Measurement, rule: object) -> None:
     with pytest.raises(FileError):
         forged(sparse, rule=rule)

@@ -112,3 +112,27 @@ def test_it_is_not_put_into_grids() -> None:
     m = measured(TREES["three levels"], 5)
     with pytest.raises(tu.InputError, match="no adaptive trees"):
         _ = axis_model(m.noise).line
+
+
+QUADTREE = tu.BoxCounts.quadtree(4, 4, adaptive=True)
+TREE = AdaptiveTreeCounts(tu.TreeCounts(16, branching=16, root=False))
+
+
+@pytest.mark.parametrize("question", [TREE, QUADTREE])
+def test_cells_that_are_not_clear_keep_what_james_and_stein_say(
+    question: tu.AdaptiveTreeCounts | tu.AdaptiveBoxCounts,
+) -> None:
+    """Cells above 0 and below 3.5 σ move to their mean by half of what noise explains."""
+    found = 0
+    for seed in range(40):
+        m = measure_for_experiment(np.full(16, 3), question, 1, seed=seed)
+        (variance,) = m.noise.variances
+        noisy = m.noisy.astype(np.float64)
+        if noisy.min() < 0 or noisy.max() >= 3.5 * variance**0.5:
+            continue
+        found += 1
+        kept = max(0.0, 1 - 0.5 * variance / noisy.var(ddof=1))
+        expected = noisy.mean() + kept * (noisy - noisy.mean())
+        shown = np.sort(tu.infer(m, nonnegative=True).counts().ravel())
+        np.testing.assert_allclose(shown, np.sort(expected), atol=1e-9)
+    assert found > 3

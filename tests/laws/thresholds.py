@@ -205,6 +205,7 @@ THRESHOLDS: dict[str, str] = {
     "_kernels/tree/pooled.py:SMALL": "tests/laws/test_adaptive.py",
     "_kernels/tree/pooled.py:CROWDED": "tests/laws/test_adaptive.py",
     "ask/adaptive_tree.py:SOONER": CHOICE,
+    "ask/adaptive_tree.py:FIRST": CHOICE,
     "ask/adaptive_tree.py:_PARTS": CHOICE,
     "infer/adaptive_errors.py:ALL_THE_WAY": "tests/reconcile/test_averaged.py: every way covered",
     "_kernels/error/pooled_paths.py:SPLIT": "a mark of a node, no size",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from trueup.ask.adaptive_tree import AdaptiveTreeCounts
 from trueup.ask.boxes import BoxCounts, chain_of_levels
-from trueup.ask.pooled import Pooled, PooledQuestion, pooled_from
+from trueup.ask.pooled import Pooled, PooledQuestion, Rule, pooled_from
 from trueup.ask.question import Block, Draw, Ints, Neighbours
 from trueup.ask.several import block_labels, grid_counts
 from trueup.ask.tree import TreeCounts
@@ -120,7 +120,7 @@ class AdaptiveBoxCounts(PooledQuestion):
         self, counts: npt.ArrayLike, scale: Fraction, draw: Draw
     ) -> tuple[AdaptiveBoxCounts, Ints]:
         cells = grid_counts(counts, self.boxes.sizes).ravel()[self.order]
-        settled, noisy = self.nested.measure_by(cells, scale, draw, (SMALL, CROWDED))
+        settled, noisy = self.nested.measure_by(cells, scale, draw, Rule(SMALL, CROWDED))
         return AdaptiveBoxCounts(self.boxes, settled.pooled), noisy
 
     def check_answers(self, noisy: npt.NDArray[Any], scale: Fraction) -> None:

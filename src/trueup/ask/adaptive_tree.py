@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from trueup.ask.pooled import (
     NO_RUNS,
+    RULE,
     Descent,
     Pooled,
     PooledQuestion,
     Reached,
+    Rule,
     Runs,
     pooled_from,
     reached_by,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 SOONER = 0.85  # a level's share, against that of the level above, beside what suits plain trees
+FIRST = 1.05  # and the first level has so much more
 _PARTS = 100  # shares are whole hundredths
 
 
@@ -50,7 +53,7 @@ class AdaptiveTreeCounts(PooledQuestion):
 
     >>> asked = AdaptiveTreeCounts(4096)
     >>> asked.tree.radices, [float(share) for share in asked.tree.shares], asked.settled
-    ((14, 18, 17), [0.0, 0.35, 0.34, 0.31], False)
+    ((14, 18, 17), [0.0, 0.37, 0.33, 0.3], False)
     """
 
     tree: TreeCounts
@@ -161,20 +164,16 @@ class AdaptiveTreeCounts(PooledQuestion):
     def measure_adaptively(
         self, counts: npt.ArrayLike, scale: Fraction, draw: Draw
     ) -> tuple[AdaptiveTreeCounts, Ints]:
-        from trueup._kernels.tree.pooled import CROWDED, SMALL
-
-        return self.measure_by(counts, scale, draw, (SMALL, CROWDED))
+        return self.measure_by(counts, scale, draw, RULE)
 
     def measure_by(
-        self, counts: npt.ArrayLike, scale: Fraction, draw: Draw, rule: tuple[float, float]
+        self, counts: npt.ArrayLike, scale: Fraction, draw: Draw, rule: Rule
     ) -> tuple[AdaptiveTreeCounts, Ints]:
-        """As `measure_adaptively`, by another rule of what is small and what is crowded."""
+        """As `measure_adaptively`, by another rule of what is small."""
         ask = _answers_with_noise(self.tree.cells_of(counts), draw)
-        return self._asked(ask, scale, *rule)
+        return self._asked(ask, scale, rule)
 
-    def _asked(
-        self, ask: Ask, scale: Fraction, small: float, crowded: float
-    ) -> tuple[AdaptiveTreeCounts, Ints]:
+    def _asked(self, ask: Ask, scale: Fraction, rule: Rule) -> tuple[AdaptiveTreeCounts, Ints]:
         """Goes down the tree by noisy answers: true counts are only behind `ask`."""
         from trueup._kernels.tree.pooled import small_runs
 
@@ -186,8 +185,8 @@ class AdaptiveTreeCounts(PooledQuestion):
                 starts, stops = down.spans()
                 noisy.append(ask(starts, stops, share, share * share))
                 if self.can_pool(level):
-                    noise = _deviation(scale, share)
-                    found = small_runs(noisy[-1], down.families, small * noise, crowded * noise)
+                    limits = rule.times(_deviation(scale, share))
+                    found = small_runs(noisy[-1], down.families, *limits)
                     rest = self.left(level), self.square_left(level)
                     total = ask(starts[found[0]], stops[found[1] - 1], *rest)
                     noisy.append(total)
@@ -196,7 +195,7 @@ class AdaptiveTreeCounts(PooledQuestion):
             totals.append(total)
             down.pool(found)
         asked = AdaptiveTreeCounts(self.tree)
-        pooled = Pooled(tuple(runs), tuple(totals), (small, crowded))
+        pooled = Pooled(tuple(runs), tuple(totals), rule)
         object.__setattr__(asked, "pooled", pooled)
         object.__setattr__(asked, "reached", down.reached())
         return asked, np.concatenate(noisy)
@@ -207,15 +206,14 @@ class AdaptiveTreeCounts(PooledQuestion):
 
         if self.pooled is None:
             return
-        small, crowded = self.pooled.rule
         for level, (own, totals) in enumerate(self.by_level(noisy)):
             if totals is None:
                 continue
             if not np.array_equal(totals, self.pooled.totals[level]):
                 raise InputError("The totals of runs differ from their noisy answers.")
-            noise = _deviation(scale, self.shares[level])
+            limits = self.pooled.rule.times(_deviation(scale, self.shares[level]))
             families = self.reached.below(level - 1, level)
-            found = small_runs(own, families, small * noise, crowded * noise)
+            found = small_runs(own, families, *limits)
             if not all(map(np.array_equal, found, self.reached.runs[level])):
                 raise InputError("These noisy answers would have been pooled into other runs.")
 
@@ -306,6 +304,7 @@ def _answers_with_noise(cells: Ints, draw: Draw) -> Ask:
 def _default(tree: TreeCounts) -> TreeCounts:
     """The tree with more of ε for its upper levels: what lies below may never be asked."""
     asked = [float(share) * SOONER**level for level, share in enumerate(tree.shares)]
+    asked[tree.asked[0]] *= FIRST
     parts = [max(1, math.floor(share / sum(asked) * _PARTS)) if share else 0 for share in asked]
     for level in sorted(range(len(parts)), key=lambda lv: parts[lv] - asked[lv] / sum(asked) * 100):
         parts[level] += 1 if parts[level] and sum(parts) < _PARTS else 0

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,18 +29,48 @@ Runs = tuple[Ints, Ints]  # where runs of nodes begin and end
 NO_RUNS: Runs = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
+class Rule(NamedTuple):
+    """Which answers are small: those below so many deviations of their noise.
+
+    Where the sum of small ones is above `crowded` deviations of its own noise, only answers below 0
+    are. That is the sum of a run; or `by_family`, of all small ones that have the same parent.
+    """
+
+    small: float
+    crowded: float
+    by_family: bool = False
+
+    def times(self, noise: float) -> tuple[float, float, bool]:
+        """The rule in counts, where noise has this deviation."""
+        return self.small * noise, self.crowded * noise, self.by_family
+
+    def to_json(self) -> list[Any]:
+        """Two numbers; by families, a third value that says so."""
+        return list(self) if self.by_family else [self.small, self.crowded]
+
+    @staticmethod
+    def from_json(spec: Any) -> Rule:
+        """What `to_json` wrote."""
+        small, crowded = map(float, spec[:2])
+        if not (0 < small < math.inf and 0 < crowded < math.inf) or spec[2:] not in ([], [True]):
+            raise InputError("The rule of runs has two positive numbers, and may be by families.")
+        return Rule(small, crowded, bool(spec[2:]))
+
+
+RULE = Rule(SMALL, CROWDED, by_family=True)
+
+
 @dataclass(frozen=True, eq=False)
 class Pooled:
     """The runs that were pooled on each level of a tree, by the numbers of their nodes.
 
     `totals` are their noisy counts, as they are among the answers: what is known of what lies
-    inside a run, so that a release can say it without the measurement. `rule` says below how many
-    deviations of its noise an answer was small, and above how many of its own a run was crowded.
+    inside a run, so that a release can say it without the measurement. `rule` says what was small.
     """
 
     runs: tuple[Runs, ...]
     totals: tuple[Ints, ...]
-    rule: tuple[float, float] = (SMALL, CROWDED)
+    rule: Rule = RULE
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pooled) and self._plain == other._plain
@@ -61,9 +91,7 @@ class Pooled:
     @staticmethod
     def from_json(spec: Any, rule: Any) -> Pooled:
         """What `to_json` wrote, and the rule; the question checks what they say."""
-        small, crowded = map(float, rule)
-        if not (0 < small < math.inf and 0 < crowded < math.inf):
-            raise InputError("The rule of runs has two positive numbers.")
+        found = Rule.from_json(rule)
         runs, totals = [], []
         for level in spec:
             first, long, total = (_whole_numbers(each) for each in level)
@@ -71,7 +99,7 @@ class Pooled:
                 raise InputError("Runs need one length and one total for each beginning.")
             runs.append((first, first + long))
             totals.append(total)
-        return Pooled(tuple(runs), tuple(totals), (small, crowded))
+        return Pooled(tuple(runs), tuple(totals), found)
 
 
 class PooledQuestion(AdaptiveQuestion):
@@ -122,7 +150,7 @@ class PooledQuestion(AdaptiveQuestion):
         """What `to_json` says, and what was pooled by which rule."""
         if self.pooled is None:
             return {**found, "pooled": None}
-        return {**found, "pooled": self.pooled.to_json(), "rule": list(self.pooled.rule)}
+        return {**found, "pooled": self.pooled.to_json(), "rule": self.pooled.rule.to_json()}
 
 
 def pooled_from(spec: dict[str, Any]) -> Pooled | None:

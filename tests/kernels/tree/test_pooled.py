@@ -18,7 +18,9 @@ from trueup._kernels.tree.pooled import (
 )
 
 
-def plain_runs(noisy: list[int], families: list[int], small: float, crowded: float) -> list:
+def plain_runs(
+    noisy: list[int], families: list[int], small: float, crowded: float, by_family: bool
+) -> list:
     """The same by lists and sums, family by family."""
     found = []
     for begin, end in itertools.pairwise(families):
@@ -30,7 +32,8 @@ def plain_runs(noisy: list[int], families: list[int], small: float, crowded: flo
             groups.append(group)
             group = []
         for members in filter(None, groups):
-            if sum(noisy[k] for k in members) <= crowded * len(members) ** 0.5:
+            tested = [k for k in range(begin, end) if noisy[k] < small] if by_family else members
+            if sum(noisy[k] for k in tested) <= crowded * len(tested) ** 0.5:
                 found.append((members[0], members[-1] + 1))
                 continue
             below = [k for k in members if noisy[k] < 0]
@@ -42,27 +45,40 @@ def plain_runs(noisy: list[int], families: list[int], small: float, crowded: flo
     return found
 
 
+@pytest.mark.parametrize("by_family", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_runs_are_those_of_the_recipe(seed: int) -> None:
+def test_runs_are_those_of_the_recipe(seed: int, by_family: bool) -> None:
     g = np.random.default_rng(seed)
     lengths = g.integers(1, 9, g.integers(1, 6))
     families = np.concatenate([[0], np.cumsum(lengths)])
     noisy = g.integers(-12, 30, families[-1])
-    starts, stops = small_runs(noisy, families, 15.0, 9.0)
-    expected = plain_runs(noisy.tolist(), families.tolist(), 15.0, 9.0)
+    starts, stops = small_runs(noisy, families, 15.0, 9.0, by_family)
+    expected = plain_runs(noisy.tolist(), families.tolist(), 15.0, 9.0, by_family)
     assert list(zip(starts.tolist(), stops.tolist(), strict=True)) == expected
 
 
 def test_runs_never_cross_families_and_never_hold_what_is_not_small() -> None:
     noisy = np.array([1, 2, 3, 100, 1, -5, 1, 2])
-    starts, stops = small_runs(noisy, np.array([0, 3, 6, 8]), 50.0, 1000.0)
+    starts, stops = small_runs(noisy, np.array([0, 3, 6, 8]), 50.0, 1000.0, True)
     assert list(zip(starts, stops, strict=True)) == [(0, 3), (4, 6), (6, 8)]
 
 
 def test_a_crowded_run_keeps_only_what_is_below_zero() -> None:
     noisy = np.array([9, -1, -2, 9, 9, -3])
-    starts, stops = small_runs(noisy, np.array([0, 6]), 10.0, 1.0)
+    starts, stops = small_runs(noisy, np.array([0, 6]), 10.0, 1.0, False)
     assert list(zip(starts, stops, strict=True)) == [(1, 3), (5, 6)]
+
+
+def test_runs_of_a_family_are_crowded_together_or_each_by_itself() -> None:
+    """Two short runs of 8 and −1 beside a large answer: each by itself is below 6 √2, both together
+    are above 6 √4; another family has no say."""
+    noisy, families = np.array([8, -1, 50, -1, 8, 0, 0]), np.array([0, 5, 7])
+    alone = small_runs(noisy, families, 10.0, 6.0, False)
+    assert list(zip(*alone, strict=True)) == [(0, 2), (3, 5), (5, 7)]
+    together = small_runs(noisy, families, 10.0, 6.0, True)
+    assert list(zip(*together, strict=True)) == [(1, 2), (3, 4), (5, 7)]
+    at_the_threshold = small_runs(noisy, families, 10.0, 7.0, True)
+    assert list(zip(*at_the_threshold, strict=True)) == [(0, 2), (3, 5), (5, 7)]
 
 
 def test_a_run_is_a_node_between_its_parent_and_its_members() -> None:

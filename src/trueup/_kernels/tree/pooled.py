@@ -15,22 +15,31 @@ from trueup._kernels.compiled import compiled
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-SMALL = 5.0  # a node is small if its answer is below so many deviations of its noise
-CROWDED = 4.5  # and a run is not if its sum is above so many deviations of that sum
+SMALL = 4.5  # a node is small if its answer is below so many deviations of its noise
+CROWDED = 6.0  # and few are if the sum of small siblings is above so many deviations of it
 
 
 @compiled
-def small_runs(noisy: Ints, families: Ints, small: float, crowded: float) -> tuple[Ints, Ints]:
+def small_runs(
+    noisy: Ints, families: Ints, small: float, crowded: float, by_family: bool
+) -> tuple[Ints, Ints]:
     """Where runs of small siblings begin and end.
 
     Family f has the answers families[f] … families[f + 1] − 1. A run is as long as it can be. If
-    its noisy sum is above `crowded` times the root of its length, many small counts make a large
-    one: then only answers below 0 stay small. Reads nothing but noisy answers.
+    the noisy sum of its m answers is above `crowded` times √m, many small counts make a large one:
+    then only answers below 0 stay small. `by_family` looks at the sum of all small answers of a
+    family instead, and then takes all its runs so. Reads nothing but noisy answers.
     """
     starts, stops = np.empty(len(noisy), np.int64), np.empty(len(noisy), np.int64)
     count = 0
     for family in range(len(families) - 1):
         place, end = families[family], families[family + 1]
+        number, all_small = 0, 0.0
+        if by_family:
+            for k in range(place, end):
+                if noisy[k] < small:
+                    number += 1
+                    all_small += noisy[k]
         while place < end:
             if noisy[place] >= small:
                 place += 1
@@ -39,7 +48,9 @@ def small_runs(noisy: Ints, families: Ints, small: float, crowded: float) -> tup
             while stop < end and noisy[stop] < small:
                 total += noisy[stop]
                 stop += 1
-            below = 0.0 if total > crowded * np.sqrt(stop - place) else small
+            if not by_family:
+                number, all_small = stop - place, total
+            below = 0.0 if all_small > crowded * np.sqrt(number) else small
             while place < stop:
                 if noisy[place] >= below:
                     place += 1
