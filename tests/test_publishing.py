@@ -222,3 +222,22 @@ def test_a_bound_that_is_chosen_does_not_go_to_a_folder(tmp_path):
             rows, AGE, 1, unit="user", rows_per_unit="auto", at_most=5, to=tmp_path / "release"
         )
     assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pa.table({"other": [1, 2]}),
+        pa.table({"age": ["a", "b"]}),
+        np.array([1, 2, 3]),
+    ],
+    ids=["no such column", "text", "too few counts"],
+)
+def test_a_refused_release_leaves_no_folder(tmp_path, wrong):
+    """What is wrong with the data is found before anything is drawn: the place stays free."""
+    with pytest.raises(tu.TrueupError):
+        tu.publish(wrong, tu.CellCounts(AGE), 1, to=tmp_path / "release")
+    assert not list(tmp_path.iterdir())
+    other = tu.CellCounts(tu.Axis.integers("age", 0, 1))
+    tu.publish(pa.table({"age": [0, 1]}), other, 1, to=tmp_path / "release")
+    assert [place.name for place in tmp_path.iterdir()] == ["release"]

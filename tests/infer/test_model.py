@@ -12,6 +12,7 @@ import trueup as tu
 from trueup.infer import MODELS, axis_model, model_of, models, register, table_model
 from trueup.infer.cells import CellModel
 from trueup.noise import Noise
+from trueup.paper.noise import measure_for_experiment
 
 AXES = tu.Axis.integers("a", 0, 7), tu.Axis.integers("b", 0, 3)
 
@@ -94,3 +95,20 @@ def test_ranges_and_boxes_are_refused_where_there_are_none():
         with pytest.raises(tu.InputError, match="is not over several axes"):
             table_model(noise)
     assert table_model(grid).noise is grid
+
+
+def test_whole_margins_are_near_the_fitted_ones_and_so_are_those_of_single_axes():
+    """Rounding cell by cell would add up: a count of an axis has many more cells in it."""
+    sizes = {"age": 12, "sex": 10, "town": 14}
+    axes = [tu.Axis.integers(name, 0, size - 1) for name, size in sizes.items()]
+    question = tu.BoxCounts.marginals(*axes, marginals=[("age", "town"), ("sex", "town")])
+    generator = np.random.default_rng(1)
+    for seed in range(3):
+        counts = generator.poisson(0.3, question.sizes)
+        measured = measure_for_experiment(counts, question, Fraction(1, 2), seed=seed)
+        fitted = table_model(measured.noise).fit_nonnegative(measured.noisy)
+        shown = tu.infer(measured, nonnegative=True, integers=True)
+        for names in (("age", "town"), ("sex", "town"), ("age",), ("sex",), ("town",)):
+            others = tuple(n for n, name in enumerate(sizes) if name not in names)
+            margin = shown.margin(*names).counts()
+            assert np.abs(margin - fitted.sum(axis=others)).max() < 1.5

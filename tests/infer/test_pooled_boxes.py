@@ -37,6 +37,7 @@ def test_where_everything_is_asked_the_law_is_that_of_the_fit() -> None:
         law = errors.noise_law(((box, 1.0),))
         assert law.variance == pytest.approx(exact, rel=1e-4)
         assert errors.variance(((box, 1.0),)) == pytest.approx(exact)
+        assert errors.variance(((box, -3.0),)) == pytest.approx(9 * exact)
         assert (law.left_open, law.open_noise) == (0.0, None)
         assert law.among == pytest.approx(8 / 3)
     pair = ((BOXES[0], 1.0), (BOXES[1], -2.0))
@@ -144,6 +145,36 @@ def test_every_run_is_open_by_its_own_total_and_its_own_noise() -> None:
         np.testing.assert_allclose(sorted(map(tuple, each.T)), sorted(wanted))
         assert (own.among, law.among) == (4.0, pytest.approx(8 / 3))
     assert below_zero > 3
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_is_open_is_the_most_that_cells_of_a_box_can_differ_from_their_mean(
+    sign: float,
+) -> None:
+    """For any boxes, added and taken off: by a loop over all runs, their boxes and their cells."""
+    chance, opened = np.random.default_rng(5), 0
+    for seed in range(6):
+        counts = chance.poisson(0.1, SIDE * SIDE)
+        m = measure_for_experiment(counts, QUESTION, 1, seed)
+        pooled, asked = m.question.pooled, m.question.nested.shape
+        boxes = []
+        for low, high in np.sort(chance.integers(0, SIDE + 1, (3, 2, 2)), axis=1).tolist():
+            box = tuple(
+                zip(low, [max(a + 1, b) for a, b in zip(low, high, strict=True)], strict=True)
+            )
+            boxes.append((box, sign * float(chance.integers(1, 4))))
+        boxes.append((((0, SIDE), (0, SIDE)), sign * 2.0))
+        values = sum(by * weights(box) for box, by in boxes)[m.question.order]
+        wanted = 0.0
+        for level, (starts, stops) in enumerate(pooled.runs):
+            cells = values.reshape(asked.length(level), -1)
+            for start, stop, total in zip(starts, stops, pooled.totals[level], strict=True):
+                far = max(abs(each - each.mean()).max() for each in cells[start:stop])
+                wanted += far * max(total, 0)
+        found = errors_of(m.noise).noise_law(tuple(boxes)).left_open
+        assert found == pytest.approx(wanted)
+        opened += wanted > 0
+    assert opened > 3
 
 
 def test_open_noise_is_multiplied_and_added() -> None:

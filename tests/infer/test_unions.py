@@ -55,6 +55,25 @@ def test_variance_and_law_of_a_union_are_those_of_dense_algebra(noise: Noise, se
     assert law.half_width(0.95) == pytest.approx(other.half_width(0.95), rel=1e-3)
 
 
+@pytest.mark.parametrize("noise", NOISES)
+def test_boxes_over_several_lines_have_the_noise_of_each_of_them(noise: Noise) -> None:
+    """One box, and two with other coefficients that overlap, against dense algebra."""
+    each = np.repeat([noise_variance(b, noise.law) for b in noise.scales], noise.lengths)
+    errors = UnionErrors.of(noise)
+    for combination in (
+        ((((0, 3), (5, 40)), 1.0),),
+        ((((0, 4), (0, 31)), 2.0), (((1, 3), (20, 70)), -1.0)),
+    ):
+        values = np.zeros((4, PLACE.size))
+        for ((top, bottom), (start, stop)), by in combination:
+            values[top:bottom, start:stop] += by
+        wanted = float(coefficients(noise, values) ** 2 @ each)
+        assert errors.variance(combination) == pytest.approx(wanted, rel=1e-9)
+        law, other = errors.noise_law(combination), errors_of(noise).noise_law(combination)
+        assert law.variance == pytest.approx(wanted, rel=1e-9)
+        assert law.half_width(0.95) == pytest.approx(other.half_width(0.95), rel=1e-3)
+
+
 @pytest.mark.parametrize("noise", NOISES[:2])
 def test_boxes_are_those_of_the_table_in_memory(noise: Noise) -> None:
     draws = np.random.default_rng(3)

@@ -136,7 +136,7 @@ CHARGE = {"by": None, "key": "k", "kind": "charge", "request": {}, "time": NOW}
         {"kind": "answer", "key": "never charged", "sha256": "0"},
         {"kind": "resumed", "key": "never charged"},
         {"kind": "refund", "key": "k"},
-        {"kind": "charge", "entry": 7},
+        {**CHARGE, "epsilon": "1/2", "spent": "1/2", "entry": 7},  # of another place
         {},
     ],
 )
@@ -144,6 +144,7 @@ def test_a_well_hashed_entry_that_makes_no_sense_is_refused(fact: dict[str, obje
     made = account()
     with pytest.raises(LedgerError, match="edited"):
         made.follow(relinked(made, fact))
+    made.follow(relinked(made, {**CHARGE, "epsilon": "1/2", "spent": "1/2"}))
 
 
 def test_a_key_charged_or_answered_twice_is_refused() -> None:

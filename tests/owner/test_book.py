@@ -122,6 +122,38 @@ def test_a_period_whose_ends_have_moved_is_refused(start: int, stop: int) -> Non
     spend(made, "d", request(1), Cost.of("1/4"))  # which lies between the two
 
 
+SPANS = st.tuples(st.sampled_from("abcd"), st.integers(0, 4), st.integers(0, 4))
+
+
+@given(st.lists(st.lists(SPANS, min_size=1, max_size=2)))
+def test_a_period_is_one_that_was_charged_or_apart_from_all_of_them(
+    charges: list[list[tuple[str, int, int]]],
+) -> None:
+    """Whatever comes, one after the other: against all spans that were taken so far."""
+    made = account(limit=1000)
+    taken: set[tuple[str, int, int]] = set()
+    for number, spans in enumerate(charges):
+        said = DAYS.to_json() | {"periods": [list(span) for span in spans]}
+        line = canonical({"period": said})
+        fits = all(
+            (name, start, stop) == other
+            or (name != other[0] and (stop <= other[1] or other[2] <= start))
+            for name, start, stop in spans
+            for other in taken
+        )
+        fits = fits and all(start < stop for _, start, stop in spans)
+        one, two = spans[0], spans[-1]
+        fits = fits and (len(spans) == 1 or (one[0] != two[0] and one[2] <= two[1]))
+        if fits:
+            spend(made, str(number), line, Cost.of(1))
+            taken |= set(spans)
+        else:
+            with pytest.raises(LedgerError, match=r"is not what it was|each once, in their order"):
+                spend(made, str(number), line, Cost.of(1))
+    in_order = [name for name, _, _ in sorted(taken, key=lambda each: each[1])]
+    assert list(made.balances) == in_order
+
+
 @pytest.mark.parametrize(
     "edit",
     [
@@ -142,6 +174,28 @@ def test_an_edited_charge_to_periods_does_not_follow(edit: object) -> None:
     body = canonical(fact)
     with pytest.raises(LedgerError, match="has been edited"):
         made.follow(Entry(made.number + 1, body, link(made.hash, body)))
+
+
+@pytest.mark.parametrize("full", [0, 1, 2])
+@pytest.mark.parametrize("what", ["the limit", "an allowance", "delta"])
+def test_no_charge_is_made_or_follows_if_one_of_its_periods_is_full(full: int, what: str) -> None:
+    """Whichever of them it is: what a generous ledger writes, this one neither writes nor reads."""
+    strict = account(limit=1, delta_limit="1e-6")
+    cost = Cost.of("1/4", delta="1e-6") if what == "delta" else Cost.of(1)
+    generous = account(limit=3, delta_limit="1e-5")
+    for made in (strict, generous):
+        if what == "an allowance":
+            allowed = Fraction(1, 4) if made is strict else Fraction(2)
+            made.follow(made.allowance("ana", allowed, NOW))
+            cost = Cost.of("1/4")
+        spend(made, "a", request(full), cost, "ana")
+    small = Cost.of("1/4", delta="1e-7" if what == "delta" else 0)
+    with pytest.raises(BudgetError, match=f"left for 2026-01-0{full + 1}"):
+        strict.charge("b", request(0, 1, 2), small, "ana", NOW)
+    body = generous.charge("b", request(0, 1, 2), small, "ana", NOW).body
+    with pytest.raises(LedgerError, match="has been edited"):
+        strict.follow(Entry(strict.number + 1, body, link(strict.hash, body)))
+    generous.follow(Entry(generous.number + 1, body, link(generous.hash, body)))
 
 
 def test_a_series_is_charged_once_a_period() -> None:

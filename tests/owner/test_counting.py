@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -163,6 +164,123 @@ def test_rows_of_nobody_make_no_group_larger(ledger: tu.Ledger, names: list[Any]
     owner = tu.Owner(table, ledger, unit="user", rows_per_unit=9)
     sizes = owner.prepared(tu.SortedCounts(2, by="group"), None)()
     assert sorted(sizes.tolist()) == [1, 2]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("broken", range(3))
+def test_a_part_that_cannot_be_read_is_no_part_without_rows(
+    threads: int, broken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the rest would be counted, and taken for all."""
+    monkeypatch.setattr(counting.os, "cpu_count", lambda: threads)
+
+    def read(place: int) -> Iterator[counting.Batch]:
+        yield counting.Batch(1, {})
+        if place == broken:
+            raise OSError("gone")
+
+    seen: list[int] = []
+    pieces = [lambda place=place: read(place) for place in range(3)]
+    with pytest.raises(OSError, match="gone"):
+        counting.each_batch(pieces, lambda batch: seen.append(batch.rows))
+    assert len(seen) == (broken + 1 if threads == 1 else 3)
+
+
+@pytest.mark.parametrize("tally", ["CellTally", "Tally"])
+def test_no_two_threads_add_to_one_tally_at_a_time(
+    tally: str, ledger: tu.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the rows of one of them could be lost."""
+    usual = getattr(counting, tally)
+    monkeypatch.setattr(counting.os, "cpu_count", lambda: 4)
+
+    class Watched(usual):  # type: ignore[misc,valid-type]
+        busy = False
+
+        def add(self, some: Any) -> None:
+            assert not self.busy
+            self.busy = True
+            time.sleep(0.002)
+            super().add(some)
+            self.busy = False
+
+    monkeypatch.setattr(counting, tally, Watched)
+    unit = {"unit": "user", "rows_per_unit": 9} if tally == "Tally" else {}
+    columns = {"user": pa.array([1, 2, 3]), "x": pa.array([0, 1, 1])}
+    question = tu.CellCounts(tu.Axis.integers("x", 0, 1))
+    owner = tu.Owner(pa.table(columns), ledger, **unit)
+    request = owner.table.request_for(question, None, False)
+    pieces = [lambda: iter([counting.Batch(3, columns)] * 2) for _ in range(4)]
+    assert counting.prepared(pieces, request)().tolist() == [8, 16]
+
+
+@pytest.mark.parametrize("batch", [7, 1 << 16])
+@pytest.mark.parametrize("unit", [{}, {"unit": "user", "rows_per_unit": 1}])
+def test_counts_of_any_periods_in_one_pass_are_those_of_their_rows(
+    tmp_path: Path, unit: dict[str, Any], batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the same periods, of others, of some that they share: against a loop over the rows.
+
+    Each person has one value, so that it does not matter which of their rows of a day counts.
+    """
+    monkeypatch.setattr(counting, "BATCH", batch)
+    chance = np.random.default_rng(8)
+    rows = [(int(user), int(day)) for user, day in chance.integers(0, [9, 4], (150, 2))]
+    table = pa.table(
+        {
+            "user": [user for user, _ in rows],
+            "x": [user % 4 for user, _ in rows],
+            "at": pa.array(
+                [np.datetime64("2026-03-01T12:00:00") + 86_400 * day for _, day in rows]
+            ),
+        }
+    )
+    ledger = tu.Ledger(tmp_path / "l", limit=1, per="day", date="at")
+    owner = tu.Owner(table, ledger, **unit)
+    assert owner.calendar is not None
+    days = owner.calendar.between("2026-03-01", "2026-03-03")
+    question = tu.CellCounts(tu.Axis.integers("x", 0, 3))
+    some = [each for n in (1, 2, 3) for each in itertools.combinations(range(3), n)]
+    counted = set(rows) if unit else rows
+    for asked in itertools.product(some, repeat=2):
+        requests = [
+            owner.table.request_for(question, None, False, tuple(days[day] for day in each))
+            for each in asked
+        ]
+        for each, found in zip(asked, owner.prepare_all(requests)(), strict=True):
+            cells = [user % 4 for user, day in counted if day in each]
+            assert found.tolist() == np.bincount(cells, minlength=4).tolist()
+
+
+def test_groups_may_be_filtered_by_the_column_that_names_them(ledger: tu.Ledger) -> None:
+    """One column in two forms in one pass: as a name, and as what the filter compares."""
+    for names, where in (([1, 2, 2, 3, 3, 3, None], "x >= 2"), (list("abbccc"), "x != 'a'")):
+        owner = tu.Owner(pa.table({"x": names}), ledger)
+        question = tu.SortedCounts(3, by="x")
+        request = owner.table.request_for(question, filters.parse(where), False)
+        (sizes,) = owner.prepare_all([request])()
+        assert sorted(size for size in sizes.tolist() if size) == [2, 3]
+
+
+@pytest.mark.parametrize("people", [7, 3000])
+@pytest.mark.parametrize(
+    ("axis", "inside", "outside"),
+    [
+        (tu.Axis.integers("x", 0, 3), 2, [-1, 4, 5, 10**6, -(2**63), 2**63 - 1, None]),
+        (tu.Axis.regular("x", 0, 4, 4), 2.5, [-0.5, 4.0, 4.5, 1e300, -math.inf, math.nan, None]),
+        (tu.Axis.categories("x", list("abcd")), "c", ["e", "", "cc", "C", None]),
+        (tu.Axis.categories("x", [5, 7, 11, 13]), 11, [4, 6, 14, 2**62, None]),
+    ],
+)
+def test_rows_in_no_cell_take_nobodys_place_and_nobody_has_none(
+    axis: tu.Axis, inside: Any, outside: list[Any], people: int, ledger: tu.Ledger
+) -> None:
+    """Of each one row counts: the one inside, however many there are outside."""
+    values = [*outside, inside, *outside]
+    users = [user for user in range(people) for _ in values]
+    rows = {"user": [*users, *[None] * people], "x": values * people + [inside] * people}
+    owner = tu.Owner(pa.table(rows), ledger, unit="user", rows_per_unit=1)
+    assert owner.prepared(tu.CellCounts(axis), None)().tolist() == [0, 0, people, 0]
 
 
 def test_the_least_and_the_greatest_whole_numbers_are_labels(ledger: tu.Ledger) -> None:

@@ -29,8 +29,10 @@ def read(column: pa.Array, kind: Kind, storage: Storage | None = None) -> list[A
     """The values of a column as a kind, None where unknown; the same at any offset."""
     wanted = Wanted("x", storage or storage_of(column.type), kind, "value")
     found = _listed(column, wanted)
-    shifted = pa.concat_arrays([column[:1], column, column[:3]]).slice(len(column[:1]), len(column))
-    assert repr(_listed(shifted, wanted)) == repr(found)
+    for before in ([column[:1]], [column[:1], *[column] * 9]):  # a little way in, and far in
+        offset = sum(map(len, before))
+        shifted = pa.concat_arrays([*before, column, column[:3]]).slice(offset, len(column))
+        assert repr(_listed(shifted, wanted)) == repr(found)
     return found
 
 

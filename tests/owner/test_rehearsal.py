@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import trueup as tu
+from trueup._kernels.noise import bits, gauss_tables, laplace_tables
 from trueup.cost import Cost
-from trueup.errors import FileError, InputError
+from trueup.errors import FileError, InputError, NoiseError
 from trueup.measurement import Measurement
 from trueup.owner.rehearsal import check_noise
 
@@ -55,3 +59,53 @@ def test_an_answer_that_could_not_be_read_back_is_found_before_the_charge(
     monkeypatch.setattr(Measurement, "from_bytes", staticmethod(fails))
     with pytest.raises(FileError):
         check_noise(tu.CellCounts(4), Cost.of(1), "add-remove", 1)
+
+
+WORDS = tu.Universe.text("a-z", 3)
+DOORS: dict[str, Callable[[tu.Owner], object]] = {
+    "counts": lambda owner: owner.measure(tu.CellCounts(tu.Axis.integers("hour", 0, 3)), 1),
+    "counts at a rho": lambda owner: owner.measure(
+        tu.CellCounts(tu.Axis.integers("hour", 0, 3)), rho=1
+    ),
+    "keys": lambda owner: owner.keys.measure(tu.KeyCounts(WORDS, by="word"), 1),
+    "keys with a delta": lambda owner: owner.keys.measure(
+        tu.KeyCounts(WORDS, by="word"), tu.Cost.of(1, delta="1e-6")
+    ),
+    "keys at a rho": lambda owner: owner.keys.measure(
+        tu.KeyCounts(WORDS, by="word"), tu.Cost.of(rho=1, delta="1e-6")
+    ),
+    "prefixes": lambda owner: owner.keys.measure_prefixes(tu.PrefixCounts(WORDS, by="word"), 1),
+    "a folder": lambda owner: owner.publish(
+        tu.CellCounts(tu.Axis.integers("hour", 0, 3)), 1, to=Path(owner.ledger.name + ".folder")
+    ),
+}
+
+
+@pytest.mark.parametrize("broken", ["randomness", "Laplace tables", "Gaussian tables"])
+@pytest.mark.parametrize("door", DOORS)
+def test_nothing_is_charged_where_no_noise_can_be_drawn(
+    tmp_path: Path, door: str, broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through every door: the operating system has no random bytes, or a table cannot be made."""
+    gaussian = door.endswith("rho")
+    limits = {"rho": 9, "delta_limit": "1e-3"} if gaussian else {"limit": 9, "delta_limit": "1e-3"}
+    ledger = tu.Ledger(tmp_path / "x.ledger", **limits)  # type: ignore[arg-type]
+    rows = pa.table({"word": ["a", "b", "b"], "hour": [0, 3, 3]})
+    owner = tu.Owner(rows, ledger)
+
+    def none(*_: object) -> bytes:
+        raise NoiseError("There is none.")
+
+    if broken == "randomness":
+        monkeypatch.setattr(bits, "os", SimpleNamespace(urandom=none, getpid=os.getpid))
+    elif broken == "Laplace tables":
+        monkeypatch.setattr(laplace_tables, "tables", none)
+    else:
+        monkeypatch.setattr(gauss_tables, "gauss_tables", none)
+    if broken == "randomness" or gaussian == (broken == "Gaussian tables"):
+        with pytest.raises(NoiseError):
+            DOORS[door](owner)
+        assert not ledger.history()
+    monkeypatch.undo()
+    DOORS[door](owner)
+    assert len(ledger.history()) == 1

@@ -19,7 +19,7 @@ from postgres_server import Postgres
 
 import trueup as tu
 from trueup.config import read_config
-from trueup.errors import BudgetError, FileError, PublishedError
+from trueup.errors import BudgetError, FileError, LedgerError, PublishedError, SourceError
 from trueup.owner import counting, together
 from trueup.owner.ledger import Ledger
 from trueup.standing import publish_due, publisher, read_series, statuses
@@ -324,6 +324,17 @@ def test_a_day_that_is_spent_between_the_look_and_the_charge_stops_no_later_one(
     (name,) = {series for series, _ in done.published}
     assert [day for _, day in done.published] == ["2026-01-01", "2026-01-03", "2026-01-04"]
     assert list(done.refused) == [(name, "2026-01-02")]
+
+
+@pytest.mark.parametrize("wrong", [SourceError("gone"), LedgerError("edited")])
+def test_what_is_no_matter_of_the_budget_is_no_refusal(
+    tmp_path: Path, wrong: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table that cannot be read ends the run: it would else be said that money is short."""
+    shop = Shop(tmp_path, days=2, series=1)
+    monkeypatch.setattr(publisher, "spend_together", lambda *_: ([], wrong))
+    with pytest.raises(type(wrong), match=str(wrong)):
+        publish_due(shop.declared, NOW, shop.last)
 
 
 def test_all_charges_without_an_answer_are_completed_however_many(

@@ -67,6 +67,20 @@ def test_a_series_says_what_where_and_when(tmp_path: Path) -> None:
     assert [each.name for each in series.due(now, last)] == ["2026-01-01"]
 
 
+@pytest.mark.parametrize(
+    ("said", "cost"),
+    [
+        ('epsilon = "1/10"', tu.Cost.of("1/10")),
+        ('rho = "1/10"', tu.Cost.of(rho="1/10")),
+    ],
+)
+def test_a_series_costs_what_it_says_in_the_notion_that_it_says(
+    tmp_path: Path, said: str, cost: tu.Cost
+) -> None:
+    (series,) = read(tmp_path, ('epsilon = "1/10"', said))
+    assert series.cost == series.standing.cost == cost
+
+
 def test_grids_strategies_and_groups_can_stand(tmp_path: Path) -> None:
     (flat,) = read(tmp_path, ("", 'strategy = "flat"\n'))
     assert flat.question == tu.CellCounts(flat.dataset.axis("fare"))

@@ -43,6 +43,9 @@ def test_a_stream_at_a_rho_is_resumed_and_becomes_one_measurement(
         with tu.Stream.resume(path, ledger) as stream:
             total = stream.step(count)
     assert ledger.spent == 100
+    facts = total.facts
+    assert (facts.rho, facts.epsilon, facts.neighbours) == (100, None, "add-remove")
+    assert (facts.unit, facts.rows_per_unit, facts.id) == ("user", 2, stream.terms.id)
     assert total.value == pytest.approx(36, abs=2)
     with tu.Stream.resume(path, ledger) as stream:
         assert stream.total(9).value == pytest.approx(total.value)
@@ -58,6 +61,7 @@ def test_a_stream_at_a_rho_is_resumed_and_becomes_one_measurement(
     assert measured.rho is not None
     assert 25 < measured.rho <= 100
     assert measured.rows_per_unit == 2
+    assert measured.id == release.facts.id == stream.terms.id is not None
     assert release.range(1, 10).std_error == pytest.approx(total.std_error)
     assert release.total().value == pytest.approx(total.value)
 

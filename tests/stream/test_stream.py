@@ -34,6 +34,7 @@ def test_a_closed_stream_is_the_measurement_of_a_tree(
         used = next((k + 1 for k, w in enumerate(kept.widths) if w >= taken), kept.levels)
         assert measured.epsilon == 50 * sum(kept.shares[:used]) <= 50
         assert set(measured.noise.scales) == set(stream.terms.scales[:used])
+        assert measured.id == release.facts.id == stream.terms.id is not None
     truth = taken * (taken - 1) // 2
     assert total.value == pytest.approx(truth, abs=25)
     assert release.total().value == pytest.approx(truth, abs=25)

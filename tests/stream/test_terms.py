@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import trueup as tu
@@ -46,6 +47,26 @@ def test_it_is_said_whom_the_cost_protects() -> None:
     assert replace(TERMS, steps_per_unit=1, unit="row").protected == "row"
     assert "id" not in TERMS.request()
     assert TERMS.request()["unit"] == "user"
+
+
+@pytest.mark.parametrize("cost", [{"epsilon": "1/2"}, {"rho": "1/2"}])
+def test_what_protects_a_step_of_somebody_is_not_charged_as_what_protects_them(
+    path: Path, cost: dict[str, str]
+) -> None:
+    """Whoever is in many steps would lose the cost of each: their charges do not add up."""
+    limit = {"rho": 9} if "rho" in cost else {"limit": 9}
+    whom = {"unit": "user", "rows_per_unit": 2}
+    ledger = tu.Ledger(path.with_name("l"), **limit, unit="user", neighbours="add-remove")  # type: ignore[arg-type]
+    with pytest.raises(LedgerError, match="protects"):
+        tu.Stream.open(path, **cost, **whom, ledger=ledger)  # type: ignore[arg-type]
+    assert not ledger.history()
+    tu.Stream.open(path, **cost, **whom, steps_per_unit=5, ledger=ledger).leave()  # type: ignore[arg-type]
+    assert [charge.charged.amount for charge in ledger.history()] == [Fraction(1, 2)]
+    other = tu.Ledger(path.with_name("m"), **limit)  # type: ignore[arg-type]
+    tu.Stream.open(path.with_name("s"), **cost, **whom, ledger=other).leave()  # type: ignore[arg-type]
+    table = tu.Owner(pa.table({"user": [1], "x": [0]}), other, unit="user", rows_per_unit=2)
+    with pytest.raises(LedgerError, match="protects"):
+        table.measure(tu.CellCounts(tu.Axis.integers("x", 0, 1)), **cost)  # type: ignore[arg-type]
 
 
 def test_a_stream_is_charged_once_for_its_whole_life(path: Path, ledger: tu.Ledger) -> None:
@@ -137,6 +158,8 @@ def test_a_charge_whose_stream_was_never_made_is_used(
             tu.Stream.open(path, **given)  # type: ignore[arg-type]
     with tu.Stream.open(path, **given) as stream:  # type: ignore[arg-type]
         stream.step(1)
+    (charge,) = ledger.history()
+    assert stream.terms.id == ledger.stored(charge).decode()  # the name that was paid for
     assert ledger.spent == Fraction(1, 2)
     with pytest.raises(InputError, match="was opened before"):
         tu.Stream.open(path.with_name("b"), **given)  # type: ignore[arg-type]

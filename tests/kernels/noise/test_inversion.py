@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
@@ -68,6 +70,54 @@ def test_a_word_that_decides_leads_to_the_number_of_boundaries_below_it(
     for word in words:
         expected = int((part.boundaries < word).sum())
         assert part.settle(int(word), more) == expected
+
+
+@dataclass
+class Rational(inversion.Inverted):
+    """A part of words of three bits whose cumulative probabilities are fractions."""
+
+    reach: tuple[bool, int | None]
+    word = 3
+
+    @property
+    def ends(self) -> tuple[bool, int | None]:
+        return self.reach
+
+    def exactly(self, index: int) -> Fraction:
+        begins, last = self.reach
+        if last is not None:
+            return Fraction(2 * index + 1, 11)
+        if begins or index >= 0:
+            return 1 - Fraction(2, 3) * Fraction(3, 5) ** index
+        return Fraction(1, 3) * Fraction(3, 5) ** -index
+
+    def cumulative(self, index: int) -> flint.arb:
+        exact = self.exactly(index)
+        return flint.arb(flint.fmpq(exact.numerator, exact.denominator))
+
+
+@pytest.mark.parametrize("reach", [(True, 5), (True, None), (False, None)])
+def test_words_that_do_not_decide_go_on_until_they_do(reach: tuple[bool, int | None]) -> None:
+    """Every way in which four words of three bits can come, against fractions: the outcome is that
+    of all numbers that begin with the words, and no word is asked for that is not needed."""
+    part = Rational(reach)
+    begins, last = reach
+    indices = range(0 if begins else -30, 30 if last is None else last)
+    below = [part.exactly(index) for index in indices]
+    for words in itertools.product(range(8), repeat=4):
+        coming, found, taken = iter(words[1:]), None, 1
+        for taken in range(1, 5):
+            number = int("".join(f"{word:03b}" for word in words[:taken]), 2)
+            start, stop = Fraction(number, 8**taken), Fraction(number + 1, 8**taken)
+            if not any(start <= one <= stop for one in below):
+                found = indices.start + sum(one < start for one in below)
+                break
+        if found is None:
+            with pytest.raises(StopIteration):
+                part.settle(words[0], coming.__next__)
+        else:
+            assert part.settle(words[0], coming.__next__) == found
+            assert len(list(coming)) == 4 - taken
 
 
 @pytest.mark.parametrize("prefix", [3, 8, 16])
