@@ -244,14 +244,13 @@ def measure_command(
         remote.measure(source, spend.token, part, output, spend.key, spend.yes, as_json)
         return
     dataset = read_config(spend.config).datasets.get(source)
-    cost = spend.cost
+    cost, periods = spend.cost, spend.period or []
     table = table.of(dataset)
     neighbours = check_neighbours(table.neighbours)
     question = question_of(declared, dataset, counted, cost, neighbours, table.rows)
     check_output(output)
     key = secrets.token_hex(16) if spend.key is None else spend.key
     owner = table.open(source if dataset is None else dataset.source, dataset, counted)
-    periods = spend.period or []
     now = least(owner.ledger, periods)
     charged = cost.counted_in(now.limit.notion)
     asked: Any = {"where": counted.where, "neighbours": neighbours, "period": periods or None}
