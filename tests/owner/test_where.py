@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -161,6 +162,24 @@ def test_values_take_the_plain_form_of_their_column() -> None:
     last = checked(parse("day <= '9999-12-31 23:59:59.999999999'"), KINDS)
     assert last == Comparison("day", "<=", (253_402_300_799_999_999,))
     assert checked(parse("fare in (1, 2.5)"), KINDS) == Comparison("fare", "in", (1.0, 2.5))
+
+
+@pytest.mark.parametrize(
+    ("written_as", "deepest"),
+    [
+        (lambda deep: "(" * deep + "age > 1" + ")" * deep, 80),
+        (lambda deep: "(" * deep + "age > 1" + " and age < 3)" * deep, 80),
+        (lambda deep: "not " * deep + "age > 1", 40),  # each is written out with parentheses
+    ],
+)
+def test_a_filter_is_nested_so_deep_and_no_deeper(
+    written_as: Callable[[int], str], deepest: int
+) -> None:
+    """The deepest that is taken can be written out and read again, as the ledger does."""
+    found = parse(written_as(deepest))
+    assert parse(written(found)) == found
+    with pytest.raises(InputError, match="nested more than 80 deep"):
+        parse(written_as(deepest + 1))
 
 
 def test_a_filter_may_not_be_endless() -> None:

@@ -84,6 +84,29 @@ def test_a_run_killed_at_each_step_is_finished_by_the_next(
     shop.check()
 
 
+def test_a_desk_that_stays_open_sees_what_another_answered_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A charge without an answer is the same entry once it has one."""
+    shop = Shop(tmp_path, days=2, series=1)
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as during:
+        during.setattr(Ledger, "_record", killed)
+        with pytest.raises(Killed):
+            shop.publish()
+    (desk,) = desks(shop.declared)
+    assert len(desk.unanswered) >= 1
+    assert all(charge.answer is None for charge in desk.paid.values())
+    shop.publish()
+    desk.look()
+    assert not desk.unanswered
+    assert len(desk.paid) == 2
+    assert all(charge.answer is not None for charge in desk.paid.values())
+
+
 def test_files_that_are_lost_are_written_again_and_cost_nothing(tmp_path: Path) -> None:
     shop = Shop(tmp_path, days=3, series=2)
     shop.publish()
