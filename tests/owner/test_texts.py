@@ -91,4 +91,4 @@ def test_a_table_grows_with_its_texts_and_not_with_its_rows() -> None:
 
 def test_two_tables_look_in_other_places() -> None:
     """Nobody who does not know its secret can write texts that are slow to count."""
-    assert TextTable()._seed != TextTable()._seed
+    assert TextTable()._salt != TextTable()._salt

@@ -74,7 +74,7 @@ class TextTable:
     """A table of texts that grows; its hash has a secret of its own, so that no texts crowd it."""
 
     def __init__(self) -> None:
-        self._seed = np.uint64(secrets.randbits(64))
+        self._salt = np.uint64(secrets.randbits(64))
         self._slots: Words = np.zeros(_SLOTS, np.uint64)
         self._records = _aligned(_RECORDS)
         self._words: Words = np.zeros(0, np.uint64)  # bytes that are being read
@@ -91,7 +91,7 @@ class TextTable:
         ends, words = self._read(texts)
         self._make_room(len(texts), int(ends[-1]))
         used, fresh, _ = count_texts(
-            words, ends, many, self._slots, self._records, self._seed, self.used
+            words, ends, many, self._slots, self._records, self._salt, self.used
         )
         self.used, self._texts = int(used), self._texts + fresh
 
@@ -125,7 +125,7 @@ class TextTable:
         if 8 * (self._texts + texts) > 5 * len(self._slots):
             while 8 * (self._texts + texts) > 5 * len(self._slots):
                 self._slots = np.zeros(2 * len(self._slots), np.uint64)
-            find_slots(self._records[: self.used], self._slots, self._seed)
+            find_slots(self._records[: self.used], self._slots, self._salt)
         words = self.used + (HEAD + 1) * texts + size // 8
         if words > len(self._records):
             grown = _aligned(max(words, 2 * len(self._records)))

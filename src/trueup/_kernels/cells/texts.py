@@ -43,8 +43,8 @@ def _word(words: Words, at: Whole, left: Whole) -> np.uint64:
 
 
 @compiled
-def _hash(words: Words, begin: Whole, length: Whole, seed: np.uint64) -> np.uint64:
-    mixed = seed ^ np.uint64(length)
+def _hash(words: Words, begin: Whole, length: Whole, salt: np.uint64) -> np.uint64:
+    mixed = salt ^ np.uint64(length)
     for at in range(0, length, 8):
         mixed = (mixed ^ _word(words, begin + at, length - at)) * _FIRST
         mixed ^= mixed >> np.uint64(32)
@@ -109,7 +109,7 @@ def count_texts(
     times: Words,
     slots: Words,
     records: Words,
-    seed: np.uint64,
+    salt: np.uint64,
     used: Whole,
 ) -> tuple[Whole, int, np.uint64]:
     """Adds to the counts of texts; (words of records used now, new texts, a number of no meaning).
@@ -125,7 +125,7 @@ def count_texts(
         many = min(_TOGETHER, times.size - first)
         for i in range(many):
             begin = ends[first + i]
-            hashes[i] = _hash(words, begin, ends[first + i + 1] - begin, seed)
+            hashes[i] = _hash(words, begin, ends[first + i + 1] - begin, salt)
         for i in range(many):
             touched ^= slots[hashes[i] >> shift]
         for i in range(many):
@@ -151,13 +151,13 @@ def count_texts(
 
 
 @compiled(work=0, most=_PLAIN)
-def find_slots(records: Words, slots: Words, seed: np.uint64) -> None:
+def find_slots(records: Words, slots: Words, salt: np.uint64) -> None:
     """Gives every record, each of another text, a slot; all are empty, and more than enough."""
     shift, last = _shift(slots), slots.size - 1
     place: Whole = 0
     while place < records.size:
         length = np.int64(records[place + 1])
-        mixed = _hash(records, (place + HEAD) << 3, length, seed)
+        mixed = _hash(records, (place + HEAD) << 3, length, salt)
         at = np.int64(mixed >> shift)
         while slots[at] != np.uint64(0):
             at = (at + 1) & last
