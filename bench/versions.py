@@ -1,10 +1,12 @@
 """Two versions of trueup in turns: which work became slower.
 
-Run: python bench/versions.py OLD [NEW] [--rounds N] [--only WORD]
+Run: python bench/versions.py OLD [NEW] [--rounds N] [--only WORD] [--first]
 OLD and NEW are the `src` folders of two checkouts; NEW is this one by default. Each work runs in
 processes of its own, the two versions in turns, and the least time of each is shown: a load on the
-machine falls on both. Exits with 1 where the new one takes a tenth more. Without OLD it does
-nothing: `git worktree add ../old COMMIT` makes one.
+machine falls on both. With --first a process runs kernels as they are at its start; otherwise their
+machine code is loaded before anything is timed, as in 0.1, which knows no other way. Exits with 1
+where the new one takes a tenth more. Without OLD it does nothing:
+`git worktree add ../old COMMIT` makes one.
 """
 
 from __future__ import annotations
@@ -41,6 +43,12 @@ def axis(size):
     return tu.Axis.integers("x", 0, size - 1)
 
 def told(work, repeats=5, clock=time.process_time):
+    if FIRST is False:
+        try:
+            from trueup.warming import machine_code_only
+            machine_code_only()
+        except ImportError:
+            pass
     work()
     best = float("inf")
     for _ in range(repeats):
@@ -104,9 +112,9 @@ told(lambda: owner.measure(tu.TreeCounts(axis(1000)), 1), clock=time.perf_counte
 }
 
 
-def run(source: Path, work: str) -> float:
+def run(source: Path, work: str, first: bool = False) -> float:
     """Seconds of one work in a process of its own."""
-    code = PRELUDE + WORKS[work]
+    code = f"FIRST = {first}\n" + PRELUDE + WORKS[work]
     if work == "import":
         code = (
             "import json, time; begin = time.perf_counter(); import trueup\n"
@@ -133,6 +141,7 @@ def main() -> int:
     arguments.add_argument("new", nargs="?", type=Path, default=SOURCE)
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--only", default="")
+    arguments.add_argument("--first", action="store_true", help="the first calls of a process")
     asked = arguments.parse_args()
     if asked.old is None:
         print("Give the src folder of another checkout: `git worktree add ../old COMMIT`.")
@@ -140,7 +149,10 @@ def main() -> int:
     slower = []
     print("| work | before, ms | after, ms | after / before |\n|---|--:|--:|--:|", flush=True)
     for work in (work for work in WORKS if asked.only in work):
-        turns = [(run(asked.old, work), run(asked.new, work)) for _ in range(asked.rounds)]
+        turns = [
+            (run(asked.old, work, asked.first), run(asked.new, work, asked.first))
+            for _ in range(asked.rounds)
+        ]
         before, after = (1e3 * min(times) for times in zip(*turns, strict=True))
         if after > MOST * before:
             slower.append(work)

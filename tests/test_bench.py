@@ -83,7 +83,7 @@ def test_two_versions_are_timed_in_turns(
 ) -> None:
     versions = script("versions")
     took = iter([3.0, 2.0, 1.0, 1.2])
-    monkeypatch.setattr(versions, "run", lambda source, work: next(took))
+    monkeypatch.setattr(versions, "run", lambda source, work, first: next(took))
     monkeypatch.setattr(sys, "argv", ["versions.py", "old", "--rounds", "2", "--only", "import"])
     assert versions.main() == 1
     assert "| import | 1,000.0 | 1,200.0 | 1.20 |" in capsys.readouterr().out
