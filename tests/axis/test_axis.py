@@ -77,8 +77,16 @@ def test_numbers_from_numpy_make_the_same_axes():
 @each_axis
 def test_columns_have_a_row_a_run(axis):
     starts, stops = np.triu_indices(axis.size + 1, 1)
-    for column in axis.columns(starts, stops).values():
+    table = axis.columns(starts, stops)
+    for column in table.values():
         assert len(column) == len(starts)
+    if "low" in table:
+        found = zip(starts, stops - 1, table["low"], table["high"], strict=True)
+        for first, last, low, high in found:
+            begin, end = axis.interval(int(first))[0], axis.interval(int(last))[1]
+            if isinstance(low, np.datetime64):
+                begin, end = np.datetime64(begin), np.datetime64(end)
+            assert (low, high) == (begin, end)
 
 
 @each_axis

@@ -254,6 +254,44 @@ def test_a_range_end_off_the_grid_is_refused_and_the_nearest_edges_named(axis, e
         assert told.split(" is ")[1] in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("axis", "near", "off"),
+    [
+        (Axis.regular("x", 0, 8, 8), 0.99e-9, 1.01e-9),  # a billionth of a cell
+        # Two steps of floats, where those are wider.
+        (
+            Axis.regular("x", 2.0**40, 2.0**40 + 1, 2**8),
+            2 * math.ulp(2.0**40),
+            3 * math.ulp(2.0**40),
+        ),
+    ],
+)
+def test_an_end_as_near_to_an_edge_as_sums_of_floats_are_is_that_edge(axis, near, off):
+    for cell in (1, 3, 7):
+        edge = axis.interval(cell)[0]
+        assert axis.span(edge - near, edge + near) == (cell, cell)
+        for wrong in (edge - off, edge + off):
+            with pytest.raises(InputError, match="is not an edge"):
+                axis.span(wrong, None)
+
+
+def test_an_end_a_billionth_of_a_cell_beyond_the_axis_is_its_end():
+    axis = Axis.regular("x", 0, 8, 8)
+    assert axis.span(-1e-9, 8 + 0.99e-9) == (0, 8)
+    for wrong in (math.nextafter(-1e-9, -1), 8 + 1.01e-9):
+        with pytest.raises(InputError, match="is outside"):
+            axis.span(wrong, wrong)
+
+
+def test_a_part_of_equal_bins_keeps_its_own_cells():
+    axis = Axis.regular("x", 0, 10, 10)
+    assert axis.part((2, 7), 5) == axis.part((2, 7), None) == Axis.regular("x", 2, 7, 5)
+    assert axis.part((2, 7), 1) == Axis.regular("x", 2, 7, 1)
+    for wrong in (0, 2, 10):
+        with pytest.raises(InputError, match="Choose a number that divides 5"):
+            axis.part((2, 7), wrong)
+
+
 def test_range_ends_of_any_numeric_type_mean_the_same():
     axis = Axis.integers("n", -5, 5)
     for kind in (np.int8, np.int64, np.float32, np.float64, object):

@@ -76,6 +76,30 @@ def test_both_ends_are_included_at_the_precision_they_are_written_with():
     assert Axis.dates("d", "2013", "2013", "week").size == 53
 
 
+@pytest.mark.parametrize("unit", ["ns", "10ns", "ps", "25ps", "fs"])
+def test_a_moment_finer_than_a_microsecond_is_in_the_cell_that_holds_it(unit):
+    axis = Axis.dates("d", "1970-01-01T00:00", "1970-01-01T00:59", "minute")
+    size, code = (int(unit[:-2] or 1), unit[-2:])
+    one = {"ns": 10**9, "ps": 10**12, "fs": 10**15}[code] // size  # a second
+    counts = [60 * one + 1, 120 * one - 1, 120 * one, 0, 3600 * one - 1, 3600 * one, -1]
+    found = axis.locate(np.array([*counts, -(2**63)], f"M8[{unit}]"))
+    assert found.tolist() == [1, 1, 2, 0, 59, -1, -1, -1]
+
+
+def test_only_weeks_say_that_they_begin_on_monday():
+    days = Axis.dates("d", "2013-01-02", "2013-12-30")
+    for level in ("day", "month", "year"):
+        assert "monday" not in days.coarsen(level).to_json()
+    weeks = days.coarsen("week")
+    assert weeks.to_json()["monday"] is True
+    begins = [dt.date.fromisoformat(weeks.interval(cell)[0]) for cell in range(weeks.size)]
+    assert [begin.weekday() for begin in begins[1:]] == [0] * (weeks.size - 1)
+    assert (
+        "monday"
+        not in Axis.dates("d", "2013-01-02", "2013-12-30", "week").coarsen("week").to_json()
+    )
+
+
 def test_zones_become_utc():
     axis = Axis.dates("d", "2013-03-10", "2013-03-12")
     berlin, fiji = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Fiji")

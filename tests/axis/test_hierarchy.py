@@ -196,6 +196,8 @@ def test_rows_of_children_and_parents_are_a_hierarchy():
         ({"parents": [("Lake", "CA"), ("Lake", "NV")]}, "'Lake' has two parents, 'CA' and 'NV'"),
         ({"parents": [("a", "b"), ("b", "a")]}, "goes in a circle"),
         ({"parents": [("a", "b", "c")]}, "rows (child, parent), got a tuple of 3"),
+        ({"parents": ["ab"]}, "rows (child, parent), got 'ab'"),
+        ({"parents": [5]}, "rows (child, parent), got 5"),
         ({"parents": "ab"}, "rows (child, parent), got 'ab'"),
         ({}, "by its tree or by its parents"),
         ({"tree": {"a": ["b"]}, "parents": {"b": "a"}}, "by its tree or by its parents"),

@@ -46,9 +46,16 @@ def test_values_inside_a_bin_are_uniform_or_its_middle() -> None:
     steps = np.arange(1, len(place) + 1) / len(place)
     assert np.abs(place - steps).max() < 1.63 / math.sqrt(len(place))  # Kolmogorov, 1 %
     assert values_inside(axis, np.array([2]), None).to_pylist() == [5.0]
+    minutes, months = AXES["minutes"][0], AXES["months"][0]
+    (middle,) = values_inside(minutes, np.array([3]), None).to_pylist()
+    assert middle.isoformat() == "2012-02-28T23:53:30"
+    (middle,) = values_inside(months, np.array([0]), None).to_pylist()
+    assert middle.isoformat() == "1969-11-16"
+    assert values_inside(AXES["prefixes"][0], np.array([1]), None).to_pylist() == ["10.24.0.0"]
 
 
 def test_labels_that_no_column_can_tell_apart_are_refused() -> None:
     assert label_values(tu.Axis.categories("k", ["a", 5])) == ["a", "5"]
+    assert label_values(AXES["hierarchy"][0]) == ["CA/x", "y", "NV/x", "v", "DC"]
     with pytest.raises(tu.InputError, match="written alike"):
         label_values(tu.Axis.categories("k", ["5", 5]))

@@ -132,6 +132,25 @@ def test_a_range_or_node_off_the_grid_is_refused(ask, told):
     assert told in str(refusal.value)
 
 
+def test_numbers_of_addresses_are_range_ends_and_those_off_the_network_are_refused():
+    axis, base = Axis.ipv4("h", "10.0.0.0/8", 16), 10 << 24
+    ends = np.array([0, 1, 200, 256]) * 2**16 + base
+    assert axis.spans(ends[:-1], ends[1:])[1].tolist() == [1, 200, 256]
+    for off in (base - 2**16, base + 257 * 2**16):
+        with pytest.raises(InputError, match="is outside axis 'h'"):
+            axis.spans(np.array([off]), np.array([off]))
+        with pytest.raises(InputError, match="is outside axis 'h'"):
+            axis.spans(np.array([base, off]), np.array([base, off]))
+
+
+@pytest.mark.parametrize("value", [True, b"\x0a\x00\x00\x00", 167772160.0, None, -1, 1 << 33])
+def test_an_end_is_an_address_as_text_or_as_its_number(value):
+    axis = Axis.ipv4("h")
+    assert axis.span(10 << 24, None) == axis.span("10.0.0.0", None) == (10 << 8, 1 << 16)
+    with pytest.raises(InputError, match="must be an IPv4 address"):
+        axis.cells.boundary(value)
+
+
 def test_the_last_range_of_all_addresses_is_said_in_words():
     with pytest.raises(InputError, match=r"nearest edges are 255\.255\.0\.0 and the end"):
         Axis.ipv4("h").span("255.255.255.0", None)

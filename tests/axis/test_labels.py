@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -95,6 +98,14 @@ def test_labels_that_make_no_sense_are_refused(given_labels, told):
         Axis.categories("kind", given_labels)
     assert told in str(refusal.value)
     assert "'kind'" in str(refusal.value)
+
+
+@pytest.mark.parametrize("kind", [int, float, Decimal, np.int8])
+def test_a_label_that_is_a_number_is_a_range_end_of_any_type(kind: Any) -> None:
+    axis = Axis.categories("k", [5, 3, 8])
+    ends = np.array([kind(5), kind(8), kind(3)])
+    assert axis.spans(ends[:1], ends[1:2]) == (0, 2)
+    assert [at.tolist() for at in axis.spans(ends, ends)] == [[0, 2, 1], [0, 2, 1]]
 
 
 def test_an_unknown_category_is_refused_with_the_known_ones_named():

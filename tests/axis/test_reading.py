@@ -28,6 +28,7 @@ AGE = Axis.integers("age", 0, 99)
         (pa.chunked_array([[34], [None, 150]]), (1, 1, 1, 0)),
         (np.ma.array([34, 35], mask=[True, False]), (1, 0, 1, 0)),
         ([True, 1j, 2**70], (0, 0, 0, 3)),
+        ([34, None, float("nan"), np.nan, pd.NA, pd.NaT], (1, 0, 5, 0)),
         ([], (0, 0, 0, 0)),
     ],
 )
@@ -38,6 +39,26 @@ def test_every_value_is_on_the_axis_off_it_missing_or_unreadable(
     assert (found.on, found.off, found.missing, found.unreadable) == expected
     assert sum(expected) == len(values)
     assert AGE.count(values).sum() == found.on
+
+
+@pytest.mark.parametrize(
+    ("axis", "values", "cells"),
+    [
+        (Axis.categories("k", ["1", "2"]), [2, 1], [1, 0]),
+        (Axis.categories("k", [1, 2]), [2.0, 1.0], [1, 0]),
+        (Axis.categories("k", ["1", "2"]), [2.0, 1.0], [-1, -1]),
+        (Axis.codes("c", ["001", "012"], {"s": 1, "b": 3}), [12, 1], [1, 0]),
+        (Axis.ipv4("h"), [10 << 24, 5], [2560, 0]),
+        (Axis.ipv4("h"), [1.0, 5.0], [-1, -1]),
+        (Axis.dates("d", "2013", "2014"), [5, 6], [-1, -1]),
+        (AGE, [34.0, 2.5], [34, -1]),
+    ],
+)
+def test_a_value_of_a_list_means_the_same_whatever_stands_beside_it(
+    axis: Axis, values: list[Any], cells: list[int]
+) -> None:
+    assert axis.locate(values).tolist() == cells
+    assert axis.locate([*values, "a stranger"]).tolist() == [*cells, -1]
 
 
 def test_a_check_says_that_it_is_for_the_owner_s_eyes() -> None:

@@ -23,7 +23,6 @@ from trueup.axis.numbers import (
     real_numbers,
     typed_number,
     whole_number,
-    whole_numbers,
 )
 from trueup.axis.traits import CellTraits
 from trueup.errors import InputError
@@ -56,35 +55,11 @@ class IntegerCells:
     def size(self) -> int:
         return self.last - self.first + 1
 
-    def locate(self, values: npt.ArrayLike) -> Ints:
-        """The cell of each value; -1 for what is outside, missing or not whole."""
-        array = np.asarray(values)
-        if array.dtype.kind == "O":
-            found = [self._cell(value) for value in array.ravel().tolist()]
-            return np.array(found, np.int64).reshape(array.shape)
-        if array.dtype.kind not in "iuf":
-            raise InputError(
-                f"Axis '{self.name}' takes numbers, got an array of type {array.dtype}."
-            )
-        whole, known = whole_numbers(array)
-        return np.where(known, self.place(whole), -1)
-
     def place(self, whole: Ints) -> Ints:
         """The cell of each 64-bit whole number; -1 for what is outside."""
         # In arithmetic modulo 2^64 the difference is a cell's number only for what is inside.
         cells = (whole.view(np.uint64) - np.uint64(self.first % (1 << 64))).view(np.int64)
         return np.where((cells >= 0) & (cells < self.size), cells, -1)
-
-    def _cell(self, value: object) -> int:
-        if isinstance(value, (bool, np.bool_, str, bytes)):
-            return -1
-        try:  # compared before it is made whole: a decimal may have a million digits
-            if self.first <= value <= self.last:  # type: ignore[operator]
-                whole = int(value)  # type: ignore[call-overload]
-                return whole - self.first if whole == value else -1
-        except (TypeError, ValueError, ArithmeticError):
-            pass
-        return -1
 
     def boundary(self, value: object) -> int:
         """The number of cells left of an edge given in axis units."""

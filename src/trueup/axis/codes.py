@@ -63,10 +63,6 @@ class CodeCells:
         inside = at < self.size
         return np.where(inside & (self.codes[np.where(inside, at, 0)] == plain), at, -1)
 
-    def locate(self, values: npt.ArrayLike) -> Ints:
-        """The cell of each code."""
-        return self.place(np.asarray(values, np.int64))
-
     def written(self, cell: int, digits: int | None = None) -> str:
         """The code of a cell, or its first digits."""
         return f"{int(self.codes[cell]):0{self.width}d}"[:digits]

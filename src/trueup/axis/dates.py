@@ -209,11 +209,6 @@ class DateCells:
     def size(self) -> int:
         return len(self.edges) - 1
 
-    def locate(self, values: npt.ArrayLike) -> Ints:
-        """The cell of each moment; -1 for what is outside or missing."""
-        t = microseconds(values, self.name)
-        return self.place(t.reshape(-1)).reshape(t.shape)
-
     def place(self, t: Ints) -> Ints:
         """The cell of each moment in microseconds since 1970; -1 for what is outside."""
         start, stop = int(self.edges[0]), int(self.edges[-1])

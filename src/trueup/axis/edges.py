@@ -84,11 +84,6 @@ class EdgeCells:
     def _array(self) -> Floats:
         return np.array(self.edges)
 
-    def locate(self, values: npt.ArrayLike) -> Ints:
-        """The cell of each value; -1 for what is outside or missing."""
-        x = real_numbers(values, self.name)
-        return self.place(x.reshape(-1)).reshape(x.shape)
-
     def place(self, x: Floats) -> Ints:
         """The cell of each float64; -1 for what is outside, and for NaN."""
         with np.errstate(invalid="ignore"):

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from trueup.axis.labels import (
     Label,
     checked_label,
-    located,
     plain_label,
     repeated,
     text,
@@ -122,13 +121,6 @@ class HierarchyCells:
                     f"{_written(self.paths[i])} and the whole of another path. Change one of them."
                 )
         return cells
-
-    def locate(self, values: npt.ArrayLike) -> Ints:
-        """The cell of each finest label, or of each path: ("CA", "Kern") or "CA/Kern".
-
-        A finest label that several paths end in falls into none of them: give the paths.
-        """
-        return located(values, self.by_label)
 
     def locate_columns(self, columns: Sequence[npt.ArrayLike]) -> Ints:
         """The cell of each row of label columns, one column a level, coarsest first."""

@@ -28,24 +28,6 @@ def address(value: object, what: str) -> int:
     raise InputError(f'{what} must be an IPv4 address such as "10.0.0.1", got {shown(value)}.')
 
 
-def addresses(values: npt.ArrayLike, name: str) -> Ints:
-    """Each value as a 32-bit number; -1 where it is no address."""
-    array = np.asarray(values)
-    if array.dtype.kind in "iu":
-        good = (array >= 0) & (array <= 0xFFFFFFFF)
-        return np.where(good, np.where(good, array, 0).astype(np.int64), -1)
-    if array.dtype.kind not in "OU":
-        raise InputError(f"Axis '{name}' takes addresses, got an array of type {array.dtype}.")
-    return np.array([_address(value) for value in array.ravel()], np.int64).reshape(array.shape)
-
-
-def _address(value: object) -> int:
-    try:
-        return address(value, "a value")
-    except InputError:
-        return -1
-
-
 def _dotted(numbers: Ints) -> list[str]:
     bytes_ = [str(byte) for byte in range(256)]
     return [
@@ -100,10 +82,6 @@ class Ipv4Cells:
     @property
     def size(self) -> int:
         return 1 << (self.length - self._network.prefixlen)
-
-    def locate(self, values: npt.ArrayLike) -> Ints:
-        """The cell of each address; -1 for what is outside or no address."""
-        return self.place(addresses(values, self.name))
 
     def place(self, found: Ints) -> Ints:
         """The cell of each 32-bit number of an address; -1 for what is outside."""
