@@ -67,7 +67,11 @@ def test_a_stored_prefix_is_indexed_as_an_array(
         with pytest.raises(IndexError):
             stored[outside]
     assert np.array_equal(np.asarray(stored), plain)
-    assert np.array_equal(stored.astype(np.float64), plain)
+    assert np.asarray(stored).dtype == np.float64
+    rounded = np.asarray(stored, np.int64), stored.astype(np.int64)
+    for each in rounded:
+        assert each.dtype == np.int64
+        assert np.array_equal(each, plain.astype(np.int64))
     assert np.array_equal(stored - 1.0, plain - 1.0)
 
 
@@ -131,3 +135,62 @@ def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
         open_dataset(tmp_path)
     with pytest.raises(tu.FileError, match="not a dataset folder"):
         tu.load(tmp_path.parent)
+
+
+@pytest.mark.parametrize(("part", "group"), [(0, 0), (0, 4), (1, 1), (2, 0), (2, 2), (3, 1)])
+def test_numbers_are_said_to_lie_in_their_file_to_the_last_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int, group: int
+) -> None:
+    """Of each row group: where its numbers can begin at most, and one byte after that."""
+    monkeypatch.setattr(parts, "ROWS", 64)
+    stored = made(tmp_path, [300, 66, 150, 77])
+    said = json.loads((tmp_path / "manifest.json").read_text())
+    del said["digest"]
+    own = said["parts"][part]
+    rows = min(64, own["stop"] - own["first"] - 64 * group)
+    own["begins"][group] = own["bytes"] - 8 * rows
+    (tmp_path / "manifest.json").write_bytes(manifest_bytes(said))
+    assert len(open_dataset(tmp_path).prefix()[:]) == len(stored)
+    own["begins"][group] += 1
+    (tmp_path / "manifest.json").write_bytes(manifest_bytes(said))
+    with pytest.raises(tu.FileError, match="where its numbers are"):
+        open_dataset(tmp_path)
+
+
+PART = {"file": "part-0.parquet", "first": 3, "stop": 5, "bytes": 9, "sha256": "a", "begins": [4]}
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("file", "part-12.parquet", ["../part-0.parquet", "", 3, None]),
+        ("sha256", "b", [3, None, ["b"]]),
+        ("first", 0, [-1, 6, True, 3.0, "3", None]),
+        ("stop", 2**62 - 1, [2, 2**62, True, 5.0]),
+        ("bytes", 2**62 - 1, [-1, 2**62, False]),
+        ("begins", [0, 2**62 - 1], [[-1], [2**62], [4, 5.0], [True]]),
+        ("unbiased", [0, 2**62 - 1], [[-1], [2**62], [4, 5.0]]),
+    ],
+)
+def test_a_part_says_places_that_an_array_can_have(name: str, right: Any, wrong: list[Any]) -> None:
+    part = FolderPart.from_json({**PART, name: right})
+    assert json.loads(json.dumps(part.to_json())) == {**PART, name: right}
+    for each in wrong:
+        with pytest.raises((ValueError, TypeError)):
+            FolderPart.from_json({**PART, name: each})
+
+
+@pytest.mark.parametrize("blocks", ["blocks", "unbiased_blocks"])
+def test_either_file_of_blocks_has_the_length_that_its_cells_need(
+    tmp_path: Path, blocks: str
+) -> None:
+    folder = tmp_path / "made"
+    tu.publish(np.arange(50), tu.TreeCounts(50), 1, to=folder)
+    said = json.loads((folder / "manifest.json").read_text())
+    del said["digest"]
+    file = folder / said[blocks]["file"]
+    file.write_bytes(file.read_bytes() + bytes(32))
+    said[blocks]["bytes"] += 32
+    (folder / "manifest.json").write_bytes(manifest_bytes(said))
+    with pytest.raises(tu.FileError, match="where its numbers are"):
+        open_dataset(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.errors import FileError
 from trueup.files import codec
-from trueup.files.load import reads
+from trueup.files.load import finite, reads
 
 
 def test_a_registered_kind_is_read_with_its_facts(tmp_path: Path) -> None:
@@ -39,3 +41,14 @@ def test_any_part_of_trueup_can_be_imported_first() -> None:
     for module in ("trueup.files.load", "trueup.saved", "trueup.release", "trueup.pictures.map"):
         ran = subprocess.run([sys.executable, "-c", f"import {module}"], check=False)
         assert ran.returncode == 0, module
+
+
+@pytest.mark.parametrize("column", [["a", "b"], [True, False], [1j, 2], [None, 1], [1, 2, 3], []])
+def test_a_column_is_as_many_numbers_as_are_needed_or_refused(column: list[object]) -> None:
+    for right in ([1, -2], [0.5, 2.0]):
+        assert finite(right, 2).tolist() == right
+    with pytest.raises(FileError, match="needs 2 numbers in a column"):
+        finite(column, 2)
+    for wrong in (math.nan, math.inf):
+        with pytest.raises(FileError, match="not finite"):
+            finite([wrong, 1.0], 2)

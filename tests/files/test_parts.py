@@ -28,6 +28,9 @@ def test_a_part_holds_both_versions_and_every_number_in_its_place(
     assert np.array_equal(table["upto"], upto)
     assert np.array_equal(table["unbiased_upto"], sums)
     assert np.abs(np.asarray(table["unbiased"]) - unbiased).max() < 1e-9
+    first = pq.read_metadata(io.BytesIO(data)).row_group(0)
+    about = [first.column(place) for place in range(first.num_columns)]
+    assert [each.path_in_schema for each in about if each.is_stats_set] == ["cell", "upto"]
     for column, numbers in (("upto", upto), (UNBIASED, sums)):
         places = number_places(data, column)
         assert len(places) == 10

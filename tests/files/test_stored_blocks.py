@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,19 @@ def test_a_manifest_that_says_another_sum_of_a_part_is_refused(made: Any) -> Non
         said = [*stored.said[:2], PartBlocks(tuple(sums), stored.said[2].sha256)]
         with pytest.raises(FileError, match="damaged"):
             StoredBlocks(file, stored.stops, said, 8).inside(2)
+
+
+@pytest.mark.parametrize("lacking", [1, 32, 8 * 32])
+def test_a_file_cut_short_is_refused_though_a_manifest_agrees_with_it(
+    made: Any, lacking: int
+) -> None:
+    file, _, stored = made
+    data = file.read_bytes()[:-lacking]
+    file.write_bytes(data)
+    sha256 = hashlib.sha256(data[6 * 32 :]).hexdigest()
+    said = [*stored.said[:2], PartBlocks(stored.said[2].sums, sha256)]
+    with pytest.raises(FileError, match="damaged"):
+        StoredBlocks(file, stored.stops, said, 8).inside(2)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from postgres_server import Postgres
 
+from trueup.cost import Cost
 from trueup.owner.account import Entry
 from trueup.owner.ledger import Ledger
 
@@ -29,6 +30,8 @@ class RhoLedger(Ledger):
         super().__init__(path, rho=limit, **options)
 
     def spend(self, request: Any, rho: object = None, **options: Any) -> bytes:  # type: ignore[override]
+        if isinstance(rho, Cost):
+            return super().spend(request, rho, **options)
         return super().spend(request, rho=rho, **options)
 
 

@@ -147,6 +147,17 @@ def test_a_well_hashed_entry_that_makes_no_sense_is_refused(fact: dict[str, obje
     made.follow(relinked(made, {**CHARGE, "epsilon": "1/2", "spent": "1/2"}))
 
 
+@pytest.mark.parametrize("kind", ["refund", "Resumed", ""])
+def test_an_entry_of_an_unknown_kind_is_refused_though_it_names_a_charge(kind: str) -> None:
+    made = account()
+    spend(made, "k", Fraction(1, 4))
+    with pytest.raises(LedgerError, match="edited"):
+        made.follow(relinked(made, {"kind": kind, "key": "k"}))
+    assert not made.charges["k"].resumed
+    made.follow(made.resumed("k"))
+    assert made.charges["k"].resumed
+
+
 def test_a_key_charged_or_answered_twice_is_refused() -> None:
     made = account()
     spend(made, "k", Fraction(1, 4))
@@ -163,6 +174,15 @@ def test_a_newer_version_is_refused_by_name() -> None:
     line = canonical(body)
     with pytest.raises(LedgerError, match="version 5; this trueup reads versions up to 4"):
         Account().follow(Entry(0, line, link("", line)))
+
+
+def test_a_request_that_says_another_notion_of_privacy_protects_another_unit() -> None:
+    asked, made = {"unit": "row", "neighbours": "replace"}, account()
+    for number, said in enumerate(({}, {"privacy": "epsilon"}, {"privacy": None})):
+        line = canonical({**asked, **said})
+        made.follow(made.charge(str(number), line, Cost.of("1/8"), None, NOW))
+    with pytest.raises(LedgerError, match="open another ledger"):
+        made.charge("b", canonical({**asked, "privacy": "rho"}), Cost.of("1/8"), None, NOW)
 
 
 def test_equal_requests_are_equal_text() -> None:
@@ -299,7 +319,7 @@ def test_deltas_add_up_to_their_own_limit_and_not_beyond(said: dict[str, object]
     made.follow(opening("test", budget_of(**said, delta_limit="1e-6"), NOW))
     for number in range(10):
         made.follow(made.charge(str(number), "{}", Cost.of(0.1, delta="1e-7"), None, NOW))
-    assert made.book.total.delta == Fraction(1, 10**6)
+    assert made.book.total.delta == made.balance.limit.delta == Fraction(1, 10**6)
     with pytest.raises(BudgetError, match=r"costs delta 1/1000000.*0; 0 of 1/1000000 is left"):
         made.charge("more", "{}", Cost.of("1e-6", delta="1e-30"), None, NOW)
     if "rho" in said:

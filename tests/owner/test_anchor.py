@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -26,6 +27,23 @@ def test_what_is_written_is_read_and_nothing_is_none(tmp_path: Path) -> None:
     assert FileAnchor(path).read() == HEAD
     FileAnchor(path).write(Anchor("a" * 32, 4, "c" * 64))
     assert FileAnchor(path).read() == Anchor("a" * 32, 4, "c" * 64)
+
+
+def test_a_settled_anchor_has_its_name_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is synced, as whoever wrote the anchor may have died before that."""
+    anchor, synced = FileAnchor(tmp_path / "anchor"), []
+    anchor.write(HEAD)
+    sync = os.fsync
+
+    def syncing(handle: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{handle}"))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", syncing)
+    anchor.settle()
+    assert synced == [str(tmp_path)]
 
 
 @given(place=st.integers(min_value=0), bit=st.integers(min_value=0, max_value=7))

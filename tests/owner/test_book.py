@@ -67,7 +67,9 @@ def test_every_period_has_its_own_exact_sum_and_a_charge_is_whole(
         assert made.charges[str(number)].spent == fullest
     for day, total in spent.items():
         assert made.books.of(JANUARY[day]).total.amount == total
-    assert list(made.balances) == [JANUARY[day].name for day, total in spent.items() if total]
+    charged = [JANUARY[day].name for day, total in spent.items() if total]
+    assert list(made.balances) == charged
+    assert [book.of for book in made.books.in_order] == charged  # each of them once
     with pytest.raises(LedgerError, match="a limit for each day, and none for all time"):
         _ = made.spent
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from trueup.cost import Cost
@@ -28,3 +29,12 @@ def test_a_rho_has_no_epsilon_in_the_table() -> None:
     cost = Cost.of(rho="1/8")
     (row,) = history_table([Charge(1, "k", cost, cost, cost, "{}", None, "")], False).to_pylist()
     assert (row["epsilon"], row["rho"]) == (None, "1/8")
+
+
+def test_the_table_tells_periods_only_where_a_charge_has_some() -> None:
+    cost = Cost.of("1/10")
+    whole = Charge(1, "k", cost, cost, cost, "{}", None, "now")
+    assert "periods" not in history_table([]).column_names
+    assert "periods" not in history_table([whole]).column_names
+    days = replace(whole, periods=("2026-01-01", "2026-01-02"))
+    assert history_table([days, whole])["periods"].to_pylist() == ["2026-01-01, 2026-01-02", ""]

@@ -44,6 +44,12 @@ def test_an_existing_ledger_needs_no_limit_and_a_missing_one_does(home: Home) ->
             Ledger(wrong, limit=1)  # type: ignore[arg-type]
 
 
+def test_an_unknown_neighbour_relation_makes_no_ledger(home: Home) -> None:
+    with pytest.raises(InputError, match="neighbours must be"):
+        home.ledger(1, unit="row", neighbours="next door")
+    assert home.is_empty()
+
+
 def test_the_same_key_returns_the_same_bytes_and_charges_once(home: Home) -> None:
     ledger = home.ledger(1)
     first = ledger.spend(ASKED, 0.1, draw=fresh, key="k")
@@ -412,6 +418,34 @@ def test_a_stored_answer_is_found_by_its_key(home: Home) -> None:
     assert ledger.find("two") is None
     with pytest.raises(LedgerError, match="no stored answer yet"):
         ledger.stored(replace(charge, answer=None))
+
+
+def test_a_stored_answer_is_recalled_under_its_key_and_never_charged_for(home: Home) -> None:
+    ledger, cost = home.ledger(1), Cost(home.notion, Fraction(1, 10))
+    assert ledger.recall(ASKED, cost, key="k", by="ana") is None
+    assert ledger.history() == ()
+
+    def dies() -> bytes:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.spend(ASKED, 0.1, draw=dies, key="k", by="ana")
+    assert ledger.recall(ASKED, cost, key="k", by="ana") is None  # charged, and not answered yet
+    ledger.spend(ASKED, 0.1, draw=lambda: b"answer", key="k", by="ana")
+    assert ledger.recall(ASKED, cost, key="k", by="ana") == b"answer"
+    for other in ({"cost": Cost(home.notion, Fraction(1, 5))}, {"by": None}):
+        with pytest.raises(InputError, match="different request"):
+            ledger.recall(**{"request": ASKED, "cost": cost, "key": "k", "by": "ana"} | other)  # type: ignore[arg-type]
+    assert ledger.spent == Fraction(1, 10)
+
+
+def test_a_request_without_a_key_has_one_that_nobody_can_guess(home: Home) -> None:
+    ledger = home.ledger(1)
+    for _ in range(2):
+        ledger.spend(ASKED, 0.1, draw=fresh)
+    one, two = (bytes.fromhex(charge.key) for charge in ledger.history())
+    assert one != two
+    assert len(one) == len(two) == 16
 
 
 def test_a_running_process_notices_a_fork_before_it_charges(home: Home) -> None:

@@ -75,6 +75,7 @@ def _stacked(question):
         ({"x": (1, float("nan"))}, "", "must be finite"),
         ({"x": (float("inf"), 1)}, "", "must be finite"),
         ({"x": 3}, "", "value, variance"),
+        ({"x": []}, "", "value, variance"),
         ({"x": (1, 1)}, "x = y", "'y', for which no estimate"),
         ({"x": (1, 1)}, "x", "Cannot read"),
         ({"x": (1, 1)}, "x = = 1", "Cannot read"),
@@ -105,6 +106,14 @@ def test_releases_that_do_not_belong_together_are_refused():
         tu.reconcile([here], known={"x": 1})
     with pytest.raises(tu.InputError, match="not a combined one"):
         tu.reconcile([tu.reconcile([here]), here])
+    a, b = (tu.CellCounts(tu.Axis.integers(name, 0, 1)) for name in "ab")
+    tables = [
+        tu.infer(tu.measure(np.eye(2, dtype=int), tu.GridCounts(a, b), epsilon=1)) for _ in range(2)
+    ]
+    groups = [tu.infer(tu.measure([3, 4], tu.SortedCounts(2), epsilon=1))]
+    for parts in (tables, [*tables, here], groups):
+        with pytest.raises(tu.InputError, match="neither one axis nor named counts: these are"):
+            tu.reconcile(parts)
 
 
 def test_an_experiment_keeps_its_stamp_among_named_counts(tmp_path):

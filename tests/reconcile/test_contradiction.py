@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 import trueup as tu
 from trueup.reconcile.contradiction import BY_CHANCE, most_by_chance
+from trueup.release.wording import written
 
 COUNTS = np.arange(32) * 20
 
@@ -51,8 +54,11 @@ def test_a_known_total_that_the_counts_contradict_is_refused():
     n = tu.measure(COUNTS, tu.CellCounts(32), epsilon=1)
     total = int(COUNTS.sum())
     assert tu.reconcile([m, n], known={"total": total}).total().value == total
-    with pytest.raises(tu.InputError, match="Part 1 contradicts the known total"):
+    with pytest.raises(tu.InputError, match="Part 1 contradicts the known total") as refused:
         tu.reconcile([m, n], known={"total": 2 * total})
+    # Two parts and a total are compared in three pairs: all of them err one time in a million.
+    most = tu.infer(m).total().noise_law.half_width(1 - BY_CHANCE / 3)
+    assert f"noise explains at most {written(most)}, but for one time" in str(refused.value)
 
 
 def test_parts_of_the_same_data_are_never_refused_in_a_thousand():
@@ -69,6 +75,17 @@ def test_named_counts_that_contradict_each_other_are_refused():
     first, second = (tu.infer(tu.measure(COUNTS * k, tu.TreeCounts(32), 1)) for k in (1, 2))
     with pytest.raises(tu.InputError, match="contradict each other"):
         tu.reconcile({"a": [first.total(), second.total()]})
+
+
+@pytest.mark.parametrize("variance", [0.01, 1.0, 200.0])
+@pytest.mark.parametrize("chance", [0.05, BY_CHANCE, 1e-12])
+def test_the_bound_for_named_counts_is_chernoff_s_least(variance, chance):
+    def room(t):
+        return float((mpmath.log(2 / chance) - mpmath.log(1 - variance * (mpmath.cosh(t) - 1))) / t)
+
+    limit = float(mpmath.acosh(1 + 1 / variance))
+    least = minimize_scalar(room, bounds=(0, limit), method="bounded").fun
+    assert least <= most_by_chance(variance, chance) * (1 + 1e-9) <= least * 1.002
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 10.0])

@@ -166,15 +166,22 @@ def test_coarse_hierarchies_and_a_full_disk_are_refused_and_leave_nothing(
     parts: list[Any] = [
         tu.publish(COUNTS, coarse, 1, nonnegative=False, to=tmp_path / f"coarse{n}") for n in (1, 2)
     ]
+    hats = [
+        tu.publish(COUNTS, tu.HatCounts(AXIS, strides=(10,)), 1, to=tmp_path / f"hats{n}")
+        for n in (1, 2)
+    ]
     before = sorted(os.listdir(tmp_path))
-    with pytest.raises(tu.InputError, match="cells or a tree"):
-        tu.reconcile(parts, to=tmp_path / "out")
+    for refused in (parts, hats):
+        with pytest.raises(tu.InputError, match="cells or a tree"):
+            tu.reconcile(refused, to=tmp_path / "out")
     assert sorted(os.listdir(tmp_path)) == before
     parts = in_folders(tmp_path, (TREE, {"epsilon": 1}), (TREE, {"epsilon": 2}))
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 17 * SIZE - 1}))
     with pytest.raises(tu.InputError, match="GB of disk"):
         tu.reconcile(parts, to=tmp_path / "out")
     assert not list(tmp_path.glob("*out*"))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 17 * SIZE}))
+    tu.reconcile(parts, to=tmp_path / "just")
 
 
 def test_a_folder_is_on_disk_before_it_has_its_name_and_then_the_name_is(

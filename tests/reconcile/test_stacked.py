@@ -7,6 +7,7 @@ import pytest
 
 import trueup as tu
 from trueup.paper.noise import measure_for_experiment as measured
+from trueup.reconcile import stacked
 
 LINE = tu.Axis.integers("line", 0, 59)
 
@@ -48,6 +49,15 @@ def test_hats_with_anything_equal_dense_least_squares(name, released, tmp_path):
     assert again.range(7, 31).std_error == pytest.approx(release.range(7, 31).std_error)
     shown = tu.reconcile(given, nonnegative=True, integers=True)
     assert shown.counts().min() >= 0
+
+
+def test_hats_are_combined_up_to_a_number_of_cells_and_that_many(monkeypatch):
+    parts = [tu.measure(np.ones(60, int), tu.HatCounts(LINE), epsilon=1) for _ in range(2)]
+    monkeypatch.setattr(stacked, "MOST_CELLS", 60)
+    assert tu.reconcile(parts).axis.size == 60
+    monkeypatch.setattr(stacked, "MOST_CELLS", 59)
+    with pytest.raises(tu.InputError, match="up to 59 cells"):
+        tu.reconcile(parts)
 
 
 def test_hats_that_cannot_be_combined_are_refused():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 
-from trueup._kernels.sorted.graphical import is_graphical, nearest_graphical
+from trueup._kernels.sorted.graphical import _candidates, is_graphical, nearest_graphical
 
 
 def all_graphical(n):
@@ -43,6 +43,57 @@ def test_nearest_equals_brute_force(n, trials):
         assert nx.is_graphical(found.tolist())
         best = ((graphical - y) ** 2).sum(axis=1).min()
         assert ((found - y) ** 2).sum() <= best + 1e-7
+
+
+@pytest.mark.parametrize("n", [4, 6])
+def test_nearest_to_numbers_far_beyond_all_degrees_equals_brute_force(n):
+    rng = np.random.default_rng(n)
+    graphical = all_graphical(n)
+    for _ in range(150):
+        low, high = -rng.choice([0, 3, 30]), n + rng.choice([0, 3, 30])
+        y = -np.sort(-rng.uniform(low, high, n))
+        found = nearest_graphical(y)
+        best = ((graphical - y) ** 2).sum(axis=1).min()
+        assert ((found - y) ** 2).sum() <= best + 1e-7
+
+
+def slacks(degrees, tight):
+    """How far each inequality of Erdős and Gallai is from being violated, every degree in place."""
+    return tuple(
+        int(k * (k - 1) + np.minimum(degrees[k:], k).sum() - degrees[:k].sum()) for k in tight
+    )
+
+
+def test_of_steps_with_one_effect_the_two_cheapest_are_tried():
+    """Against every step at an end of a run, and what it does to each inequality, written out."""
+    rng = np.random.default_rng(6)
+    for _ in range(150):
+        n = int(rng.integers(3, 25))
+        degrees = np.sort(rng.integers(0, min(n, 7), n))[::-1].copy()
+        values = degrees + rng.normal(0, 1, n)
+        tight = np.sort(rng.choice(np.arange(1, n + 1), int(rng.integers(1, 5)))).astype(np.int64)
+        tight = np.unique(tight)
+        steps, costs = _candidates(degrees, values, tight)
+        assert (np.diff(costs) >= 0).all()
+        kept, every = {}, {}
+        for (place, sign), cost in zip(steps.tolist(), costs.tolist(), strict=True):
+            moved = degrees.copy()
+            moved[place] += sign
+            assert cost == pytest.approx(((moved - values) ** 2 - (degrees - values) ** 2).sum())
+            kept.setdefault((sign, slacks(moved, tight)), []).append(cost)
+        for value in np.unique(degrees):
+            run = np.flatnonzero(degrees == value)
+            for sign, places in ((1, run[:2]), (-1, run[-2:])):
+                if not 0 <= value + sign < n:
+                    continue
+                for place in places:
+                    moved = degrees.copy()
+                    moved[place] += sign
+                    cost = ((moved - values) ** 2 - (degrees - values) ** 2).sum()
+                    every.setdefault((sign, slacks(moved, tight)), []).append(cost)
+        assert kept.keys() == every.keys()
+        for effect, all_costs in every.items():
+            assert sorted(kept[effect])[:2] == pytest.approx(sorted(all_costs)[:2])
 
 
 def test_check_agrees_with_networkx_on_every_short_sequence():

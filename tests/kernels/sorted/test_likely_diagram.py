@@ -14,12 +14,12 @@ from .rising_counts import drawing
 GROUPS = 400
 
 
-def diagram(seed, b, edges, read=40):
+def diagram(seed, b, edges, read=40, first=0):
     """Rising counts, noisy strips of all of them, noisy rows of the largest, and their fits."""
     rng = np.random.default_rng(seed)
     rising = np.sort(rng.geometric(0.05, GROUPS))
     noise = drawing(seed, b)
-    held = np.diff([np.minimum(rising, edge).sum() for edge in edges]) / np.diff(edges)
+    held = np.diff([np.minimum(rising[first:], edge).sum() for edge in edges]) / np.diff(edges)
     cells = np.rint(held * np.diff(edges)).astype(np.int64) + noise(len(held))
     weights = np.diff(edges).astype(float) ** 2
     fall = isotonic_regression(cells / np.diff(edges), weights=weights, increasing=False).x
@@ -27,7 +27,7 @@ def diagram(seed, b, edges, read=40):
     noisy = np.maximum(rising[start:] - edges[-1], 0) + noise(read)
     fitted = np.maximum(isotonic_regression(noisy).x, 0)
     own = start + int(np.count_nonzero(fitted < b))
-    strips = Strips(0, edges, cells, np.clip(fall, GROUPS - own, GROUPS))
+    strips = Strips(first, edges, cells, np.clip(fall, GROUPS - own, GROUPS - first))
     return rising, strips, RowsAfter(start, own, noisy, fitted)
 
 
@@ -68,6 +68,29 @@ def test_means_rise_and_are_nearer_to_the_truth_than_fits(b):
     assert ours < 0.8 * theirs
 
 
+@pytest.mark.parametrize("first", [150, 300])
+def test_strips_of_some_rows_are_never_of_more_than_those(first, monkeypatch):
+    edges = np.concatenate([np.arange(0, 20), np.arange(20, 61, 4)])
+    windows = kernel.windows
+
+    def looking(edges, held, last, most, b):
+        assert most == GROUPS - first
+        low, high = windows(edges, held, last, most, b)
+        assert high.max() <= most
+        return low, high
+
+    monkeypatch.setattr(kernel, "windows", looking)
+    for seed in range(10):
+        _, strips, rows = diagram(seed, 3.0, edges, first=first)
+        fitted = by_fit(strips, rows)
+        before = fitted.copy()
+        given = kernel.likely_ends(strips, rows, GROUPS, 3.0, fitted)
+        assert given is not None
+        assert (fitted[:first] == before[:first]).all()
+        likely = np.concatenate([fitted[: rows.start], given])[first:]
+        assert (np.diff(likely) >= -1e-9).all()
+
+
 def test_strips_that_leave_too_much_open_leave_the_fit_as_it_was():
     edges = np.arange(0, 61, 4)
     _, strips, rows = diagram(2, 2_000.0, edges)
@@ -91,7 +114,9 @@ def left_open(low, high):
     return edge
 
 
-def test_edges_are_left_out_up_to_the_last_of_which_too_much_is_open():
+@pytest.mark.parametrize("pairs", [20_000, 100_000, kernel.MOST_PAIRS])
+def test_edges_are_left_out_up_to_the_last_of_which_too_much_is_open(pairs, monkeypatch):
+    monkeypatch.setattr(kernel, "MOST_PAIRS", pairs)
     rng = np.random.default_rng(4)
     seen = set()
     for _ in range(300):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import isotonic_regression
+from scipy.optimize import isotonic_regression, minimize_scalar
 from scipy.stats import binomtest
 
 from trueup._kernels.sorted.isotonic import isotonic
@@ -48,6 +48,29 @@ def test_all_windows_stay_within_their_reach_together(scale):
         means = (sums[:, length:] - sums[:, :-length]) / length
         inside &= (np.abs(means) <= reach[length - 1] + 1e-12).all(axis=1)
     assert binomtest(int(inside.sum()), draws, 0.5, alternative="less").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("scale", [0.3, 3.0, 50.0])
+@pytest.mark.parametrize("size", [5, 300])
+def test_the_chances_of_all_windows_add_up_to_what_the_level_leaves(scale, size):
+    """Half for single noises, exactly; half for longer windows, by Chernoff's least bound."""
+    left, lengths = 0.1, np.arange(1, size + 1)
+    reach = window_reach(scale, size, 1 - left, lengths)
+    p = np.exp(-1 / scale)
+    assert 2 * size * p ** (reach[0] + 1) / (1 + p) <= left / 2 * (1 + 1e-9)
+    assert 2 * size * p ** reach[0] / (1 + p) > left / 2 or reach[0] == 0  # one less is too little
+
+    def log_chance(theta, length, q):
+        moment = 2 * np.log1p(-p) - np.log1p(-p * np.exp(theta)) - np.log1p(-p * np.exp(-theta))
+        return length * (moment - theta * q)
+
+    total = 0.0
+    for length, q in zip(lengths[1:].tolist(), reach[1:].tolist(), strict=True):
+        least = minimize_scalar(
+            log_chance, bounds=(0, 1 / scale), args=(length, q), method="bounded"
+        ).fun
+        total += 2 * (size - length + 1) * np.exp(least)
+    assert 0.8 * left / 2 <= total <= left / 2 * (1 + 1e-6)
 
 
 def test_the_band_rises_holds_the_fit_and_is_narrow_where_counts_repeat():
