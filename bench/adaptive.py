@@ -181,21 +181,25 @@ def choose(draws: int) -> None:
         np.mean(errors(counts, default_for(size), epsilon, 3 * draws, number), axis=0)
         for number, (_, counts) in enumerate(sets + hard)
     ]
-    own = {"small": 5.0, "crowded": 6.0, "sooner": 0.85, "first": 1.05, "evened": 0.5}
+    own = {"small": 5.0, "crowded": 8.0, "uneven": 4.0, "still": 2.0}
+    own |= {"sooner": 0.88, "first": 1.19, "evened": 0.5}
     other = {
-        "small": (4, 4.5, 5.5, 6),
-        "crowded": (4, 5, 7),
-        "sooner": (0.75, 0.8, 0.9, 1.0),
-        "first": (1.0, 1.1, 1.2),
-        "evened": (0.0, 0.3, 0.6, 0.7, 1.0),
+        "small": (4.5, 5.5),
+        "crowded": (6, 10),
+        "uneven": (3, 5, np.inf),
+        "still": (0, 2.5, 3),
+        "sooner": (0.8, 0.85, 0.9),
+        "first": (1.05, 1.1, 1.25),
+        "evened": (0.0, 0.3, 0.6, 1.0),
     }
     tries = [own, *({**own, name: value} for name in other for value in other[name])]
-    pairs = ((4.5, 6.5), (4.5, 7.0), (4.75, 6.25))
-    tries += [{**own, "small": small, "crowded": crowded} for small, crowded in pairs]
+    tries += [{**own, "sooner": 0.85, "first": first} for first in (1.05, 1.1, 1.15)]
+    tries += [{**own, "crowded": 6.0, "uneven": np.inf, "still": 0.0}]
     print(f"| {' | '.join(own)} | geometric means | worst | spikes |\n|{'--:|' * (len(own) + 3)}")
     for given in tries:
         asked = AdaptiveTreeCounts(_tilted(size, given["sooner"], given["first"]))
-        rule = Rule(given["small"], given["crowded"], by_family=True)
+        limits = given["uneven"], given["still"]
+        rule = Rule(given["small"], given["crowded"], True, *limits)
         found = []
         model.EVENED = given["evened"]
         for number, ((_, counts), theirs) in enumerate(zip(sets + hard, plain, strict=True)):

@@ -77,7 +77,9 @@ def main() -> None:
             counts, sorted({int(np.abs(below - g).argmin()) for g in goals}), given.bins
         )
         for epsilon in ("0.01", "0.1", "1"):
-            question = question_for((axis,), tu.Cost.of(epsilon), True, "add-remove", 1)
+            question = question_for(
+                (axis,), tu.Cost.of(epsilon), True, "add-remove", 1, adaptive=False
+            )
             both: list[list[float]] = [[], []]
             for _ in range(given.draws):
                 measured = tu.measure(counts, question, epsilon=epsilon)

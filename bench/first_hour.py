@@ -74,6 +74,10 @@ def main() -> int:
                 _, seconds, compiled = run(code, next(empty))
                 note = "compiled!" if compiled else "nothing compiled"
                 told(f"import, publish {cells:,} cells, {words}", seconds, 1.5, note)
+        for cells in (1 << 16, 1 << 18, (1 << 20) - 1):
+            _, seconds, compiled = run(SMALL.format(cells=cells, how="", all=""), next(empty))
+            note = "compiled" if compiled else "nothing compiled"
+            told(f"import, publish {cells:,} cells, empty cache", seconds, 10.0, note)
         cold = next(empty)
         told("import, publish 1,048,576 cells, empty cache", run(LARGE, cold)[1], 10.0)
         told("the same again", run(LARGE, cold)[1], 3.0)

@@ -4,6 +4,9 @@ Run: python bench/release.py [--bits 24] [--infer]
 
 `--infer` times `infer` of a measured tree alone, on one core and on two, beside plain numpy
 level by level, which stops at the leaves: `infer` also makes prefix sums that add up exactly.
+Under it stands what a second core is worth here at all: for a compiled loop that adds and touches
+no memory, as long on one core and handed over as often as the work of `infer`: what it lacks of 2
+goes to waking a thread; and for one that adds to as many numbers in memory.
 """
 
 from __future__ import annotations
@@ -13,17 +16,20 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 import trueup as tu
 from _timing import seconds
+from trueup._kernels.compiled import compiled
 from trueup._kernels.sorted.isotonic import isotonic
+from trueup._kernels.threads import in_threads
 from trueup._kernels.tree.regular import Floats, Numbers, RegularTree
 from trueup._kernels.tree.regular_fit import fit_leaves
 from trueup.facts import Facts
 from trueup.onepass import release_in_one_pass
+from trueup.warming import machine_code_only
 
 
 def line(name: str, value: str, target: str, good: bool) -> bool:
@@ -97,8 +103,53 @@ def level_by_level(
     return np.asarray(step, np.float64)
 
 
+@compiled
+def _add(steps: int, sums: Floats) -> None:
+    total = 0.0
+    for i in range(steps):
+        total += i
+    sums[0] = total
+
+
+@compiled
+def _add_to(values: Floats) -> None:
+    for i in range(values.size):
+        values[i] += 1.0
+
+
+def sooner(work: Callable[[int, int], object], parts: int, turns: int) -> float:
+    """How much sooner two cores are done than one with as many turns of equal parts."""
+    times = [float("inf")] * 2
+    for _ in range(100):
+        for which in range(2):
+            begin = time.perf_counter()
+            for _ in range(turns):
+                in_threads(work, parts, 1 + which)
+            times[which] = min(times[which], time.perf_counter() - begin)
+    return times[0] / times[1]
+
+
+def adding(taken: float) -> float:
+    """As `sooner`, for additions that take one core so many seconds, in four turns."""
+    parts, turns, some = 32, 4, 1_000_000
+    sums = np.zeros((parts, 8))  # a cache line each
+    _add(some, sums[0])  # compiled
+    begin = time.perf_counter()
+    _add(some, sums[0])
+    steps = int(some * taken / (time.perf_counter() - begin) / parts / turns)
+    return sooner(lambda begin, end: _add(steps * (end - begin), sums[begin]), parts, turns)
+
+
+def adding_in_place(size: int) -> float:
+    """As `sooner`, for additions to so many numbers in memory, in one turn."""
+    values = np.zeros(size)
+    each = size // 32
+    return sooner(lambda begin, end: _add_to(values[begin * each : end * each]), 32, 1)
+
+
 def inference() -> int:
     """Times `infer` on one core and on two, and plain numpy level by level."""
+    machine_code_only()
     good, cores = True, sorted(os.sched_getaffinity(0))[:2]
     for bits in (20, 24):
         size = 1 << bits
@@ -130,6 +181,9 @@ def inference() -> int:
             good &= line(
                 "  on two cores", f"{two:.1f} ns/leaf", f">= 1.5x: {one / two:.2f}", enough
             )
+            if len(cores) == 2:
+                here = f"{adding(one * size / 1e9):.2f}x, {adding_in_place(size):.2f}x"
+                line("  adding alone, and in memory", here, "what there is", True)
     print("PASS" if good else "FAIL")
     return 0 if good else 1
 

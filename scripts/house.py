@@ -11,6 +11,7 @@ import ast
 import functools
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from html import escape
 from pathlib import Path
 
@@ -22,8 +23,35 @@ QUESTIONS = (
 )
 CELLS = r"(Integer|Regular|Edge|Date|Ipv4|Category|Hierarchy|Code)Cells"
 LONG, WIDE = 60, 8
+BEFORE = 31_449  # lines under src in version 0.1
 UNTESTED = {"version.py": "one constant, which tests/test_package.py compares with the package's"}
 """Modules that need no test of their name, and why."""
+
+LATER = {
+    "adaptive trees and boxes": "*adaptive* ask.pooled infer.pooled_boxes _kernels.tree.pooled "
+    "_kernels.error.pooled_paths reconcile.averaged",
+    "keys that nobody can list": "keys owner.keys owner.keyed owner.distinct owner.tally cli.keys "
+    "server.keyed server.routes.keyed pictures.keyed _kernels.tree.prefixes",
+    "people: bounds and features of their rows": "owner.people owner.person owner.bounding "
+    "owner.reweighted rows_bound reweighting release.reweighted _kernels.rows cli.people",
+    "releases larger than memory": "scale owner.folder files.dataset files.packed files.parts "
+    "files.stored_blocks files.stored_table reconcile.folders _kernels.tree.slabs axis.codes "
+    "intervaltree.narrow",
+    "streams and series": "stream standing owner.together server.series server.over_time "
+    "server.routes.series server.routes.told_series cli.streaming ask.past ask.windows infer.past "
+    "infer.windows _kernels.windows",
+    "budgets by period": "period owner.dated server.by_period",
+    "Gaussian noise and concentrated privacy": "cost ask.squares _kernels.noise.gauss* "
+    "_kernels.law.gaussian_sum",
+    "the record of what a publisher did": "record cli.recording",
+    "unions of regions": "intervaltree.unions infer.unions release.unions server.regions",
+    "servers that share their state": "server.shared_store server.sharing",
+}
+"""What could not be done in version 0.1, and the rooms and modules that are for it alone.
+
+The list is short of what came later: what such a capability needs in a shared module (a branch, a
+form of the server, an option of the command line) counts among the rest.
+"""
 
 Graph = dict[str, set[str]]
 
@@ -46,6 +74,35 @@ def nodes(path: Path) -> list[ast.AST]:
 def lines() -> int:
     """The lines of Python under src."""
     return sum(len(path.read_text().splitlines()) for path in modules().values())
+
+
+def by_capability() -> dict[str, int]:
+    """The lines of each thing that came after version 0.1, and of all the rest."""
+    found: dict[str, int] = {}
+    for name, path in modules().items():
+        place = name.removeprefix("trueup.")
+        above = [place.rsplit(".", up)[0] for up in range(place.count(".") + 1)]
+        later = [
+            capability
+            for capability, names in LATER.items()
+            if any(fnmatch(each, name) for each in above for name in names.split())
+        ]
+        if len(later) > 1:
+            raise SystemExit(f"{place} is named twice: {', '.join(later)}.")
+        which = later[0] if later else "all the rest: what 0.1 could do, and what is shared"
+        found[which] = found.get(which, 0) + len(path.read_text().splitlines())
+    return dict(sorted(found.items(), key=lambda each: -each[1]))
+
+
+def unnamed() -> list[str]:
+    """Names in the list of what came later that are those of no module."""
+    places = [name.removeprefix("trueup.") for name in modules()]
+    return [
+        name
+        for names in LATER.values()
+        for name in names.split()
+        if not any(fnmatch(place, name) for place in places)
+    ]
 
 
 def switches(classes: str, but: tuple[str, ...]) -> list[str]:
@@ -274,6 +331,9 @@ def main() -> None:
         (ROOT / "docs" / "images" / "rooms.svg").write_text(picture())
         return
     for name, number in figures().items():
+        print(f"{number:>7,}  {name}")
+    print(f"\nof them (version 0.1 had {BEFORE:,}):")
+    for name, number in by_capability().items():
         print(f"{number:>7,}  {name}")
     if given.where:
         print("\nquestions:", *switches(QUESTIONS, ("ask", "infer")), sep="\n  ")

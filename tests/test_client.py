@@ -40,7 +40,8 @@ def test_a_quote_costs_nothing(client: Client) -> None:
     before = client.datasets()["trips"].spent
     quote = client.quote("trips", "fare", epsilon="1/10")
     assert (quote.cost, quote.allowed) == (Fraction(1, 10), True)
-    assert quote.strategy == "shown"  # what tu.publish asks
+    assert quote.strategy == "adaptive"  # what tu.publish asks
+    assert "shown" in quote.errors  # and what it asks with adaptive=False
     assert min(quote.errors, key=quote.errors.__getitem__) == "hats"
     assert str(quote).startswith("epsilon 1/10 by ")
     assert client.datasets()["trips"].spent == before

@@ -54,6 +54,11 @@ def test_a_switch_on_a_question_is_seen(
     assert found["import cycles, lazy ones included"] == 1
 
 
+def test_every_line_belongs_to_one_capability(house: ModuleType) -> None:
+    assert house.unnamed() == []
+    assert sum(house.by_capability().values()) == house.lines()
+
+
 def test_a_module_without_a_test_of_its_name_is_seen(
     house: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

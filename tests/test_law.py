@@ -13,7 +13,7 @@ from scipy.stats import binomtest, norm
 
 import trueup as tu
 from trueup import law
-from trueup.law import NoiseLaw, NormalLaw, RangeErrors, added, law_of, steps, times
+from trueup.law import NoiseLaw, NormalLaw, RangeErrors, added, steps, times
 from trueup.noise import noise_variance
 from trueup.paper.noise import measure_for_experiment
 
@@ -383,6 +383,18 @@ def test_each_part_of_a_law_widens_the_interval_by_what_it_is(name: str, level: 
 
 
 @pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("among", [1.0, 4.0])
+def test_a_slip_takes_its_own_part_of_the_chance_to_fail_and_never_more_than_half(
+    name: str, among: float
+) -> None:
+    plain, law = LAWS[name], replace(LAWS[name], among=among, slip=0.004)
+    for chance, left in ((0.05, 0.046), (0.009, 0.005), (0.008, 0.004), (0.002, 0.001)):
+        own = plain.half_width(1 - left / among)
+        assert law.half_width(1 - chance) == pytest.approx(own, rel=1e-9)
+    assert law.words.startswith("an upper bound")
+
+
+@pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("factor", [-2, 3])
 def test_a_multiple_of_an_error_is_off_by_that_multiple(name: str, factor: int) -> None:
     whole = replace(LAWS[name], widened=0.01, left_open=3.5, open_noise=ONE, among=3.0)
@@ -398,12 +410,13 @@ def test_a_multiple_of_an_error_is_off_by_that_multiple(name: str, factor: int) 
 @pytest.mark.parametrize(("name", "other"), [*itertools.product(LAWS, LAWS)])
 def test_a_sum_of_errors_may_fail_as_each_of_them_may(name: str, other: str) -> None:
     """Variances and what is open add up, and so many ways of the one go with all of the other."""
-    one = replace(LAWS[name], among=3.0, left_open=2.0, widened=0.01, open_noise=ONE)
-    two = replace(LAWS[other], among=4.0, left_open=5.0, open_noise=replace(ONE, among=6.0))
+    one = replace(LAWS[name], among=3.0, slip=0.25, left_open=2.0, widened=0.01, open_noise=ONE)
+    two = replace(LAWS[other], among=4.0, slip=0.5, left_open=5.0)
+    two = replace(two, open_noise=replace(ONE, among=6.0))
     found = added([one, two])
     assert isinstance(found, NoiseLaw)
     assert found.variance == pytest.approx(one.variance + two.variance, rel=1e-5)
-    assert (found.among, found.left_open, found.widened) == (12.0, 7.0, 0.01)
+    assert (found.among, found.slip, found.left_open, found.widened) == (12.0, 0.75, 7.0, 0.01)
     assert found.open_noise is not None
     assert found.open_noise.variance == pytest.approx(2 * ONE.variance)
     assert found.open_noise.among == 6.0
@@ -412,26 +425,49 @@ def test_a_sum_of_errors_may_fail_as_each_of_them_may(name: str, other: str) -> 
     assert normal == NormalLaw(one.variance + 2.0)
 
 
-SPREAD = np.random.default_rng(1)
-BLOCKS = {
-    "even": [SPREAD.uniform(0, 1, 300), SPREAD.uniform(0, 2, 200)],
-    "falling": [np.exp(-SPREAD.uniform(0, 9, 400)), np.exp(-SPREAD.uniform(0, 9, 50))],
-    "few large": [np.append(SPREAD.uniform(-1, -0.5, 3), SPREAD.uniform(0, 0.2, 300)), np.ones(2)],
-}
+@pytest.mark.parametrize("kind", ["discrete", "continuous", "normal"])
+def test_many_laws_are_as_wide_together_as_one_by_one(kind):
+    """To the last bit, whatever they differ in: what is left open, anything else, or nothing."""
+    own = np.array([1.0, 0.5]), np.array([3.0, 5.0]), np.array([1.0, 4.0])
+    plain = NoiseLaw(*own, kind)
+    changes = [
+        {},
+        {"left_open": 2.5},
+        {"left_open": 0.25},
+        {"among": 4.0, "left_open": 2.5},
+        {"widened": 0.1, "left_open": 2.5},
+        {"scales": np.array([3.0, 6.0])},
+        {"coefficients": np.array([1.0, 0.25])},
+        {"counts": np.array([2.0, 4.0])},
+        {"open_noise": plain, "left_open": 2.5},
+        {"open_noise": times(plain, 2.0), "left_open": 2.5},
+    ]
+    laws = [NormalLaw(4.0), *(replace(plain, **change) for change in changes * 2)]
+    found = law.half_widths(laws, 0.9).tolist()
+    assert found == [each.half_width(0.9) for each in laws]
+    assert len(set(found)) == 1 + len(changes)
 
 
-@pytest.mark.parametrize("kind", ["discrete", "gaussian"])
-@pytest.mark.parametrize("name", BLOCKS)
-def test_coefficients_put_together_make_the_interval_of_each_by_itself(
-    name: str, kind: str
-) -> None:
-    """Within a part in ten thousand; where noise is mostly 0, never less than it."""
-    blocks = BLOCKS[name]
-    for scales in ((3, 7), (Fraction(1, 5), 2), (Fraction(1, 5), Fraction(1, 3))):
-        found = law_of(blocks, [Fraction(scale) for scale in scales], kind)
-        each = np.repeat([float(scale) for scale in scales], [len(block) for block in blocks])
-        alone = NoiseLaw(np.abs(np.concatenate(blocks)), each, np.ones(len(each)), kind)
-        assert found.variance == pytest.approx(alone.variance, rel=1e-9)
-        for level in (0.95, 0.999):
-            off = found.half_width(level) / alone.half_width(level) - 1
-            assert (0 if min(scales) < 0.5 and kind == "discrete" else -1e-4) <= off <= 1.1e-4
+def test_among_more_ways_than_floats_can_count_a_width_is_finite_and_holds():
+    """Beside the chance of one noise, which is known: q^k / (1 + …), in logarithms."""
+    scale, ways = 10.0, [1.0, 1e6, 1e12, 1e30, 1e300]
+    laws = [NoiseLaw(np.ones(1), np.array([scale]), np.ones(1), among=each) for each in ways]
+    widths = [each.half_width(0.95) for each in laws]
+    assert widths == sorted(widths)
+    for each, width in zip(ways, widths, strict=True):
+        beyond = np.log(2) - (np.floor(width) + 1) / scale - np.log1p(np.exp(-1 / scale))
+        assert beyond <= np.log(0.05) - np.log(each)
+        assert width <= 1.4 * scale * (np.log(each) - np.log(0.05)) + 2 * scale
+    many = added([replace(laws[0], among=4.0)] * 2000)  # 4 ** 2000 is no float
+    least = replace(many, among=1e300).half_width(0.95)
+    assert least < many.half_width(0.95) < 2000 * scale * 4
+    still = NoiseLaw(np.ones(1), np.array([0.01]), np.ones(1), among=1e30)
+    assert 0 < still.half_width(0.95) < 1  # it moves with a chance of 2 e^-100, which is too little
+
+
+@pytest.mark.parametrize("kind", ["discrete", "normal", "gaussian"])
+def test_a_width_grows_with_the_ways_without_a_jump(kind):
+    own = np.ones(3), np.array([40.0, 50.0, 60.0]), np.array([1.0, 2.0, 3.0])
+    widths = [NoiseLaw(*own, kind, among=2.0**k).half_width(0.95) for k in range(30, 50)]
+    assert all(one <= other * (1 + 1e-9) for one, other in itertools.pairwise(widths))
+    assert max(other / one for one, other in itertools.pairwise(widths)) < 1.05

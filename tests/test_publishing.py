@@ -49,12 +49,27 @@ def test_beside_a_question_an_array_is_the_counts():
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), 3])
 def test_the_question_is_the_best_of_the_plan(epsilon):
     shown = tu.publish(VALUES, AGE, epsilon=epsilon)
-    assert shown.facts.question == tu.plan(AGE, epsilon, nonnegative=True).best
+    assert shown.facts.question.anew == tu.plan(AGE, epsilon, nonnegative=True).best
     assert shown.facts.inferred.startswith("non-negative whole numbers")
     plain = tu.publish(VALUES, AGE, epsilon=epsilon, nonnegative=False)
     assert plain.facts.question == tu.plan(AGE, epsilon).best
     assert plain.facts.inferred == "least squares"
     assert plain.counts().dtype == np.float64
+
+
+def test_false_asks_at_once_and_so_do_a_rho_a_chosen_bound_and_a_folder(tmp_path):
+    at_once = tu.plan(AGE, 1, nonnegative=True)["for non-negative counts"].question
+    assert tu.publish(VALUES, AGE, 1, adaptive=False).facts.question == at_once
+    assert tu.publish(VALUES, AGE, rho=1).facts.question == at_once
+    rows = pa.table({"user": [1, 1, 2, 3], "age": [3, 5, 8, 9]})
+    bound = {"unit": "user", "rows_per_unit": "auto", "at_most": 5}
+    assert tu.publish(rows, AGE, 1, **bound).facts.question == at_once
+    with pytest.raises(tu.InputError, match="questions that are fixed"):
+        tu.publish(rows, AGE, 1, adaptive=True, **bound)
+    many = tu.Axis.integers("age", 0, 9_999)
+    for number, adaptive in enumerate((None, False)):
+        found = tu.publish(VALUES, many, 1, adaptive=adaptive, to=tmp_path / str(number))
+        assert found.facts.question == tu.TreeCounts(many)
 
 
 def test_several_axes_make_a_grid():
@@ -168,12 +183,31 @@ def test_an_owner_publishes_through_the_ledger(tmp_path):
     owner = tu.Owner(pd.DataFrame({"age": VALUES}), ledger)
     release = owner.publish(AGE, HARDLY_NOISY, key="ages")
     assert release.counts().tolist() == TRUTH.tolist()
-    assert release.facts.question == tu.plan(AGE, HARDLY_NOISY, nonnegative=True).best
+    assert release.facts.question.anew == tu.plan(AGE, HARDLY_NOISY, nonnegative=True).best
     assert owner.publish(AGE, HARDLY_NOISY, key="ages").facts.id == release.facts.id
     assert ledger.spent == HARDLY_NOISY
     young = owner.publish(AGE, 100, where="age < 20", nonnegative=False)
     assert young.facts.inferred == "least squares"
     assert abs(young.total().value - TRUTH[:20].sum()) < 5
+
+
+def test_a_key_that_paid_when_trees_were_asked_at_once_still_has_its_answer(tmp_path):
+    ledger = tu.Ledger(tmp_path / "ages.ledger", limit=3)
+    owner = tu.Owner(pd.DataFrame({"age": VALUES}), ledger)
+    before = owner.publish(AGE, 1, key="ages", adaptive=False)
+    again = owner.publish(AGE, 1, key="ages")
+    assert again.facts == before.facts
+    assert again.counts().tolist() == before.counts().tolist()
+    assert ledger.spent == 1
+    for other in ({"adaptive": True}, {"where": "age > 3"}, {"nonnegative": False}):
+        with pytest.raises(tu.errors.KeyConflictError):
+            owner.publish(AGE, 1, key="ages", **other)
+    with pytest.raises(tu.errors.KeyConflictError):
+        owner.publish(AGE, 2, key="ages")
+    owner.publish(AGE, 1, key="new")
+    with pytest.raises(tu.errors.KeyConflictError):  # nor the other way round
+        owner.publish(AGE, 1, key="new", adaptive=False)
+    assert ledger.spent == 2
 
 
 def test_adaptive_is_one_word_away(tmp_path):

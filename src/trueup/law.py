@@ -11,9 +11,9 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.law import gaussian_sum
-from trueup._kernels.law.weighted_laplace import half_width
+from trueup._kernels.law.weighted_laplace import chernoff_width, half_width
 from trueup.noise import GAUSSIAN, noise_variance
 
 Floats = npt.NDArray[np.float64]
@@ -30,15 +30,10 @@ Combination = tuple[tuple[Any, float], ...]
 """Answers with coefficients: ((start, stop), 1.0) is a range of cells, (name, 1.0) a query."""
 
 FINER = 1024  # continuous noise is taken as discrete noise on a lattice this much finer
-_CLASS_WIDTH = 0.01  # noises whose parts differ by one percent of the largest are one class
-_WIDEST = 0.5  # but none is so much wider than its least coefficient
-_LEAST = 1e-7  # and those below this part of the largest are another
-_ATOMS = 0.5  # noise of a smaller scale is mostly 0, and where it is not, each value shows
-_NARROW = 0.0001  # then those of a class are as near as this, however small
-_DUST = 1e-13  # what rounding leaves where a coefficient is 0
 _WORTH_COMPILING = 1000  # intervals: they take longer one by one than compiling does
 _COMPILED = 8  # intervals at once that are quicker by code that is compiled already
 _ROWS = "trueup._kernels.law.laplace_rows"
+_RARE = 2.0**-40  # a chance to fail below which half-widths are Chernoff's bound
 _TOGETHER = 1000  # intervals in one call of compiled code: each takes room
 
 
@@ -49,7 +44,8 @@ class NoiseLaw:
     Of Gaussian noise the scale is its variance σ². There may be Laplace noise `beside` it.
 
     Those that share one may differ by a part of it, by which half-widths are `widened`. Where the
-    noise had a say in which law it is, it is one `among` so many, which share the chance to fail.
+    noise had a say in which law it is, it is one `among` so many, which share the chance to fail,
+    but for a `slip`: the chance that noise made a path look clear which is not.
     `left_open` is how far an answer may be off besides, for reasons that are no noise; where that
     is not known exactly, `open_noise` has a part of the chance to fail of its own.
     """
@@ -60,6 +56,7 @@ class NoiseLaw:
     law: str = "discrete"
     widened: float = 0.0
     among: float = 1.0
+    slip: float = 0.0
     left_open: float = 0.0
     beside: NoiseLaw | None = None
     open_noise: NoiseLaw | None = None
@@ -67,11 +64,11 @@ class NoiseLaw:
     @property
     def words(self) -> str:
         """What kind of interval it makes."""
-        if self.among == 1 and not self.left_open:
+        if self.among == 1 and not self.left_open and not self.slip:
             return "exact, from the law of the noise"
         return (
-            "an upper bound, as noise had a say in what was asked: the chance to fail is shared "
-            "by all that could have been asked"
+            "an upper bound: what was asked depended on the noise, so it allows for all that could "
+            "have been asked"
         )
 
     @property
@@ -92,16 +89,42 @@ class NoiseLaw:
     def half_width(self, level: float) -> float:
         """The q for which |sum| ≤ q with at least that probability, and hardly more."""
         law = _discrete(self)
-        own = 1 - (1 - level) / self.among if self.among > 1 else level
+        own, room = level, 0.0
+        if self.among > 1 or self.slip:
+            missed = max(1 - level - self.slip, (1 - level) / 2 if self.slip else 0)
+            own, room = _shared(missed, self.among)
         if self.law == "normal" and self.beside is None:
             found = NormalLaw(self.variance).half_width(own)
         elif self.law in GAUSSIAN:
             other = None if self.beside is None else self.beside.columns
             found = gaussian_sum.half_width(*law.columns, own, other)
+        elif room:
+            found = chernoff_width(*law.columns, room)
         else:
             found = half_width(*law.columns, own)
+        if room and self.law in GAUSSIAN:
+            found = _further(found, room) if found or not self.variance else math.inf
         unknown = 0.0 if self.open_noise is None else self.open_noise.half_width(level)
         return found * (1 + self.widened) + self.left_open + unknown
+
+
+def _shared(missed: float, among: float) -> tuple[float, float]:
+    """The level for a chance to fail of missed/among; too near to 1 for that, log(2·among/missed).
+
+    The level is then one at which half-widths are Chernoff's bound, and the logarithm is not 0.
+    """
+    if among <= missed / _RARE:
+        return 1 - missed / among, 0.0
+    return 1 - _RARE, math.log(2) + math.log(among) - math.log(missed)
+
+
+def _further(width: float, room: float) -> float:
+    """A width that is passed with a chance of 2·exp(−room), from one passed with that of _RARE.
+
+    Chernoff's bound is the least (log(2/p) + K(t))/t, and K is never negative: so λ times the bound
+    is passed with a chance of at most 2 (p/2)^λ ≤ p^λ.
+    """
+    return width * (room - math.log(2)) / -math.log(_RARE)
 
 
 @dataclass(frozen=True)
@@ -149,7 +172,9 @@ def added(laws: Sequence[Law]) -> Law:
     if not known:
         return NoiseLaw(np.zeros(0), np.zeros(0), np.zeros(0))
     widened = max(law.widened for law in known)
-    among = math.prod(law.among for law in known)
+    among, slip = math.prod(law.among for law in known), math.fsum(law.slip for law in known)
+    if among == math.inf:  # whole numbers have no largest one
+        among = math.prod(math.ceil(law.among) for law in known)
     left_open = math.fsum(law.left_open for law in known)
     plain = [law for law in known if law.law not in GAUSSIAN]
     plain += [law.beside for law in known if law.beside is not None]
@@ -165,6 +190,7 @@ def added(laws: Sequence[Law]) -> Law:
         found,
         widened=widened,
         among=among,
+        slip=slip,
         left_open=left_open,
         beside=beside,
         open_noise=open_noise,
@@ -190,8 +216,27 @@ def _discrete(law: NoiseLaw) -> NoiseLaw:
 
 
 def half_widths(laws: Sequence[Law], level: float) -> Floats:
-    """As `half_width` of each, for many at once."""
-    return np.array([law.half_width(level) for law in laws])
+    """As `half_width` of each, for many at once.
+
+    Of laws that differ in what is left open alone, one is looked at: they are as wide but for that.
+    """
+    known: dict[object, float] = {}
+    found = np.empty(len(laws))
+    for number, law in enumerate(laws):
+        if isinstance(law, NormalLaw) or law.open_noise is not None:
+            found[number] = law.half_width(level)
+            continue
+        alike = _but_for_what_is_open(law)
+        if alike not in known:
+            known[alike] = replace(law, left_open=0.0).half_width(level)
+        found[number] = known[alike] + law.left_open
+    return found
+
+
+def _but_for_what_is_open(law: NoiseLaw) -> object:
+    """What is the same for laws that differ in what is left open alone."""
+    parts = (getattr(law, each.name) for each in fields(law) if each.name != "left_open")
+    return tuple(each.tobytes() if isinstance(each, np.ndarray) else each for each in parts)
 
 
 class Errors(Protocol):
@@ -346,77 +391,3 @@ def cell_values(combination: Combination, size: int) -> Floats:
     """A combination of ranges as one number a cell."""
     cuts, values = steps(combination, size)
     return np.repeat(np.array(values), np.diff(cuts))
-
-
-def class_limits(
-    scales: Sequence[Fraction], law: str = "discrete"
-) -> tuple[float, float, float, float] | None:
-    """How wide classes of coefficients are, the least that is told apart, and what is left out.
-
-    None where noise is mostly 0, so that every value of it shows.
-    """
-    atoms = min(map(partial(_width, law=law), scales), default=1) < _ATOMS
-    return None if atoms else (_CLASS_WIDTH, _WIDEST, _LEAST, _DUST)
-
-
-def _class_numbers(part: Floats) -> Floats:
-    """Numbers that rise by one from class to class as the part of the strongest falls."""
-    knee = _CLASS_WIDTH / _WIDEST
-    small = (1 - knee) / _CLASS_WIDTH + np.log(knee / np.minimum(part, knee)) / _WIDEST
-    return np.where(part < knee, small, (1 - part) / _CLASS_WIDTH)
-
-
-def _width(scale: Fraction, law: str) -> float:
-    """How wide noise is: its scale, and of Gaussian noise σ."""
-    return math.sqrt(scale) if law in GAUSSIAN else float(scale)
-
-
-def law_of(
-    coefficients: Sequence[Floats],
-    scales: Sequence[Fraction],
-    law: str,
-    counts: Sequence[Floats] | None = None,
-) -> NoiseLaw:
-    """The law of Σ coefficient · noise, from the coefficients of each block of answers.
-
-    With `counts`, so many answers of the block have each coefficient.
-
-    Coefficients of a scale are put together as their root mean square: the variance stays what it
-    is. What a class changes is the fourth moment, by its width squared, and the part of a noise in
-    that goes as the fourth power of coefficient · scale. So where these differ by less than a
-    percent of the largest of all, the tails move by less than a part in ten thousand: classes may
-    be the wider, the smaller what is in them. Noise that is mostly 0 adds up to few values, and an
-    interval may end just past one of them: there classes are narrower, and intervals wider by as
-    much.
-    """
-    largest = max((float(np.abs(block).max(initial=0.0)) for block in coefficients), default=0.0)
-    strongest = max(
-        (
-            float(np.abs(block).max(initial=0.0)) * _width(scale, law)
-            for block, scale in zip(coefficients, scales, strict=True)
-        ),
-        default=0.0,
-    )
-    limits = class_limits(scales, law)
-    atoms = limits is None
-    width, _, least, _ = limits or (_NARROW, 0.0, _DUST, _DUST)
-    found = []
-    every = [np.ones(len(block)) for block in coefficients] if counts is None else counts
-    for block, scale, often in zip(coefficients, scales, every, strict=True):
-        size = np.abs(block)
-        often = often[size > _DUST * largest]
-        size = size[size > _DUST * largest]
-        if atoms:
-            kind = np.floor(np.log(np.maximum(size / largest, least)) / width)
-        else:
-            kind = np.floor(
-                _class_numbers(np.maximum(size * _width(scale, law) / strongest, least))
-            )
-        at = (kind - kind.min(initial=0.0)).astype(np.int64)
-        number = np.bincount(at, often)
-        squares = np.bincount(at, often * size * size)
-        some = number > 0
-        root = np.sqrt(squares[some] / number[some])
-        found.append((root, np.full(len(root), float(scale)), number[some]))
-    roots, each, numbers = (np.concatenate(part) for part in zip(*found, strict=True))
-    return NoiseLaw(roots, each, numbers, law, widened=width if atoms else 0.0)

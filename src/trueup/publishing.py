@@ -28,6 +28,7 @@ from trueup.cost import Cost
 from trueup.errors import InputError, TrueupError
 from trueup.facts import Facts, check_unit, rows_for
 from trueup.infer import infer
+from trueup.infer.model import LARGE
 from trueup.measure import measure
 from trueup.measurement import Measurement
 from trueup.onepass import can_be_released, release_in_one_pass
@@ -41,9 +42,6 @@ from trueup.reconcile.agreeing import show
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.rows_bound import most_rows
 from trueup.scale import Job, checked_question, flat_counts, open_job
-
-LARGE = 1 << 20
-"""From so many cells on a tree is counted, noised and fitted in one pass, on all cores."""
 
 LARGER = 1 << 22
 """Beyond so many cells kernels are compiled at once: numpy would take longer than that."""
@@ -64,7 +62,7 @@ def publish(
     at_most: int | None = ...,
     nonnegative: bool = ...,
     integers: bool | None = ...,
-    adaptive: bool = ...,
+    adaptive: bool | None = ...,
     to: str | os.PathLike[str] | None = ...,
 ) -> Release: ...
 
@@ -114,7 +112,7 @@ def publish(
     at_most: int | None = ...,
     nonnegative: bool = ...,
     integers: bool | None = ...,
-    adaptive: bool = ...,
+    adaptive: bool | None = ...,
     to: str | os.PathLike[str] | None = ...,
 ) -> Any: ...
 
@@ -131,7 +129,7 @@ def publish(
     at_most: int | None = None,
     nonnegative: bool = True,
     integers: bool | None = None,
-    adaptive: bool = False,
+    adaptive: bool | None = None,
     to: str | os.PathLike[str] | None = None,
 ) -> Any:
     """The release of some data, in one call: counts it, adds noise and makes the counts agree.
@@ -141,8 +139,9 @@ def publish(
     the names of the axes.
     With one axis it may also be a column or an array of values. With a question, a plain array
     holds counts, as for `measure`. The counts of the release are whole and never negative, unless
-    you say `nonnegative=False`. With `adaptive=True` small neighbours are pooled: where most cells
-    are empty, squared errors are about half, and intervals some 1.5 times as wide
+    you say `nonnegative=False`. At an ε an axis is asked by an adaptive tree, which pools small
+    neighbours: where most cells are empty, squared errors are about half. `adaptive=False` asks a
+    tree at once, for narrower intervals; `adaptive=True` pools at a ρ and over several axes, too
     (docs/adaptive.md).
 
     The noise protects one row. With `unit="user_id"`, a column of the table, it protects all rows
@@ -170,7 +169,8 @@ def publish(
         facts = Facts.of(question, cost, neighbours, unit, rows)
         return _to_folder(data, facts, isinstance(over, Question), to, nonnegative)
     whole = nonnegative if integers is None else integers
-    question = question_for(over, cost, nonnegative or whole, neighbours, rows, adaptive)
+    terms = cost, nonnegative or whole, neighbours, rows, adaptive
+    question = question_for(over, *terms, bounded=most is not None)
     if most is not None:
         chosen = _bounded(data, question, cost, neighbours, unit, most)
         return infer(chosen, nonnegative=nonnegative, integers=whole)

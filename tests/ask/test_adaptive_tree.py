@@ -166,3 +166,20 @@ def test_every_tiny_input_asked_with_forced_answers_moves_by_no_more_than_the_pr
             if min(swapped) >= 0:
                 found = forced(question, counts, swapped, 3, noises[0], "replace")
                 assert found.passed, str(found)
+
+
+@pytest.mark.parametrize("size", [60, 365, 1000, 4096, 50_000, 1 << 19])
+def test_shares_are_those_of_the_tree_tilted_and_rounded_by_largest_remainders(size: int) -> None:
+    """To whole hundredths, the first level with more, each level with less than the one above."""
+    plain, asked = tu.TreeCounts(size), AdaptiveTreeCounts(size).tree
+    assert asked.radices == plain.radices
+    first = plain.asked[0]
+    exact = [float(s) * 0.88**level * (1.19 if level == first else 1)
+             for level, s in enumerate(plain.shares)]  # fmt: skip
+    exact = [100 * share / sum(exact) for share in exact]
+    whole = [int(share) for share in exact]
+    last = sorted(range(len(exact)), key=lambda level: whole[level] - exact[level])
+    for level in last[: 100 - sum(whole)]:
+        whole[level] += 1
+    assert [share * 100 for share in asked.shares] == whole
+    assert sum(asked.shares) == 1

@@ -112,24 +112,33 @@ def test_answers_after_which_other_runs_would_have_been_asked_are_refused(
         forged(sparse, rule=[1e-9, 4.5])
 
 
-@pytest.mark.parametrize("by_family", [False, True])
-def test_a_file_is_checked_by_the_rule_that_stands_in_it(by_family: bool) -> None:
-    """Files written before families were looked at have two numbers, and their runs by themselves.
+RULES = {
+    "runs": Rule(5.0, 4.5),
+    "families": Rule(5.0, 4.5, by_family=True),
+    "uneven": Rule(5.0, 99.0, by_family=True, uneven=0.5, still=0.0),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_file_is_checked_by_the_rule_that_stands_in_it(name: str) -> None:
+    """Files written before families were looked at have two numbers, and their runs by themselves;
+    those written before differences were, three.
 
     Two runs of 12, each below 4.5 σ √m, both together above it.
     """
     counts = np.zeros(24, np.int64)
     counts[[0, 6, 12]] = 12, 300, 12
-    rule, unit = Rule(5.0, 4.5, by_family), Fraction(1)
+    rule, unit = RULES[name], Fraction(1)
     question, noisy = AdaptiveTreeCounts(TREE).measure_by(
         counts, unit, lambda length, *_: np.zeros(length, np.int64), rule
     )
     spec = json.loads(json.dumps(question.to_json()))
-    assert spec["rule"] == ([5.0, 4.5, True] if by_family else [5.0, 4.5])
-    assert len(spec["pooled"][1][0]) == (0 if by_family else 2)
+    written = {"runs": [5.0, 4.5], "families": [5.0, 4.5, True]}
+    assert spec["rule"] == written.get(name, [5.0, 99.0, True, 0.5, 0.0])
+    assert len(spec["pooled"][1][0]) == (2 if name == "runs" else 0)
     m = tu.Measurement(question_from_json(spec), noisy, 1)
     assert m.question == question
-    other = [5.0, 4.5] if by_family else [5.0, 4.5, True]
+    other = [5.0, 4.5, True] if name == "runs" else [5.0, 4.5]
     with pytest.raises(InputError, match="pooled into other runs"):
         forged(m, rule=other)
 
@@ -139,6 +148,10 @@ WRONG = [
     [5, 4, 3],
     [5, 4, False],
     [5, 4, True, True],
+    [5, 4, True, 0.0, 2.0],
+    [5, 4, True, 4.0, 5.0],
+    [5, 4, True, 4.0, -1.0],
+    [5, 4, False, 4.0, 2.0],
     [0, 4.5],
     [5, float("inf")],
     ["x", 1],

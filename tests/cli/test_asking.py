@@ -23,6 +23,12 @@ def asked(declared: AxisOptions, **counted: Any) -> tu.ask.Question:
     ("declared", "counted", "question"),
     [
         (AGES, {"column": ["age"]}, tu.plan(AGE, "1/10", nonnegative=True).best),
+        (AGES, {"column": ["age"], "strategy": "adaptive"}, tu.TreeCounts(AGE, adaptive=True)),
+        (
+            AGES,
+            {"column": ["age"], "strategy": "shown"},
+            tu.plan(AGE, "1/10", nonnegative=True)["for non-negative counts"].question,
+        ),
         (AGES, {"column": ["age"], "branching": 2}, tu.TreeCounts(AGE, branching=2)),
         (AGES, {"column": ["age"], "strategy": "flat"}, tu.CellCounts(AGE)),
         (AGES, {"column": ["age"], "strategy": "windows"}, tu.WindowCounts(AGE)),

@@ -47,7 +47,7 @@ def test_counts_that_are_shown_have_a_best_question_of_their_own(run: Run) -> No
     found = run("plan", "--integers", 0, 999, "--nonnegative", "--json").json
     planned = tu.plan(tu.Axis.integers("value", 0, 999), 1, nonnegative=True)
     assert found["best"] == planned.best.to_json()
-    assert found["best"]["kind"] == "tree"
+    assert found["best"]["kind"] == "adaptive tree"
 
 
 @pytest.mark.parametrize(

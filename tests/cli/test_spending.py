@@ -289,7 +289,14 @@ def test_without_a_strategy_it_asks_what_everybody_publishes(
     assert (ran.code, ran.err) == (0, "")
     measured = tu.load(tmp_path / "m.parquet")
     best = tu.plan(tu.Axis.integers("age", 0, 99), measured.epsilon, nonnegative=True).best
-    assert measured.question == best
+    assert measured.question.anew == best
+
+
+def test_shown_asks_at_once(run: Run, people: Path, tmp_path: Path) -> None:
+    ran = run("measure", people, *AXIS, *PAY, "--strategy", "shown", "-o", "m.parquet")
+    assert (ran.code, ran.err) == (0, "")
+    planned = tu.plan(tu.Axis.integers("age", 0, 99), 1, nonnegative=True)
+    assert tu.load(tmp_path / "m.parquet").question == planned["for non-negative counts"].question
 
 
 def test_unknown_strategies_cost_nothing(run: Run, people: Path, tmp_path: Path) -> None:

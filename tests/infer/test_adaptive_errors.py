@@ -11,8 +11,8 @@ import pytest
 
 import trueup as tu
 from trueup.ask import AdaptiveTreeCounts
-from trueup.infer import errors_of
-from trueup.infer.adaptive_errors import PathErrors
+from trueup.infer import adaptive_errors, errors_of
+from trueup.infer.adaptive_errors import MOST_NODES, SLIP, PathErrors
 from trueup.law import NoiseLaw
 from trueup.noise import Noise
 from trueup.paper.noise import measure_for_experiment
@@ -37,29 +37,89 @@ def test_variances_are_those_of_what_each_answer_counts_for(name: str) -> None:
         assert errors.variance(pair) == pytest.approx(mixed)
 
 
-def test_where_nothing_is_pooled_the_law_has_no_more_than_its_noise() -> None:
+@pytest.mark.parametrize("cost", [{"epsilon": "1/2"}, {"rho": "1/8"}])
+@pytest.mark.parametrize("name", TREES)
+def test_answers_of_levels_and_runs_have_the_noise_that_they_were_drawn_with(
+    name: str, cost: dict[str, str]
+) -> None:
+    """As the blocks of the measurement say: of Gaussian noise the variance, by squared shares."""
+    question = AdaptiveTreeCounts(TREES[name])
+    noise = tu.measure(np.zeros(question.size, int), question, **cost).noise  # type: ignore[arg-type]
+    asked, errors, drawn = noise.question, errors_of(noise), iter(noise.scales)
+    assert isinstance(asked, AdaptiveTreeCounts)
+    assert isinstance(errors, PathErrors)
+    nodes, runs = {}, {}
+    for level, share in enumerate(asked.shares):
+        if share:
+            nodes[level] = next(drawn)
+        if asked.can_pool(level):
+            runs[level] = next(drawn)
+    assert next(drawn, None) is None
+    expected = [nodes[level] for level in errors.levels]
+    assert list(errors.scales) == expected + [runs[level] for level in errors.levels[:-1]]
+
+
+def test_where_every_node_of_the_paths_is_clear_the_law_has_no_more_than_its_noise() -> None:
+    """All of the chance to fail but one in a million; without counts, a quarter of it. Before a
+    question is asked, a plan says what will be so."""
     tree = TREES["three levels"]
     m = measure_for_experiment(np.full(60, 10**6), AdaptiveTreeCounts(tree), 1, 1)
-    law = errors_of(m.noise).noise_law((((3, 41), 1.0),))
-    assert isinstance(law, NoiseLaw)
-    assert (law.among, law.left_open) == (2.0, 0.0)
-    between_nodes = errors_of(m.noise).noise_law((((16, 48), 1.0),))
-    assert (between_nodes.among, between_nodes.left_open) == (1.0, 0.0)
-    assert between_nodes.words == "exact, from the law of the noise"
+    for errors, among in ((errors_of(m.noise), 4.0), (tu.infer(m).errors, 1.0)):
+        law = errors.noise_law((((3, 41), 1.0),))
+        assert isinstance(law, NoiseLaw)
+        assert (law.among, law.slip, law.left_open) == (among, SLIP, 0.0)
+        between_nodes = errors.noise_law((((16, 48), 1.0),))
+        assert (between_nodes.among, between_nodes.slip) == (1.0, 0.0)
+        assert between_nodes.words == "exact, from the law of the noise"
+        whole = errors.noise_law((((0, 60), 1.0),))
+        assert (whole.among, whole.slip, whole.left_open) == (1.0, 0.0, 0.0)
+    before = errors_of(Noise(AdaptiveTreeCounts(tree), 1)).noise_law((((3, 41), 1.0),))
+    assert isinstance(before, NoiseLaw)
+    assert (before.among, before.slip, before.left_open) == (1.0, SLIP, 0.0)
+    # Of more ends than so many nodes on the paths are allowed for, none is taken to be clear.
+    for ends, among in ((MOST_NODES // 2, 1.0), (MOST_NODES // 2 + 1, 4.0)):
+        cuts = [k for k in range(1, 60) if k % 4][:ends]
+        comb = tuple(((0, cut), float(1 + k)) for k, cut in enumerate(cuts))
+        assert tu.infer(m).errors.noise_law(comb).among == among
+
+
+def test_a_path_is_clear_from_a_count_on_at_which_noise_alone_would_hardly_be() -> None:
+    """At every node of both levels: below it, paths that go all the way have a quarter."""
+    tree = TREES["three levels"]
+    m = measure_for_experiment(np.full(60, 10**6), AdaptiveTreeCounts(tree), 1, 1)
+    errors = tu.infer(m).errors
+    assert isinstance(errors, PathErrors)
+    scales, small = np.array(errors.scales, float)[:2], np.array(errors.split_from)
+    np.testing.assert_allclose(small, 5 * 2**0.5 * scales)
+    # 17.3 scales for the node that may be small, 19.1 for the fit of one that looks large.
+    margin = np.log(64 / 2e-6) + np.log(4.5 / 1e-6) / 0.8
+    np.testing.assert_allclose(errors.clear_from, small + margin * np.maximum.accumulate(scales))
+    for level, node in enumerate((slice(0, 16), slice(0, 4))):
+        for more, among in ((-1.0, 4.0), (0.5, 1.0)):
+            cells = np.full(60, 10.0**6)
+            cells[node] = (errors.clear_from[level] + more) / 4
+            if level == 0:  # its first child is clear all the same
+                cells[node] = (errors.clear_from[level] + more - 4e6) / 12
+                cells[0:4] = 10.0**6
+            own = errors.given(np.concatenate([[0.0], np.cumsum(cells)]))
+            assert own.noise_law((((1, 60), 1.0),)).among == among
 
 
 def test_where_a_path_ends_in_a_run_the_chance_to_fail_is_shared_by_all_ways() -> None:
-    """Two cuts, each of which may end on two levels or go all the way: 9 ways, in 1 run or 2."""
+    """Two cuts, each of which may end on two levels or go all the way; two ends in one run are a
+    way of their own. What the fit says of a node is another way to tell what lies inside."""
     question = AdaptiveTreeCounts(TREES["three levels"])
     m = measure_for_experiment(np.zeros(60, np.int64), question, "1/10", 3)
     errors = errors_of(m.noise)  # without counts: by paths
     law = errors.noise_law((((3, 41), 1.0),))
-    assert law.among == 4 * (9 * 2 - 1)
+    assert law.among == 2 * (3 * 3 + 1 - 1)
     assert law.left_open >= 0
-    one_end = errors.noise_law((((0, 41), 1.0),))
-    assert one_end.among == 4 * (3 - 1)
-    one_level = errors.noise_law((((0, 20), 1.0),))  # between two nodes of the second level
-    assert one_level.among == 4 * (2 - 1)
+    for (start, stop), ways in (((0, 41), 3), ((0, 20), 2), ((1, 3), 3), ((1, 7), 2 * 2 + 1 + 1)):
+        assert errors.noise_law((((start, stop), 1.0),)).among == 2 * (ways - 1)
+    known = errors.given(np.zeros(61))
+    assert isinstance(known, PathErrors)
+    for (start, stop), ways in (((3, 41), 26), ((0, 41), 5), ((1, 3), 5), ((1, 7), 3 * 3 + 1 + 2)):
+        assert known._by_paths((((start, stop), 1.0),)).among == 2 * (ways - 1)
 
 
 def test_a_range_inside_one_run_is_bounded_by_the_run() -> None:
@@ -136,13 +196,13 @@ def test_a_range_has_the_narrower_of_two_bounds_and_two_ranges_have_paths_alone(
     narrowed = 0
     for seed, epsilon in itertools.product(range(3), ("1/2", "1/200", "1/5000")):
         m = measured(TREES[name], seed, epsilon)
-        release, paths = tu.infer(m), errors_of(m.noise)  # without counts: by paths
+        release = tu.infer(m)
         both, size = release.errors, release.axis.size
         assert isinstance(both, PathErrors)
         cuts = range(0, size + 1, max(1, size // 7))
         for start, stop in itertools.combinations(cuts, 2):
             one = (((start, stop), 1.0),)
-            runs, path = both._by_runs(one), paths.noise_law(one).half_width(0.95)
+            runs, path = both._by_runs(one), both._by_paths(one).half_width(0.95)
             told = both.noise_law(one).half_width(0.95)
             run = np.inf if runs is None else runs.half_width(0.95)
             assert told in (path, run)
@@ -150,7 +210,7 @@ def test_a_range_has_the_narrower_of_two_bounds_and_two_ranges_have_paths_alone(
             narrowed += run < path
             for other in ((0, cuts[1]), (start, cuts[-1])):
                 pair = (*one, (other, -1.0))
-                wide = paths.noise_law(pair).half_width(0.95)
+                wide = both._by_paths(pair).half_width(0.95)
                 assert both.noise_law(pair).half_width(0.95) == wide
     assert narrowed
 
@@ -209,3 +269,29 @@ def test_quantiles_and_shares_hold_too(name: str) -> None:
         a, b = release.cdf_interval(20, LEVEL)
         held += [low <= median <= high, a <= share <= b]
     assert held.min() / 50 >= LEVEL - 4 * (LEVEL * (1 - LEVEL) / 50) ** 0.5
+
+
+@pytest.mark.parametrize("above", [0, 4, 7, 10, 14, 18, 24])
+def test_intervals_hold_wherever_a_count_lies_between_small_and_clear(
+    above: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a slip of 2 % instead of one in a million, so that noise decides often what is clear:
+    one node of the first level, or of the second, lies so many scales above what is small."""
+    monkeypatch.setattr(adaptive_errors, "SLIP", 0.02)
+    question = AdaptiveTreeCounts(TREES["three levels"])
+    scales = [2 / float(share) for share in question.shares if share]
+    ends = np.array([[1, 60], [2, 3], [0, 5], [3, 41]])
+    for level, own in enumerate((slice(0, 16), slice(0, 4))):
+        counts = np.full(60, 1000)
+        most = round((5 * 2**0.5 + above) * scales[level])
+        counts[own] = 0
+        counts[:4] = most // 4
+        truth = np.concatenate([[0], np.cumsum(counts)])
+        true, held, clear = truth[ends[:, 1]] - truth[ends[:, 0]], np.zeros(len(ends)), 0
+        for seed in range(DRAWS):
+            found = tu.infer(measure_for_experiment(counts, question, "1/2", seed))
+            low, high = found.intervals(ends[:, 0], ends[:, 1], LEVEL, simultaneous=False)
+            held += (low <= true) & (true <= high)
+            clear += found.errors.noise_law((((1, 60), 1.0),)).among == 1
+        assert (held / DRAWS).min() >= LEVEL - 4 * (LEVEL * (1 - LEVEL) / DRAWS) ** 0.5
+        assert above not in (0, 24) or (clear > DRAWS / 2) == (above == 24)

@@ -9,6 +9,8 @@ import pytest
 
 import trueup as tu
 from trueup.infer import errors_of
+from trueup.infer.grid import GridModel
+from trueup.infer.hat_search import best_hats
 from trueup.noise import Noise, noise_variance
 from trueup.paper.noise import measure_for_experiment
 
@@ -236,6 +238,29 @@ def test_axes_get_the_question_that_suits_them():
         "HatCounts", "CellCounts", "TreeCounts", "HatCounts",
     ]  # fmt: skip
     assert grid.factors[3].strides == ()  # so few that plain counts are best
+
+
+def test_products_are_offered_by_name_and_hats_where_an_axis_has_some():
+    labels, more = tu.Axis.categories("k", list("abcd")), tu.Axis.categories("l", list("xyz"))
+    ages, hours = axis("age", 100), axis("hour", 40)
+    ranges = tu.Workload.all_ranges()
+
+    def offered(*axes, nonnegative=False):
+        found = GridModel.candidates(axes, [ranges] * len(axes), nonnegative)
+        assert [each.rank for each in found] == sorted(each.rank for each in found)
+        return {each.word: each.ask() for each in found}
+
+    both = offered(ages, hours)
+    assert list(both) == ["flat", "binary", "tree", "hats"]
+    assert both["flat"] == tu.GridCounts(tu.CellCounts(ages), tu.CellCounts(hours))
+    assert both["binary"] == tu.GridCounts(*(tu.TreeCounts(a, branching=2) for a in (ages, hours)))
+    assert both["hats"] == tu.GridCounts(best_hats(ages, ranges), best_hats(hours, ranges))
+    some = offered(ages, labels, nonnegative=True)
+    assert list(some) == ["flat", "binary", "tree", "hats", "shown"]
+    assert some["hats"] == tu.GridCounts(best_hats(ages, ranges), tu.CellCounts(labels))
+    assert list(offered(labels, more)) == ["flat", "binary", "tree"]
+    assert list(offered(ages, hours, nonnegative=True)) == list(both)  # boxes in boxes are shown
+    assert offered(ages) == {}
 
 
 # ---- bad input

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.infer.hat_search import best_hats
+from trueup.infer.hats import HatModel
 from trueup.paper.noise import measure_for_experiment
 
 AGE = tu.Axis.integers("age", 0, 999)
@@ -103,3 +105,23 @@ def test_tiny_and_huge_noise_leave_finite_answers():
         assert np.isfinite(release.counts()).all()
         assert np.isfinite(release.std_errors()).all()
     assert (release.counts() == COUNTS).all()  # so little noise that there is none
+
+
+def test_hats_are_offered_where_cells_have_neighbours():
+    ranges = (tu.Workload.all_ranges(),)
+    best, fours = HatModel.candidates((AGE,), ranges, False)
+    assert best.ask() == best_hats(AGE, ranges[0])
+    assert best.plainly() == tu.HatCounts(AGE)
+    at_rho = best.at_rho()
+    assert at_rho.ends
+    assert (at_rho.strides, at_rho.shares) == (best.ask().strides, best.ask().shares)
+    assert fours.gaussian
+    assert not best.gaussian
+    assert fours.ask() == tu.HatCounts(AGE, [4, 16, 64, 256])
+    small = tu.Axis.integers("n", 0, 30)
+    assert HatModel.candidates((small,), ranges, False)[1].ask() is None  # of one stride
+    two = tu.Axis.integers("n", 0, 31)
+    assert HatModel.candidates((two,), ranges, False)[1].ask() == tu.HatCounts(two, [4, 16])
+    labels, one = tu.Axis.categories("k", list(range(99))), tu.Axis.integers("n", 5, 5)
+    for axes in ((labels,), (one,), (AGE, small)):
+        assert HatModel.candidates(axes, ranges, False) == []

@@ -17,6 +17,10 @@ LATTICES = {
     "quadtree": (((4, 2, 1), (4, 2, 1)), ((0, 0), (1, 1), (2, 2))),
     "products": (((6, 3, 1), (8, 2, 1)), ((0, 1), (1, 0), (2, 1), (2, 2))),
     "margins": (((4, 1), (3, 1), (2, 1)), ((1, 0, 0), (1, 1, 0), (0, 1, 1))),
+    "centred margins": (
+        ((4, 1), (3, 1), (2, 1)),
+        ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 1, 1)),
+    ),
 }
 every_lattice = pytest.mark.parametrize("name", LATTICES)
 every_law = pytest.mark.parametrize("law", LAWS)
@@ -29,12 +33,20 @@ def lattice(name, law="discrete"):
     rows, variances = [], []
     for asked, scale in zip(levels, scales, strict=True):
         sides = [
-            np.kron(np.eye(each[0] // each[level]), np.ones((1, each[level])))
+            side(each[0], each[level], name == "centred margins")
             for each, level in zip(widths, asked, strict=True)
         ]
         rows.append(reduce(np.kron, sides))
         variances += [noise_variance(scale, law)] * len(rows[-1])
-    return LatticeErrors(widths, levels, scales, law), np.vstack(rows), np.array(variances)
+    errors = LatticeErrors(widths, levels, scales, law, name == "centred margins")
+    return errors, np.vstack(rows), np.array(variances)
+
+
+def side(size, width, centred):
+    """The nodes of an axis as rows: the sums of cells; centred, n times a cell less all of them."""
+    if centred and width == 1:
+        return size * np.eye(size) - np.ones((size, size))
+    return np.kron(np.eye(size // width), np.ones((1, width)))
 
 
 def blocks(errors, answers):
@@ -102,7 +114,7 @@ def test_every_box_has_the_variance_of_the_dense_estimator(name, law):
     wanted = ((inside @ inverse) ** 2) @ variances
     determined = np.abs(inside @ inverse @ rows - inside).max(axis=1) < 1e-9
     assert determined.any()
-    assert determined.all() == (name != "margins")
+    assert determined.all() == ("margins" not in name)
     found = errors.box_variances(low, high)
     assert np.isinf(found[~determined]).all()
     np.testing.assert_allclose(found[determined], wanted[determined], rtol=1e-9)
@@ -142,7 +154,7 @@ def test_energies_are_squared_lengths_of_the_parts_of_a_range(name):
         np.testing.assert_allclose(errors.energies(axis, starts, stops), wanted, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in LATTICES if name != "margins"])
+@pytest.mark.parametrize("name", [name for name in LATTICES if "margins" not in name])
 def test_the_mean_over_all_boxes_is_the_mean_of_each(name):
     errors, rows, variances = lattice(name, "continuous")
     _, _, inside = every_box(errors.sizes)

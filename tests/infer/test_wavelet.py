@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.infer.wavelet import WaveletModel
 
 
 @pytest.mark.parametrize("size", [1, 7, 100])
@@ -51,3 +52,13 @@ def test_methods_that_need_noisy_nodes_are_refused():
     measurement = tu.measure([1, 2, 3], tu.WaveletCounts(3), epsilon=1)
     with pytest.raises(tu.InputError, match="top-down"):
         tu.infer(measurement, nonnegative=True, method="exact")
+
+
+def test_the_wavelet_is_offered_over_one_axis_of_some_cells():
+    ranges = (tu.Workload.all_ranges(),)
+    axis, labels = tu.Axis.integers("n", 0, 1), tu.Axis.categories("k", ["a", "b", "c"])
+    for each in (axis, labels):
+        (found,) = WaveletModel.candidates((each,), ranges, False)
+        assert found.ask() == tu.WaveletCounts(each)
+    for axes in ((tu.Axis.integers("n", 5, 5),), (axis, labels)):
+        assert WaveletModel.candidates(axes, ranges, False) == []

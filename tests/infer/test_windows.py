@@ -90,3 +90,18 @@ def test_many_ranges_have_the_variances_of_each():
     np.testing.assert_allclose(many[::50], errors.range_variances(starts[::50], stops[::50]))
     combination = (((3, 40), 1.0), ((20, 60), -2.0))
     assert errors.variance(combination) == pytest.approx(errors.noise_law(combination).variance)
+
+
+def test_windows_are_offered_for_what_is_wanted_where_cells_have_a_distance():
+    axis, ranges = tu.Axis.integers("age", 0, 99), tu.Workload.all_ranges()
+    (found,) = module.WindowModel.candidates((axis,), (ranges,), False)
+    assert found.gaussian
+    assert found.ask() == tu.WindowCounts(axis, "ranges")
+    (found,) = module.WindowModel.candidates((axis,), (tu.Workload.prefixes(),), False)
+    assert found.ask() == tu.WindowCounts(axis, "prefixes")
+    labels, one = tu.Axis.categories("k", list(range(99))), tu.Axis.integers("n", 5, 5)
+    most = tu.Axis.integers("n", 1, module.MOST_CELLS)
+    assert len(module.WindowModel.candidates((most,), (ranges,), False)) == 1
+    more = tu.Axis.integers("n", 0, module.MOST_CELLS)
+    for axes in ((labels,), (one,), (more,), (axis, axis)):
+        assert module.WindowModel.candidates(axes, (ranges,), False) == []

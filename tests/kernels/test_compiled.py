@@ -27,6 +27,7 @@ plane = [tu.Axis.integers("x", 0, side - 1), tu.Axis.integers("y", 0, side - 1)]
 counts = axis.count(values)
 over = {
     "shown": lambda: tu.publish(values, axis, epsilon=1),
+    "at once": lambda: tu.publish(values, axis, epsilon=1, adaptive=False),
     "unbiased": lambda: tu.publish(values, axis, epsilon=1, nonnegative=False),
     "exact": lambda: tu.infer(
         tu.measure(counts, tu.TreeCounts(axis, branching=2), 1), nonnegative=True, method="exact"
@@ -43,13 +44,13 @@ print("numba" in sys.modules)
 """
 
 
-KINDS = ("shown", "unbiased", "exact", "wavelet", "grid", "histogram")
+KINDS = ("shown", "at once", "unbiased", "exact", "wavelet", "grid", "histogram")
 
 
 @pytest.mark.parametrize(
     ("cells", "kind"),
     [(cells, kind) for cells in (100, 4096) for kind in KINDS]
-    + [(cells, "shown") for cells in (1 << 17, 1 << 20)],
+    + [(cells, "at once") for cells in (1 << 17, 1 << 20)],
 )
 def test_a_first_release_is_made_with_nothing_compiled(
     cells: int, kind: str, tmp_path: Path

@@ -38,16 +38,51 @@ def test_what_fails_in_a_thread_fails_the_whole() -> None:
         in_threads(work, 100, 2)
 
 
-def test_work_is_done_though_no_helper_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = threads.ThreadPoolExecutor(1)
-    held = threading.Event()
-    pool.submit(held.wait)
-    monkeypatch.setattr(threads, "_helpers", lambda: pool)
+def test_work_is_done_though_no_helper_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Busy:
+        def give(self, task: object) -> None:
+            """Has other things to do."""
+
+    monkeypatch.setattr(threads, "_helper", Busy)
     done: list[int] = []
     in_threads(lambda begin, end: done.extend(range(begin, end)), 10, 4)
     assert sorted(done) == list(range(10))
-    held.set()
-    pool.shutdown()
+
+
+def test_a_helper_that_begins_late_does_nothing() -> None:
+    late = threads._Task(lambda *_: done.append(1), iter([(0, 1)]))
+    done: list[int] = []
+    late.finish()  # all is done
+    helper = threads._Helper()
+    helper.give(late)
+    deadline = time.monotonic() + 20
+    while helper not in threads._waiting and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert helper in threads._waiting
+    assert done == []
+
+
+def test_work_inside_of_work_has_helpers_of_its_own() -> None:
+    done: list[int] = []
+    lock = threading.Lock()
+
+    def inner(begin: int, end: int) -> None:
+        with lock:
+            done.extend(range(begin, end))
+
+    in_threads(lambda *_: in_threads(inner, 7, 3), 4, 2)
+    assert sorted(done) == sorted(list(range(7)) * (len(done) // 7))
+    assert len(done) >= 7
+
+
+@pytest.mark.parametrize(("number", "threads_"), [(2, 2), (17, 2), (32, 2), (35, 3), (1000, 4)])
+def test_stretches_become_shorter_and_none_is_small(number: int, threads_: int) -> None:
+    found = threads._stretches(number, threads_)
+    assert [begin for begin, _ in found] == [0, *(end for _, end in found[:-1])]
+    assert found[-1][1] == number
+    sizes = [end - begin for begin, end in found]
+    assert sizes[:-1] == sorted(sizes[:-1], reverse=True)
+    assert threads_ <= len(found) <= 4 * threads_
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -120,6 +120,7 @@ def over(question: AdaptiveTreeCounts, scale: Fraction) -> dict[str, np.ndarray]
         "few": (g.random(size) < 0.02) * small * 3,
         "at the threshold": (place % 17 == 5) * small,
         "crowded": np.full(size, max(CROWDED * noise / 30, 1)),
+        "uneven": (place % 5 == 2) * small * 0.9,
         "half": (place < size // 2) * small,
     }
     return {name: np.rint(counts).astype(np.int64) for name, counts in made.items()}

@@ -12,7 +12,8 @@ import pytest
 from scipy.stats import norm
 
 import trueup as tu
-from trueup.law import NoiseLaw, NormalLaw, law_of
+from trueup.coefficient_classes import law_of
+from trueup.law import NoiseLaw, NormalLaw
 from trueup.release import intervals
 from trueup.release.intervals import quantile_cells, range_intervals
 

@@ -9,8 +9,10 @@ import pytest
 
 import trueup as tu
 from trueup.cost import Cost
+from trueup.infer.model import LARGE
 from trueup.noise import Noise
-from trueup.plan.offers import offers, sorted_error, ways
+from trueup.plan.offers import grid_offers, offers, sorted_error, ways
+from trueup.workload import as_workload
 
 AXIS = tu.Axis.integers("age", 0, 99)
 
@@ -50,6 +52,27 @@ def test_the_best_comes_first_and_a_larger_price_buys_less_error() -> None:
     assert [o.mean for o in cheap[1:]] == sorted(o.mean for o in cheap[1:])
     for one, other in zip(cheap, dear, strict=True):
         assert one.typical > 5 * other.typical
+
+
+@pytest.mark.parametrize("size", [10, 100, 4096, LARGE])
+@pytest.mark.parametrize("cost", [Cost.of(1), Cost.of(rho=1)])
+@pytest.mark.parametrize("named", ["all ranges", "prefixes", "cell counts"])
+def test_the_first_offer_is_what_the_plan_asks(size: int, cost: Cost, named: str) -> None:
+    axis, workload = tu.Axis.integers("x", 0, size - 1), as_workload(named)
+    first, *others = offers(axis, cost, workload)
+    assert first.question == tu.plan(axis, cost, workload, nonnegative=True).best
+    assert first.question not in [offer.question for offer in others]
+
+
+def test_where_questions_must_be_fixed_the_best_of_these_comes_first() -> None:
+    workload = tu.Workload.all_ranges()
+    assert offers(AXIS, Cost.of(1), workload)[0].way == "adaptive"
+    fixed = offers(AXIS, Cost.of(1), workload, at_once=True)
+    assert [offer.way for offer in fixed] == ["shown", "hats", "tree", "flat", "binary"]
+    axes = AXIS, tu.Axis.integers("hour", 0, 23)
+    found = grid_offers(axes, Cost.of(1), (workload,) * 2, at_once=True)
+    assert found[0].way == "shown"
+    assert "adaptive" not in [offer.way for offer in found]
 
 
 def test_a_typical_error_holds_a_typical_range() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.infer.model import LARGE
 from trueup.paper.noise import measure_for_experiment
 
 ROOT = Path(__file__).parents[2]
@@ -121,10 +122,33 @@ def test_the_best_has_the_least_error_of_all(size, workload):
 @pytest.mark.parametrize("workload", ["all ranges", "prefixes", "log-uniform lengths"])
 def test_counts_that_are_shown_are_asked_of_a_tree_that_knows_its_total(workload):
     found = tu.plan(4096, 1, workload, nonnegative=True)
-    assert found.best.shares[0] == Fraction(1, 10)
-    assert found.best.radices == tu.TreeCounts(4096).radices
+    at_once = found["for non-negative counts"].question
+    assert at_once.shares[0] == Fraction(1, 10)
+    assert at_once.radices == found.best.tree.radices == tu.TreeCounts(4096).radices
     assert "before counts are made non-negative" in str(found)
-    assert str(found).endswith("shown_errors() simulates the first.")
+    assert str(found).endswith("publish(…, adaptive=False) asks at once.")
+
+
+@pytest.mark.parametrize("workload", ["all ranges", "prefixes", "log-uniform lengths"])
+@pytest.mark.parametrize(
+    "axis", [tu.Axis.integers("age", 0, 99), tu.Axis.ipv4("block", "10.0.0.0/16", 24)]
+)
+def test_the_best_for_counts_that_are_shown_is_an_adaptive_tree_at_an_epsilon(axis, workload):
+    found = tu.plan(axis, 1, workload, nonnegative=True)
+    assert found.best == tu.TreeCounts(axis, adaptive=True)
+    assert found.best_strategy.name == "adaptive tree"
+    assert "| **adaptive tree** |" in found.table()
+    shown = tu.plan(axis, rho=1, workload=workload, nonnegative=True)
+    assert shown.best == shown["for non-negative counts"].question
+    assert "adaptive tree" in [each.name for each in shown.strategies]
+
+
+def test_a_tree_that_is_made_in_one_pass_is_asked_at_once():
+    below, above = (tu.plan(cells, 1, nonnegative=True) for cells in (LARGE - 1, LARGE))
+    assert below.best == tu.TreeCounts(LARGE - 1, adaptive=True)
+    assert above.best == above["for non-negative counts"].question
+    assert above.best.shares[0] == Fraction(1, 10)
+    assert above["adaptive tree"].question == tu.TreeCounts(LARGE, adaptive=True)  # is there too
 
 
 def test_short_ranges_that_are_shown_are_asked_of_their_own_tree():
@@ -137,8 +161,9 @@ def test_short_ranges_that_are_shown_are_asked_of_their_own_tree():
 def test_a_hierarchy_that_is_shown_keeps_its_levels():
     place = tu.Axis.hierarchy("place", {f"s{i}": [f"c{i}{j}" for j in range(9)] for i in range(7)})
     found = tu.plan(place, 1, nonnegative=True)
-    assert found.best.levels == tuple(place.levels())
-    assert found.best.shares[0] == Fraction(1, 10)
+    at_once = found["for non-negative counts"].question
+    assert at_once.levels == found.best.tree.levels == tuple(place.levels())
+    assert at_once.shares[0] == Fraction(1, 10)
 
 
 def test_errors_by_length_agree_with_single_ranges():

@@ -120,16 +120,16 @@ def test_all_the_way_has_half_of_the_chance_to_fail_however_many_parts() -> None
 
 
 def test_other_ways_share_a_quarter_by_their_products() -> None:
-    """Of one tree 9 ways, in one run or in two: 1/2 all the way, (1/4)/17 each of the others."""
+    """Of one tree 10 ways, two ends in one run being one: 1/4 all the way, (1/2)/9 each other."""
     empty = np.zeros(60, np.int64)
     # A range with a spike in it, so that runs bound nothing: paths end above its ends.
     spike = np.where(np.arange(60) == 20, 10**6, 0)
     parts = [measured(ADAPTIVE, seed, "1/10", spike) for seed in range(2)]
     each = [m.noise for m in parts]
     own = [axis_model(noise).errors.noise_law((((3, 41), 1.0),)).among for noise in each]
-    assert own == [4 * 17, 4 * 17]
-    # All pairs but (all the way, all the way) have 9/16 − 4/16 as products; they share a quarter.
-    share = (1 / (4 * 17)) ** 2 / (9 / 16 - 4 / 16) / 4
+    assert own == [2 * 9, 2 * 9]
+    # All pairs but (all the way, all the way) have 9/16 − 1/16 as products; they share a quarter.
+    share = (1 / (2 * 9)) ** 2 / (9 / 16 - 1 / 16) / 4
     assert law_of(parts, 3, 41).among == pytest.approx(1 / share)
     pooled = [measured(ADAPTIVE, seed, "1/10", empty) for seed in range(2)]
     assert law_of(pooled, 5, 30).among == 4.0  # by runs
@@ -141,7 +141,7 @@ def test_runs_bound_nothing_beside_a_tree_that_has_one_way_only() -> None:
     parts = [measured(each, 1, "1/10", np.zeros(60, np.int64)) for each in (ADAPTIVE, OTHER)]
     (first, second), law = (tu.infer(m) for m in parts), law_of(parts, 0, 20)
     own, other = (axis_model(m.noise).errors.noise_law((((0, 20), 1.0),)) for m in parts)
-    assert (own.among, other.among) == (4.0, 1.0)
+    assert (own.among, other.among) == (2.0, 1.0)
     assert first.errors.by_runs(0, 20) is not None
     assert second.errors.by_runs(0, 20) is not None
     weights = tu.reconcile(parts).errors.weights
@@ -200,6 +200,17 @@ def test_every_single_interval_holds_at_least_as_often_as_it_says(name: str, way
     # Four standard deviations of a share below the level; the draws are the same in every run.
     least = LEVEL - 4 * (LEVEL * (1 - LEVEL) / DRAWS) ** 0.5
     assert (held / DRAWS).min() >= least
+
+
+@pytest.mark.parametrize("name", ["one tree twice", "two trees"])
+def test_shown_counts_have_the_weights_of_the_unbiased_ones(name: str) -> None:
+    parts = PARTS[name]
+    found = tu.reconcile(parts, nonnegative=True)
+    weights = tu.reconcile(parts).errors.weights
+    assert (weights[0] == pytest.approx(weights[1])) == (name == "one tree twice")
+    shown = [tu.infer(m, nonnegative=True).counts() for m in parts]
+    expected = weights[0] * shown[0] + weights[1] * shown[1]
+    np.testing.assert_allclose(found.counts(), expected, atol=1e-3)
 
 
 def test_shown_counts_are_the_mean_of_what_the_parts_show() -> None:

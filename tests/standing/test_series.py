@@ -81,6 +81,16 @@ def test_a_series_costs_what_it_says_in_the_notion_that_it_says(
     assert series.cost == series.standing.cost == cost
 
 
+def test_a_series_asks_at_once_unless_it_says_another(tmp_path: Path) -> None:
+    """Its periods are added up, which intervals of adaptive trees are not made for."""
+    (series,) = read(tmp_path, ("last = 9", "last = 99"))
+    planned = tu.plan(series.dataset.axis("fare"), "1/10", nonnegative=True)
+    assert series.question == planned["for non-negative counts"].question
+    said = TEXT.replace("last = 9", "last = 99") + 'strategy = "adaptive"\n'
+    (adaptive,) = read(tmp_path, (TEXT, said))
+    assert adaptive.question == planned.best == planned["adaptive tree"].question
+
+
 def test_grids_strategies_and_groups_can_stand(tmp_path: Path) -> None:
     (flat,) = read(tmp_path, ("", 'strategy = "flat"\n'))
     assert flat.question == tu.CellCounts(flat.dataset.axis("fare"))

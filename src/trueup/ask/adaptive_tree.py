@@ -34,8 +34,8 @@ from trueup.intervaltree.readable import grouped
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-SOONER = 0.85  # a level's share, against that of the level above, beside what suits plain trees
-FIRST = 1.05  # and the first level has so much more
+SOONER = 0.88  # a level's share, against that of the level above, beside what suits plain trees
+FIRST = 1.19  # and the first level has so much more
 _PARTS = 100  # shares are whole hundredths
 
 
@@ -53,7 +53,7 @@ class AdaptiveTreeCounts(PooledQuestion):
 
     >>> asked = AdaptiveTreeCounts(4096)
     >>> asked.tree.radices, [float(share) for share in asked.tree.shares], asked.settled
-    ((14, 18, 17), [0.0, 0.37, 0.33, 0.3], False)
+    ((14, 18, 17), [0.0, 0.38, 0.32, 0.3], False)
     """
 
     tree: TreeCounts
@@ -106,6 +106,11 @@ class AdaptiveTreeCounts(PooledQuestion):
     def can_pool(self, level: int) -> bool:
         """Whether nodes of a level may be pooled: it is asked, and something is left below it."""
         return level > 0 and bool(self.shares[level]) and bool(self.left(level))
+
+    def split_from(self, level: int, scale: Fraction) -> float:
+        """From which noisy count on a node of a level is split, whatever its siblings are."""
+        rule = RULE if self.pooled is None else self.pooled.rule
+        return rule.small * _deviation(scale, self.shares[level])
 
     @cached_property
     def reached(self) -> Reached:
@@ -185,8 +190,8 @@ class AdaptiveTreeCounts(PooledQuestion):
                 starts, stops = down.spans()
                 noisy.append(ask(starts, stops, share, share * share))
                 if self.can_pool(level):
-                    limits = rule.times(_deviation(scale, share))
-                    found = small_runs(noisy[-1], down.families, *limits)
+                    noise = _deviation(scale, share)
+                    found = small_runs(noisy[-1], down.families, noise, rule.limits)
                     rest = self.left(level), self.square_left(level)
                     total = ask(starts[found[0]], stops[found[1] - 1], *rest)
                     noisy.append(total)
@@ -211,9 +216,9 @@ class AdaptiveTreeCounts(PooledQuestion):
                 continue
             if not np.array_equal(totals, self.pooled.totals[level]):
                 raise InputError("The totals of runs differ from their noisy answers.")
-            limits = self.pooled.rule.times(_deviation(scale, self.shares[level]))
+            noise = _deviation(scale, self.shares[level])
             families = self.reached.below(level - 1, level)
-            found = small_runs(own, families, *limits)
+            found = small_runs(own, families, noise, self.pooled.rule.limits)
             if not all(map(np.array_equal, found, self.reached.runs[level])):
                 raise InputError("These noisy answers would have been pooled into other runs.")
 

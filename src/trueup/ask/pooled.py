@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.tree.pooled import CROWDED, SMALL
+from trueup._kernels.tree.pooled import CROWDED, SMALL, STILL, UNEVEN, Limits
 from trueup.ask.question import AdaptiveQuestion, Question, Space
 from trueup.errors import InputError
 from trueup.intervaltree import IntervalTree
@@ -32,32 +32,42 @@ NO_RUNS: Runs = (np.empty(0, np.int64), np.empty(0, np.int64))
 class Rule(NamedTuple):
     """Which answers are small: those below so many deviations of their noise.
 
-    Where the sum of small ones is above `crowded` deviations of its own noise, only answers below 0
-    are. That is the sum of a run; or `by_family`, of all small ones that have the same parent.
+    Where the sum of small ones is above `crowded` deviations of its own noise, only answers below
+    `still` are. That is the sum of a run; or `by_family`, of all small ones that have the same
+    parent. By families, the same goes for those that differ by more than noise does: where the
+    squares of their differences are `uneven`.
     """
 
     small: float
     crowded: float
     by_family: bool = False
+    uneven: float = math.inf
+    still: float = 0.0
 
-    def times(self, noise: float) -> tuple[float, float, bool]:
-        """The rule in counts, where noise has this deviation."""
-        return self.small * noise, self.crowded * noise, self.by_family
+    @property
+    def limits(self) -> Limits:
+        """The rule as the kernel takes it."""
+        return self.small, self.crowded, self.by_family, self.uneven, self.still
 
     def to_json(self) -> list[Any]:
-        """Two numbers; by families, a third value that says so."""
-        return list(self) if self.by_family else [self.small, self.crowded]
+        """Two numbers; by families, a third value that says so, and two more numbers if it has
+        them."""
+        if not self.by_family:
+            return [self.small, self.crowded]
+        return list(self) if self.uneven < math.inf else list(self[:3])
 
     @staticmethod
     def from_json(spec: Any) -> Rule:
         """What `to_json` wrote."""
         small, crowded = map(float, spec[:2])
-        if not (0 < small < math.inf and 0 < crowded < math.inf) or spec[2:] not in ([], [True]):
+        uneven, still = map(float, spec[3:]) if len(spec) == 5 else (math.inf, 0.0)
+        known = spec[2:3] in ([], [True]) and len(spec) in (2, 3, 5)
+        if not (known and 0 <= still < small < math.inf and 0 < crowded < math.inf and uneven > 0):
             raise InputError("The rule of runs has two positive numbers, and may be by families.")
-        return Rule(small, crowded, bool(spec[2:]))
+        return Rule(small, crowded, bool(spec[2:]), uneven, still)
 
 
-RULE = Rule(SMALL, CROWDED, by_family=True)
+RULE = Rule(SMALL, CROWDED, by_family=True, uneven=UNEVEN, still=STILL)
 
 
 @dataclass(frozen=True, eq=False)

@@ -157,6 +157,11 @@ class Question(ABC):
     def from_json(cls, spec: dict[str, Any]) -> Question:
         """The question that `to_json` described; checked as if typed."""
 
+    @property
+    def settled(self) -> bool:
+        """Whether it is known which answers are asked: noise has no say in it any more."""
+        return True
+
     def check_new(self) -> None:  # noqa: B027 (most questions may be asked again)
         """Refuses, before anything is spent, a question that can only have been asked already, or
         whose answers no memory holds."""
@@ -170,12 +175,10 @@ class Draw(Protocol):
 
 
 class AdaptiveQuestion(Question):
-    """A question whose every further answer is chosen from the noisy answers so far."""
+    """A question whose every further answer is chosen from the noisy answers so far.
 
-    @property
-    @abstractmethod
-    def settled(self) -> bool:
-        """Whether it is known which answers are asked: nothing is left to choose."""
+    Until it was put to data it is not `settled`.
+    """
 
     @abstractmethod
     def measure_adaptively(

@@ -58,8 +58,9 @@ class Counted:
         str | None,
         typer.Option(
             "--strategy",
-            help="best, tree, adaptive (pools what is empty), hats, flat or binary; on a server "
-            "also sorted.",
+            help="best (what is asked without this option), adaptive (pools what is empty), shown "
+            "(at once, for narrower intervals), tree, hats, flat or binary; on a server also "
+            "sorted.",
         ),
     ] = None
     by: Annotated[
@@ -106,8 +107,12 @@ def question_of(
     cost: Cost,
     neighbours: Neighbours,
     rows_per_unit: int,
+    bounded: bool = False,
 ) -> Question:
-    """The question that the options put: over an axis or several, or sorted counts."""
+    """The question that the options put: over an axis or several, or sorted counts.
+
+    With `bounded` the rows of a unit that count are chosen privately.
+    """
     columns = counted.column or []
     column = columns[0] if len(columns) == 1 else None
     axis = declared.axis(column)
@@ -122,7 +127,7 @@ def question_of(
         groups = counted.groups if counted.groups is not None else int(missing("--groups"))
         return SortedCounts(groups, by=counted.by)
     if len(columns) > 1:
-        terms = cost, neighbours, rows_per_unit
+        terms = cost, neighbours, rows_per_unit, bounded
         return _of_several(columns, axis, dataset, counted, *terms)
     if axis is None:
         if dataset is None:
@@ -133,11 +138,16 @@ def question_of(
         axis = dataset.axis(column)
     elif column is None:
         raise InputError("Name the column to count: --column.")
-    return _of_one(axis, counted, cost, neighbours, rows_per_unit)
+    return _of_one(axis, counted, cost, neighbours, rows_per_unit, bounded)
 
 
 def _of_one(
-    axis: Axis, counted: Counted, cost: Cost, neighbours: Neighbours, rows_per_unit: int
+    axis: Axis,
+    counted: Counted,
+    cost: Cost,
+    neighbours: Neighbours,
+    rows_per_unit: int,
+    bounded: bool,
 ) -> Question:
     """The paper's tree if a branching is given; as --strategy says; else what all publish."""
     from trueup.plan.default import question_for
@@ -148,7 +158,7 @@ def _of_one(
             raise InputError("Give --branching or --strategy, not both.")
         return TreeCounts(axis, branching=counted.branching)
     if counted.strategy in (None, "best"):
-        return question_for(axis, cost, True, neighbours, rows_per_unit)
+        return question_for(axis, cost, True, neighbours, rows_per_unit, bounded=bounded)
     return _by_strategy((axis,), (default_workload(axis),), counted.strategy)
 
 
@@ -173,6 +183,7 @@ def _of_several(
     cost: Cost,
     neighbours: Neighbours,
     rows_per_unit: int,
+    bounded: bool,
 ) -> Question:
     """The question over several declared columns: as --strategy says; else what all publish."""
     from trueup.plan.default import question_for
@@ -187,5 +198,5 @@ def _of_several(
         raise InputError("--branching is for one column; of several, --strategy binary.")
     axes = tuple(dataset.axis(column) for column in columns)
     if counted.strategy in (None, "best"):
-        return question_for(axes, cost, True, neighbours, rows_per_unit)
+        return question_for(axes, cost, True, neighbours, rows_per_unit, bounded=bounded)
     return _by_strategy(axes, (Workload.all_ranges(),) * len(axes), counted.strategy)

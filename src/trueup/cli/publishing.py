@@ -135,7 +135,7 @@ def _once(
     rows = 1 if typed == "auto" else rows_for(once.unit, typed)
     if once.to is not None and counted.branching is None and counted.strategy is None:
         counted = replace(counted, strategy="tree")  # the best for all ranges
-    question = question_of(declared, None, counted, cost, neighbours, rows)
+    question = question_of(declared, None, counted, cost, neighbours, rows, typed == "auto")
     bound: Any = {"rows_per_unit": typed or rows, "at_most": once.at_most}
     bound["unit"] = once.unit or "row"
     if once.to is not None:

@@ -102,7 +102,7 @@ class TableOptions:
             self.anchor or dataset.anchor,
             dataset.table,
             dataset.unit,
-            str(dataset.rows_per_unit),
+            "auto" if dataset.at_most is not None else str(dataset.rows_per_unit),
             None,
             dataset.neighbours,
             self.person,
@@ -115,7 +115,8 @@ class TableOptions:
         return 1 if self.person or typed == "auto" else rows_for(self.unit, typed)
 
     @property
-    def _chosen(self) -> bool:
+    def chosen(self) -> bool:
+        """Whether it is chosen privately how many rows of each unit count."""
         return not self.person and rows_typed(self.rows_per_unit) == "auto"
 
     @property
@@ -167,7 +168,7 @@ class TableOptions:
             source,
             ledger,
             unit=self.unit,
-            rows_per_unit="auto" if self._chosen else self.rows,
+            rows_per_unit="auto" if self.chosen else self.rows,
             at_most=self.at_most,
             columns=self.columns or None,
             table=self.table,
@@ -247,7 +248,7 @@ def measure_command(
     cost, periods = spend.cost, spend.period or []
     table = table.of(dataset)
     neighbours = check_neighbours(table.neighbours)
-    question = question_of(declared, dataset, counted, cost, neighbours, table.rows)
+    question = question_of(declared, dataset, counted, cost, neighbours, table.rows, table.chosen)
     check_output(output)
     key = secrets.token_hex(16) if spend.key is None else spend.key
     owner = table.open(source if dataset is None else dataset.source, dataset, counted)

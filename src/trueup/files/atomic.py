@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def write_many(files: Mapping[Path, bytes], mode: int = 0o600) -> None:
     A name is given only to bytes that are on disk. A power cut may take back names that were just
     given, never leave one with half a file.
     """
-    drafts = {path: path.with_name(f".{path.name}.{secrets.token_hex(8)}") for path in files}
+    drafts = {path: path.with_name(f".{path.name}.{os.urandom(8).hex()}") for path in files}
     try:
         for path, data in files.items():
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -65,7 +64,7 @@ def write_whole(path: Path, data: bytes, mode: int = 0o600) -> None:
     this returns, the file outlives a power cut; when it raises, the old file is untouched. The
     file's mode is cut by the process's umask, as any new file's is.
     """
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -20,7 +19,7 @@ _KEY = b"trueup"
 _ENDINGS = (".parquet", ".json", ".csv")
 _MOST_METADATA = 1 << 30
 _MOMENT = re.compile(r"-?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}", re.ASCII)
-_AS_THEY_ARE = np.isin(np.arange(256), np.setdiff1d(np.arange(32, 127), [*b'"\\']))  # in JSON
+_AS_THEY_ARE = np.array([32 <= byte < 127 and byte not in b'"\\' for byte in range(256)])  # JSON
 _LONGEST_JOINED = 1 << 31
 _UNREADABLE = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, OSError,
@@ -237,6 +236,8 @@ def _plain(column: Any) -> list[Any]:
 
 def _digest(head: dict[str, Any], columns: Mapping[str, Any]) -> str:
     """A checksum of every value: the same for a table in Parquet, in JSON and in memory."""
+    import hashlib  # with it comes OpenSSL: not before a file is read or written
+
     said = [head["format"], head["kind"], head["about"]]
     found = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
     for name in columns:

@@ -7,8 +7,16 @@ chance to fail is shared between them; a range has the narrower one.
 *Paths.* Counts go down the tree, the children of a node moved alike until they sum to it. What an
 answer counts for in a range then depends on the noise only by how deep the paths to its two ends
 go. There are few ways in which they can end, and each has a law of its own, known before anything
-is asked: half of the chance to fail is for paths that go all the way down, a quarter is shared by
-the other ways. A path that ends in a pooled node leaves open how the node's cells share its count.
+is asked: a quarter of the chance to fail is for paths that go all the way down, half is shared by
+the other ways, a quarter is for runs. A path that ends in a pooled node leaves open how the node's
+cells share its count. Of that count two things tell, and each counts as a way of its own: what the
+fit says of the node, and the total of its run.
+
+*Clear paths.* Where every node of the paths is so far above what is small that noise did not decide
+that it was split, all of the chance to fail is theirs. Take any true counts. Either each node of
+the paths is split but for a tiny chance; then paths go all the way, and have one law. Or one of the
+nodes is likely enough to be small; then it does not look clear, but for a tiny chance. Both chances
+together are SLIP at most.
 
 *Runs.* The totals of runs chose nothing, so that they are unbiased whatever was asked. A range
 whose every cell was pooled holds the runs inside it, and at most the runs that it cuts.
@@ -16,6 +24,7 @@ whose every cell was pooled holds the runs inside it, and at most the runs that 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -25,13 +34,19 @@ import numpy.typing as npt
 
 from trueup.ask import AdaptiveTreeCounts
 from trueup.law import Combination, NoiseLaw, RangeErrors, steps
-from trueup.noise import noise_variance
+from trueup.noise import GAUSSIAN, noise_variance
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-ALL_THE_WAY = 2.0  # the part of the chance to fail for paths that go all the way: one in so many
-RUNS = 4.0  # the part that is for runs; the other ways of paths share a part as large
+ALL_THE_WAY = 4.0  # the part of the chance to fail for paths that go all the way: one in so many
+OTHER_WAYS = 2.0  # the part that all other ways of paths share
+RUNS = 4.0  # the part that is for runs
+SLIP = (
+    1e-6  # the chance that noise makes a node look clearly split, and that one is small after all
+)
+MOST_NODES = 64  # on the paths: with more, none is taken to be clear
+_REACH = 5.0  # scales of noise by which an interval is about wider for a noise more
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +54,14 @@ class PathErrors(RangeErrors):
     """The error of ranges of the counts with these prefix sums; without them, of the paths alone.
 
     `levels` are those whose answers the counts are made of, coarsest first; `scales` the noise
-    scales of their nodes, then those of their runs.
+    scales of their nodes, then those of their runs. From `split_from` on a noisy count of each
+    level but the last is never small.
     """
 
     question: AdaptiveTreeCounts
     levels: tuple[int, ...]
     scales: tuple[Fraction, ...]
+    split_from: tuple[float, ...]
     law: str = "discrete"
     prefix: Floats | None = None
     alike = False
@@ -84,41 +101,83 @@ class PathErrors(RangeErrors):
     def _scales(self) -> Floats:
         return np.array([float(scale) for scale in self.scales])
 
+    @cached_property
+    def clear_from(self) -> Floats:
+        """From which count of the fit on a node of each level but the last was clearly split.
+
+        Its noisy count was below `split_from` with a chance of at most SLIP / V, where V nodes are
+        on the paths. If that chance is larger, the true count is at most q above `split_from`,
+        where noise is above q with that chance: by its law, q ≤ b ln(V / (2 SLIP)). The fit of a
+        node is off by Z, the sum of its own noise and of parts, of a half at most, of its siblings'
+        and its ancestors'. By Chernoff's bound at 0.8 / b, b being the largest scale above,
+        P(Z ≥ z) ≤ 4.5 exp(−0.8 z / b), which is SLIP at z = b ln(4.5 / SLIP) / 0.8. So the fit is
+        q + z above `split_from` with a chance of at most SLIP.
+        """
+        widest = np.maximum.accumulate(self._widths[: len(self.levels) - 1])
+        scales = math.log(MOST_NODES / (2 * SLIP)) + math.log(4.5 / SLIP) / 0.8
+        return np.array(self.split_from) + scales * widest
+
+    @cached_property
+    def _widths(self) -> Floats:
+        """How wide the noise of each scale is: its scale, and of Gaussian noise σ."""
+        return np.sqrt(self._scales) if self.law in GAUSSIAN else self._scales
+
+    @cached_property
+    def _known(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What tells of paths, for the kernel."""
+        upper = len(self.levels) - 1
+        better = _REACH * (self._widths[:upper] - self._widths[upper + 1 :])
+        prefix = np.zeros(0) if self.prefix is None else np.asarray(self.prefix, np.float64)
+        return self._runs.totals, prefix, self.clear_from, better
+
     def given(self, prefix: Floats) -> PathErrors:
         """The errors of counts with these prefix sums."""
-        return PathErrors(self.question, self.levels, self.scales, self.law, prefix)
+        return replace(self, prefix=prefix)
 
     def variance(self, combination: Combination) -> float:
         """The variance of the noise in a combination of ranges."""
-        from trueup._kernels.error.pooled_paths import classes_of
+        from trueup._kernels.error.pooled_paths import COEFFICIENT, LEVEL, MANY, classes_of
 
         cuts, values = steps(combination, self.question.shape.size)
-        rows, _ = classes_of(self.tree, np.array(cuts), np.array(values), self._runs.totals)
-        rows = rows[rows[:, 1] < len(self.levels)]
-        return float(np.sum(rows[:, 2] * rows[:, 0] ** 2 * self._variances[rows[:, 1].astype(int)]))
+        rows, _ = classes_of(self.tree, np.array(cuts), np.array(values), self._known)
+        rows = rows[rows[:, LEVEL] < len(self.levels)]
+        each = self._variances[rows[:, LEVEL].astype(int)]
+        return float(np.sum(rows[:, MANY] * rows[:, COEFFICIENT] ** 2 * each))
 
     def noise_law(self, combination: Combination) -> NoiseLaw:
         """The law of the error of a combination of ranges, with what makes it honest."""
-        from trueup._kernels.error.pooled_paths import OPEN, STOPPED, WAYS, classes_of
+        paths = self._by_paths(combination)
+        runs = self._by_runs(combination) if paths.slip else None
+        return paths if runs is None or rough_reach(paths) < rough_reach(runs) else runs
+
+    def _by_paths(self, combination: Combination) -> NoiseLaw:
+        """The law of the error by the paths to the ends of its ranges."""
+        from trueup._kernels.error import pooled_paths as paths_of
 
         cuts, values = steps(combination, self.question.shape.size)
-        rows, told = classes_of(self.tree, np.array(cuts), np.array(values), self._runs.totals)
-        rows = rows[rows[:, 0] != 0]
-        ways = float(told[WAYS])
-        among = 1.0 if ways == 1 else ALL_THE_WAY
-        if told[STOPPED]:  # and in each way, cuts beside each other may lie in one run or in two
-            among = RUNS * (ways * 2 ** max(len(cuts) - 3, 0) - 1)
-        each = self._scales[rows[:, 1].astype(np.int64)]
-        paths = NoiseLaw(
-            np.abs(rows[:, 0]),
-            each,
-            rows[:, 2].copy(),
+        rows, told = paths_of.classes_of(self.tree, np.array(cuts), np.array(values), self._known)
+        sizes = np.abs(rows[:, paths_of.COEFFICIENT]) + rows[:, paths_of.SLACK]
+        rows, sizes = rows[sizes != 0], sizes[sizes != 0]
+        ways = float(told[paths_of.WAYS])
+        nodes = (len(self.levels) - 1) * (len(cuts) - 2)
+        unasked = self.question.pooled is None  # then a plan is made, for counts that are not small
+        clear = (unasked or not told[paths_of.UNCLEAR]) and nodes <= MOST_NODES
+        return NoiseLaw(
+            sizes,
+            self._scales[rows[:, paths_of.LEVEL].astype(np.int64)],
+            rows[:, paths_of.MANY].copy(),
             self.law,
-            among=among,
-            left_open=float(told[OPEN]),
+            among=self._among(ways, bool(told[paths_of.STOPPED]), clear),
+            slip=SLIP if ways > 1 else 0.0,
+            left_open=float(told[paths_of.OPEN]),
         )
-        runs = self._by_runs(combination) if ways > 1 else None
-        return paths if runs is None or rough_reach(paths) < rough_reach(runs) else runs
+
+    @staticmethod
+    def _among(ways: float, stopped: bool, clear: bool) -> float:
+        """One among how many laws that of paths is which can end in so many ways."""
+        if stopped:
+            return OTHER_WAYS * (ways - 1)
+        return 1.0 if clear or ways == 1 else ALL_THE_WAY
 
     def by_runs(self, start: int, stop: int) -> tuple[float, float, NoiseLaw] | None:
         """Between what the runs say that the count of [start, stop) lies, and the law of their
@@ -147,6 +206,7 @@ class PathErrors(RangeErrors):
             law,
             coefficients=abs(factor) * law.coefficients,
             among=RUNS,
+            slip=SLIP,
             left_open=abs(factor) * max(shown - least, most - shown, 0.0),
         )
 
@@ -160,7 +220,7 @@ class PathErrors(RangeErrors):
         from trueup._kernels.error.pooled_paths import range_variances
 
         first, end = (np.atleast_1d(np.asarray(ends, np.int64)) for ends in (starts, stops))
-        return range_variances(self.tree, first, end, self._runs.totals, self._variances)
+        return range_variances(self.tree, first, end, self._known, self._variances)
 
 
 def rough_reach(law: NoiseLaw) -> float:

@@ -15,10 +15,11 @@ from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.infer.adaptive_errors import PathErrors
 from trueup.infer.figures import TreeFigures
-from trueup.infer.model import FOR_NONNEGATIVE, AxisModel, Candidate, Line
+from trueup.infer.model import FOR_NONNEGATIVE, LARGE, AxisModel, Candidate, Line
 from trueup.infer.tree import TreeModel
+from trueup.infer.tree_search import shown_question
 from trueup.intervaltree import IntervalTree
-from trueup.workload import Workload
+from trueup.workload import Workload, default_workload
 
 Floats = npt.NDArray[np.float64]
 Nodes = tuple[Floats, Floats]
@@ -52,7 +53,9 @@ class AdaptiveTreeModel(AxisModel):
         own = [(asked.shares[level], asked.shares[level] ** 2) for level in levels]
         pooled = [(asked.left(level), asked.square_left(level)) for level in levels[:-1]]
         scales = tuple(noise.scale_of(weight, square) for weight, square in own + pooled)
-        return PathErrors(asked, levels, scales, noise.law)
+        choose_by = noise.scale_to_choose_by
+        split_from = tuple(asked.split_from(level, choose_by) for level in levels[:-1])
+        return PathErrors(asked, levels, scales, split_from, noise.law)
 
     @property
     def tree(self) -> IntervalTree:
@@ -156,10 +159,23 @@ class AdaptiveTreeModel(AxisModel):
     def candidates(
         cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
     ) -> list[Candidate]:
-        """The tree of the axis, for counts that are shown, where it has levels to stop at."""
+        """The tree of the axis, for counts that are shown, where it has levels to stop at.
+
+        It is the best of them at an ε below so many cells that a tree is asked in one pass, unless
+        the workload needs another tree than the axis has by itself.
+        """
         if len(axes) > 1 or not nonnegative:
             return []
         asked = AdaptiveTreeCounts(axes[0])
         if not any(map(asked.can_pool, range(asked.shape.height))):
             return []
-        return [Candidate("adaptive tree", lambda: asked, FOR_NONNEGATIVE - 10, "adaptive")]
+        best = axes[0].size < LARGE and _usual(axes[0], workloads[0])
+        ranks = FOR_NONNEGATIVE + 10 if best else FOR_NONNEGATIVE - 10, FOR_NONNEGATIVE - 10
+        made = Candidate("adaptive tree", lambda: asked, ranks[0], "adaptive", rank_at_rho=ranks[1])
+        return [made]
+
+
+def _usual(axis: Axis, workload: Workload) -> bool:
+    """Whether a workload has the same tree asked at once as the axis has where none is given."""
+    usual = default_workload(axis)
+    return workload == usual or shown_question(axis, workload) == shown_question(axis, usual)

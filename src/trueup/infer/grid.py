@@ -26,13 +26,14 @@ import numpy.typing as npt
 from trueup.ask import CellCounts, GridCounts, TreeCounts
 from trueup.ask.grid import Factor
 from trueup.axis import Axis
+from trueup.coefficient_classes import law_of
 from trueup.errors import InputError
 from trueup.infer.box_search import quadtree
 from trueup.infer.hat_search import best_hats
 from trueup.infer.model import FOR_NONNEGATIVE, Candidate, Line, TableModel, axis_model
 from trueup.infer.tree_search import best_question
 from trueup.intervaltree import IntervalTree
-from trueup.law import Combination, NoiseLaw, law_of
+from trueup.law import Combination, NoiseLaw
 from trueup.noise import Noise, noise_variance
 from trueup.workload import Workload
 

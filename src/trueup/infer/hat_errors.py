@@ -16,15 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import HatCounts
-from trueup.law import (
-    FINER,
-    Combination,
-    NoiseLaw,
-    RangeErrors,
-    cell_values,
-    class_limits,
-    law_of,
-)
+from trueup.coefficient_classes import class_limits, law_of
+from trueup.law import FINER, Combination, NoiseLaw, RangeErrors, cell_values
 from trueup.noise import GAUSSIAN, Noise, log_noise_variance
 
 if TYPE_CHECKING:

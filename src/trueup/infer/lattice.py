@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask.margins import centred
-from trueup.law import Combination, NoiseLaw, law_of
+from trueup.coefficient_classes import law_of
+from trueup.law import Combination, NoiseLaw
 from trueup.noise import noise_variance
 
 Floats = npt.NDArray[np.float64]

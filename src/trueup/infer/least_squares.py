@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.coefficient_classes import law_of
 from trueup.errors import InputError
 from trueup.infer.figures import DenseFigures
 from trueup.infer.model import AxisModel, Line
 from trueup.intervaltree import IntervalTree
-from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values, law_of
+from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values
 from trueup.noise import Noise, log_noise_variance
 from trueup.workload import Figures
 

@@ -44,8 +44,9 @@ class Candidate:
 
     `ask` makes the question when it is wanted, which may take a search: None where it is not worth
     a look. `rank` orders a table, the simplest first; the last of a plan for non-negative counts
-    is its best. `word` is the one by which command line and server offer it; they ask it `plainly`
-    where it is not worth a look. `figures` are its errors where they are not those of its model.
+    is its best. `rank_at_rho` is the rank under Gaussian noise, where that is another. `word` is
+    the one by which command line and server offer it; they ask it `plainly` where it is not worth
+    a look. `figures` are its errors where they are not those of its model.
     `at_rho` makes the question for a cost in ρ, where that is another.
     One that is `gaussian` is compared under Gaussian noise alone.
     """
@@ -58,10 +59,14 @@ class Candidate:
     figures: Callable[[Noise], Figures] | None = None
     at_rho: Callable[[], Question | None] | None = None
     gaussian: bool = False
+    rank_at_rho: int | None = None
 
 
 FOR_NONNEGATIVE = 100
-"""The rank of the question that is best where counts are shown non-negative."""
+"""The rank of the best question asked at once where counts are shown non-negative."""
+
+LARGE = 1 << 20
+"""From so many cells on a tree is asked at once: counted, noised and fitted in one pass."""
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from trueup.ask.past import PastCounts
 from trueup.axis import Axis
+from trueup.coefficient_classes import law_of
 from trueup.errors import InputError
 from trueup.infer.figures import DenseFigures
 from trueup.infer.model import Candidate
 from trueup.infer.overlapping import OverlappingModel
-from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values, law_of
+from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values
 from trueup.noise import Noise, noise_variance
 from trueup.workload import Figures, Workload
 

@@ -27,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import AdaptiveBoxCounts
+from trueup.coefficient_classes import law_of
 from trueup.infer.lattice import LatticeErrors
-from trueup.law import Combination, NoiseLaw, law_of
+from trueup.law import Combination, NoiseLaw
 from trueup.noise import noise_variance
 
 Floats = npt.NDArray[np.float64]

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import CellCounts, GridCounts, Question, TreeCounts
+from trueup.coefficient_classes import law_of
 from trueup.intervaltree.unions import TreeUnions
-from trueup.law import Combination, NoiseLaw, added, law_of, steps
+from trueup.law import Combination, NoiseLaw, added, steps
 from trueup.noise import Noise, noise_variance
 
 Floats = npt.NDArray[np.float64]

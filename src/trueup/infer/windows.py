@@ -14,10 +14,11 @@ import numpy.typing as npt
 from trueup.ask import WindowCounts
 from trueup.ask.windows import MOST_CELLS, For
 from trueup.axis import Axis
+from trueup.coefficient_classes import law_of
 from trueup.infer.figures import DenseFigures
 from trueup.infer.model import Candidate
 from trueup.infer.overlapping import OverlappingModel
-from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values, law_of
+from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values
 from trueup.noise import Noise, noise_variance
 from trueup.workload import Figures, Workload
 

@@ -22,7 +22,7 @@ from trueup.ask import (
 )
 from trueup.axis import Axis
 from trueup.cost import Cost
-from trueup.errors import InputError, NoiseError, kind, shown
+from trueup.errors import InputError, KeyConflictError, NoiseError, kind, shown
 from trueup.facts import rows_for
 from trueup.infer import infer
 from trueup.measure import measure_all
@@ -178,7 +178,7 @@ class Owner:
         rho: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
-        adaptive: bool = ...,
+        adaptive: bool | None = ...,
         to: str | os.PathLike[str] | None = ...,
         **asked: Unpack[AskedTerms],
     ) -> Release: ...
@@ -219,7 +219,7 @@ class Owner:
         rho: object = ...,
         nonnegative: bool = ...,
         integers: bool | None = ...,
-        adaptive: bool = ...,
+        adaptive: bool | None = ...,
         to: str | os.PathLike[str] | None = ...,
         **asked: Unpack[AskedTerms],
     ) -> Any: ...
@@ -233,16 +233,18 @@ class Owner:
         rho: object = None,
         nonnegative: bool = True,
         integers: bool | None = None,
-        adaptive: bool = False,
+        adaptive: bool | None = None,
         to: str | os.PathLike[str] | None = None,
         **asked: Unpack[AskedTerms],
     ) -> Any:
         """The release of the table over an axis, several, or a question: measured and inferred.
 
-        As `tu.publish`, through the ledger: an axis is asked by the plan's best question; counts
-        are non-negative and whole unless told otherwise. The rest (`where`, `neighbours`, `by`,
-        `period`) is as for `measure`. With `to` it is made slab by slab into a folder, as by
-        `tu.publish`; one that a crash ended goes on if the same is asked again, at no further cost.
+        As `tu.publish`, through the ledger: an axis is asked by the plan's best question, with
+        `adaptive=False` at once; counts are non-negative and whole unless told otherwise. The rest
+        (`where`, `neighbours`, `by`, `period`) is as for `measure`. A key that paid for a default
+        that was asked at once still has its answer. With `to` it is made slab by slab into a
+        folder, as by `tu.publish`; one that a crash ended goes on if the same is asked again, at no
+        further cost.
         """
         if to is not None:
             if adaptive:
@@ -255,8 +257,15 @@ class Owner:
         shown = nonnegative or whole
         cost = Cost.of(epsilon, rho)
         neighbours = asked.get("neighbours", "add-remove")
-        question = question_for(over, cost, shown, neighbours, self.rows_per_unit, adaptive)
-        measured = self.measure(question, cost, key, **asked)
+        terms = cost, shown, neighbours, self.rows_per_unit
+        question = question_for(over, *terms, adaptive, bounded=self.at_most is not None)
+        try:
+            measured = self.measure(question, cost, key, **asked)
+        except KeyConflictError:
+            former = question_for(over, *terms, adaptive=False)
+            if adaptive is not None or former == question:
+                raise
+            measured = self.measure(former, cost, key, **asked)  # the key is known: no new charge
         return infer(measured, nonnegative=nonnegative, integers=whole)
 
     def check(

@@ -37,8 +37,8 @@ Ints = npt.NDArray[np.int64]
 
 _ADAPTIVE = {
     "adaptive tree": "Where many cells are empty, an adaptive tree's shown counts have about half "
-    "the squared error, and its intervals are 1.2 to 2 times as wide: shown_errors() simulates the "
-    "first.",
+    "the squared error of those asked at once, and its intervals are 1 to 1.5 times as wide: "
+    "shown_errors() simulates the first; publish(…, adaptive=False) asks at once.",
     "adaptive quadtree": "Where many cells are empty, an adaptive quadtree's shown counts have "
     "about 0.7 of the squared error, and its intervals are 1.1 to 1.6 times as wide: "
     "shown_errors() simulates the first.",
@@ -133,8 +133,8 @@ class Plan:
         """What non-negative counts are off by, by simulation, on shapes of counts that are made up.
 
         The mean squared error over the workload of counts that are dense, sparse and clustered, for
-        the question that is best for non-negative counts and for an adaptive tree, or over two
-        axes an adaptive quadtree. No data is looked at, and nothing is spent.
+        an adaptive tree, or over two axes an adaptive quadtree, and for the best question for
+        non-negative counts that is asked at once. No data is looked at, and nothing is spent.
         """
         if not self.nonnegative:
             raise InputError("Ask for the plan of counts that are shown: nonnegative=True.")
@@ -238,7 +238,8 @@ def plan(
     the nodes of all its levels. The best tree and the best hats are searched for that workload.
     (They are searched with noise on the real line. At an ε so large that the noise is mostly 0,
     another strategy may beat them, and is then `best`.) With `nonnegative`, `best` is the question
-    for counts that are shown non-negative, where many cells may be empty.
+    for counts that are shown non-negative, where many cells may be empty: at an ε, and up to 2^20
+    cells, an adaptive tree; else one that is asked at once, which "for non-negative counts" is.
 
     The plan compares what the registered models offer (`trueup.infer.MODELS`). At a ρ it says
     beside each how far it is from the best that any linear question can be (`least_possible`).
@@ -248,8 +249,9 @@ def plan(
 
     >>> plan(1024, epsilon=1).best.strides
     (12, 132)
-    >>> plan(1024, epsilon=1, nonnegative=True).best.radices
-    (9, 10, 12)
+    >>> shown = plan(1024, epsilon=1, nonnegative=True)
+    >>> shown.best.tree.radices, shown["for non-negative counts"].question.radices
+    ((9, 10, 12), (9, 10, 12))
     >>> [type(each).__name__ for each in plan([1024, 12], epsilon=1).best.factors]
     ['HatCounts', 'CellCounts']
     """

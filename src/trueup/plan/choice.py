@@ -36,9 +36,13 @@ def candidates(
     gaussian: bool = False,
 ) -> list[Candidate]:
     """What the models offer for these axes, the simplest first; some for Gaussian noise alone."""
+
+    def rank(each: Candidate) -> int:
+        return each.rank if not gaussian or each.rank_at_rho is None else each.rank_at_rho
+
     found = [each for model in models() for each in model.candidates(axes, workloads, nonnegative)]
     some = [each for each in found if gaussian or not each.gaussian]
-    return sorted(some, key=lambda each: each.rank)
+    return sorted(some, key=rank)
 
 
 def asked_by(candidate: Candidate, gaussian: bool) -> Question | None:

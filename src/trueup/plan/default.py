@@ -12,6 +12,7 @@ from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.errors import shown as given
 from trueup.plan import plan
+from trueup.plan.choice import best_of
 from trueup.plan.offers import question as offered
 from trueup.plan.offers import ways
 from trueup.workload import default_workload
@@ -26,13 +27,18 @@ def question_for(
     shown: bool,
     neighbours: Neighbours,
     rows_per_unit: int,
-    adaptive: bool = False,
+    adaptive: bool | None = None,
+    bounded: bool = False,
 ) -> Question:
     """The question itself; for an axis or several, the best one of the plan at this ε, or `Cost`.
 
     The best for counts that are `shown` non-negative is another than the best for unbiased ones.
-    With `adaptive` it is the tree, or quadtree, that pools what is small.
+    With `adaptive` it is the tree, or quadtree, that pools what is small; with False the best one
+    that is asked at once. So it is where the rows of a unit are `bounded` by a number that is
+    chosen privately, which needs a question that is fixed.
     """
+    if adaptive not in (None, True, False):
+        raise InputError(f"adaptive must be True, False or None, got {given(adaptive)}.")
     if isinstance(over, Question):
         if adaptive:
             raise InputError(
@@ -57,7 +63,9 @@ def question_for(
         neighbours=neighbours,
         rows_per_unit=rows_per_unit,
     )
-    return found.best
+    if adaptive is None and not bounded:
+        return found.best
+    return best_of([each for each in found.strategies if each.question.settled], shown).question
 
 
 def _adaptive(axes: tuple[Axis, ...]) -> Question:

@@ -63,9 +63,10 @@ def error_for(
     """How far a typical answer will be from the truth, at most, with probability `level`.
 
     Of the question that `plan(axis, epsilon, workload, nonnegative=…).best` asks; before counts are
-    made non-negative, where that is wanted. A typical answer is one whose expected squared error is
-    the workload's mean (with worst=True, the largest of any range). It is half of what
-    `Estimate.interval` will give for such an answer. For a ρ, give the `Cost`.
+    made non-negative, where that is wanted, and of an adaptive tree as where nothing is small. A
+    typical answer is one whose expected squared error is the workload's mean (with worst=True, the
+    largest of any range). It is half of what `Estimate.interval` will give for such an answer. For
+    a ρ, give the `Cost`.
 
     >>> round(error_for(4096, epsilon=1), 1)
     28.4
@@ -90,6 +91,8 @@ def epsilon_for(
     rows_per_unit: int = 1,
 ) -> Fraction:
     """The least ε, to three figures, at which `error_for` is no more than `within` counts.
+
+    With `nonnegative` it is that of an adaptive tree's intervals where nothing is small.
 
     >>> epsilon_for(4096, within=50)
     Fraction(569, 1000)

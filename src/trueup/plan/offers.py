@@ -27,7 +27,7 @@ NAMES = {
     "binary": "the paper's binary tree",
     "hats": "hats: overlapping windows",
     "windows": "windows: next to the best possible",
-    "shown": "for non-negative counts",
+    "shown": "for non-negative counts, asked at once",
     "adaptive": "adaptive: pools what is empty",
 }
 """What ways to ask are called where people choose among them; others by their own words."""
@@ -56,9 +56,13 @@ class Offer:
 
 def ways(*axes: Axis, gaussian: bool = False) -> tuple[str, ...]:
     """The ways to ask about an axis, or several, by their words; some for Gaussian noise alone."""
-    workloads = [default_workload(axis) for axis in axes]
+    return tuple(_words(axes, [default_workload(axis) for axis in axes], gaussian))
+
+
+def _words(axes: Sequence[Axis], workloads: Sequence[Workload], gaussian: bool) -> list[str]:
+    """The ways by their words; the last is the best for counts that are shown non-negative."""
     some = candidates(axes, workloads, nonnegative=True, gaussian=gaussian)
-    return tuple(each.word for each in some if each.word is not None)
+    return [each.word for each in some if each.word is not None]
 
 
 @lru_cache(maxsize=64)
@@ -82,8 +86,9 @@ def offers(
     *,
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
+    at_once: bool = False,
 ) -> tuple[Offer, ...]:
-    """The ways to ask, those that noise cannot pay left out.
+    """The ways to ask, those that noise cannot pay left out; `at_once` leaves out adaptive ones.
 
     First comes the plan's best question for counts that are shown non-negative, which everybody
     asks who does not say what to ask; then the others, the best for the workload first.
@@ -91,15 +96,21 @@ def offers(
     >>> from trueup.workload import Workload
     >>> age = Axis.integers("age", 0, 99)
     >>> [offer.way for offer in offers(age, Cost.of(1), Workload.prefixes())]
-    ['shown', 'hats', 'tree', 'adaptive', 'flat', 'binary']
+    ['adaptive', 'hats', 'tree', 'shown', 'flat', 'binary']
     >>> [offer.way for offer in offers(age, Cost.of(rho=1), Workload.prefixes())][:2]
     ['shown', 'windows']
     """
     check_level(level)
     workload.check(axis)
+    known = _words((axis,), (workload,), gaussian=cost.rho is not None)
+    if axis.size > _LONG:
+        known = [way for way in known if way in ways(axis)]
     found, refused = [], None
-    for way in ways(axis, gaussian=cost.rho is not None and axis.size <= _LONG):
+    for way in known:
         asked = question((axis,), way, (workload,))
+        if at_once and not asked.settled:
+            continue
+        best = asked  # the last of all
         noise = Noise(asked, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
         try:
             noise.check_drawable()
@@ -109,7 +120,6 @@ def offers(
         found.append(_offer(way, noise, workload, level))
     if refused is not None and not found:
         raise refused
-    best = question((axis,), "shown", (workload,))
     same = [offer for offer in found if offer.question == best]
     first = same[0] if same else None  # by its plainer name where it has one
     others = [offer for offer in found if offer not in same]
@@ -144,6 +154,7 @@ def grid_offers(
     *,
     neighbours: Neighbours = "add-remove",
     rows_per_unit: int = 1,
+    at_once: bool = False,
 ) -> tuple[Offer, ...]:
     """As `offers`, for the boxes of several axes; `by_length` is by the cells of a box.
 
@@ -155,8 +166,11 @@ def grid_offers(
     for axis, workload in zip(axes, workloads, strict=True):
         workload.check(axis)
     found, refused = [], None
-    for way in ways(*axes):
+    for way in _words(axes, workloads, gaussian=False):
         asked = question(axes, way, workloads)
+        if at_once and not asked.settled:
+            continue
+        best = asked  # the last of all
         noise = Noise(asked, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
         try:
             noise.check_drawable()
@@ -166,8 +180,7 @@ def grid_offers(
         found.append(_grid_offer(way, noise, workloads, level))
     if refused is not None and not found:
         raise refused
-    shown = question(axes, "shown", workloads)
-    return tuple(sorted(found, key=lambda offer: (offer.question != shown, offer.mean)))
+    return tuple(sorted(found, key=lambda offer: (offer.question != best, offer.mean)))
 
 
 @lru_cache(maxsize=128)

@@ -39,7 +39,7 @@ from trueup.reconcile.named import (
     nonnegative as nearest_nonnegative,
 )
 from trueup.reconcile.statements import Statement, independent, statements
-from trueup.release import Estimate, NamedRelease, Release
+from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.release.noise_parts import joined
 
 Floats = npt.NDArray[np.float64]
@@ -235,6 +235,12 @@ def _entries(
             obeyed += _obeyed(entry, number)
         elif isinstance(entry, (tuple, list)) and len(entry) == 3:
             yield str(entry[0]), tuple(entry[1:])
+        elif isinstance(entry, (Measurement, Release, SortedRelease)):
+            raise InputError(
+                f"Estimate number {number} is a {type(entry).__name__} of neither one axis nor "
+                f"named counts: these are what reconcile puts together. Of a table, give named "
+                f"counts."
+            )
         else:
             raise InputError(
                 f"Estimate number {number} must be (name, value, variance), got {shown(entry)}."

@@ -25,7 +25,14 @@ from trueup._kernels.tree.prefix import prefix_on_grid
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.infer.adaptive_errors import ALL_THE_WAY, RUNS, PathErrors, rough_reach
+from trueup.infer.adaptive_errors import (
+    ALL_THE_WAY,
+    OTHER_WAYS,
+    RUNS,
+    SLIP,
+    PathErrors,
+    rough_reach,
+)
 from trueup.infer.model import axis_model
 from trueup.intervaltree import IntervalTree
 from trueup.law import Combination, Law, NoiseLaw, RangeErrors, added, times
@@ -36,6 +43,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Part = Release | Measurement
 
+_ALL_THE_WAY, _OTHER_WAYS = 2.0, 4.0  # parts of the chance to fail, of a mean: one in so many
 _PLACES = 16  # ranges of each length that are looked at for the weights
 
 
@@ -95,7 +103,7 @@ class AveragedErrors(RangeErrors):
         moved = self._moved(combination)
         laws = [errors.noise_law(moved) for errors, _ in self._each]
         found = added([times(law, w) for law, w in zip(laws, self.weights, strict=True)])
-        open_to_noise = [law.among for law in laws if isinstance(law, NoiseLaw) and law.among > 1]
+        open_to_noise = [law.among for law in laws if isinstance(law, NoiseLaw) and law.slip]
         if not isinstance(found, NoiseLaw) or not open_to_noise:
             return found
         found = replace(found, among=_shared(open_to_noise))
@@ -124,7 +132,8 @@ class AveragedErrors(RangeErrors):
         law = added(laws)
         assert isinstance(law, NoiseLaw)
         left_open = abs(factor) * max(value - least, most - value, 0.0)
-        return replace(law, among=RUNS, left_open=float(left_open))
+        slip = SLIP * len(self.paths)
+        return replace(law, among=RUNS, slip=slip, left_open=float(left_open))
 
     @cached_property
     def tree(self) -> tuple[IntervalTree, tuple[float, ...]]:
@@ -141,15 +150,15 @@ class AveragedErrors(RangeErrors):
 def _shared(among: Sequence[float]) -> float:
     """Among how many the law of a mean is one, from those of the trees whose ways noise chose.
 
-    As of one tree: half of the chance to fail is for paths that all go all the way down, a quarter
-    is shared by the other ways, a quarter is for runs. A set of ways, one of each tree, has a part
-    of that quarter as the product of theirs: of a tree, 1/2 is all the way and 1/4 are the others.
+    Half of the chance to fail is for paths that all go all the way down, a quarter is shared by the
+    other ways, a quarter is for runs. A set of ways, one of each tree, has a part of that quarter
+    as the product of theirs: of a tree, 1/4 is all the way and 1/2 are the others.
     """
     if all(each == ALL_THE_WAY for each in among):
-        return ALL_THE_WAY
+        return _ALL_THE_WAY
     one = 1 / ALL_THE_WAY
-    others: float = (one + 1 / RUNS) ** len(among) - one ** len(among)
-    return math.prod(among) * others * RUNS
+    others: float = (one + 1 / OTHER_WAYS) ** len(among) - one ** len(among)
+    return math.prod(among) * others * _OTHER_WAYS
 
 
 LeastSquares = Callable[[Sequence[Facts]], tuple[Axis, RangeErrors]]

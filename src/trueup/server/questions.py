@@ -169,15 +169,11 @@ def _unknown(axes: Sequence[Axis], wanted: str, known: Sequence[str]) -> InputEr
 def _offers(
     dataset: Dataset, axes: tuple[Axis, ...], cost: Cost, workloads: tuple[Workload, ...]
 ) -> tuple[Offer, ...]:
-    protected: Any = {"neighbours": dataset.neighbours, "rows_per_unit": dataset.rows_per_unit}
+    terms: Any = {"neighbours": dataset.neighbours, "rows_per_unit": dataset.rows_per_unit}
+    terms["at_once"] = dataset.at_most is not None  # a bound is chosen for questions that are fixed
     if len(axes) > 1:
-        found = grid_offers(axes, cost, workloads, **protected)
-    else:
-        found = offers(axes[0], cost, workloads[0], **protected)
-    if dataset.at_most is None:
-        return found
-    # A bound is chosen for questions that are fixed.
-    return tuple(offer for offer in found if getattr(offer.question, "settled", True))
+        return grid_offers(axes, cost, workloads, **terms)
+    return offers(axes[0], cost, workloads[0], **terms)
 
 
 def cell_choices(axis: Axis, ends: tuple[Any, Any] | None) -> list[int]:

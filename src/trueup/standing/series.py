@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.about import refuse_unknown, text
-from trueup.ask import Question, SortedCounts
+from trueup.ask import Neighbours, Question, SortedCounts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.config import Config, Dataset
@@ -125,9 +125,12 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 @lru_cache(maxsize=1024)
-def _best_of(axes: tuple[Axis, ...], cost: Cost, nonnegative: bool, *whom: Any) -> Question:
-    """Many series ask the same of the same axis: planned once."""
-    return question_for(axes, cost, nonnegative, *whom)
+def _best_of(
+    axes: tuple[Axis, ...], cost: Cost, nonnegative: bool, neighbours: Neighbours, rows: int
+) -> Question:
+    """The best question that is asked at once: periods are added up, and intervals of such sums are
+    several times narrower. Many series ask the same of the same axis: planned once."""
+    return question_for(axes, cost, nonnegative, neighbours, rows, adaptive=False)
 
 
 def _best(axes: tuple[Axis, ...], cost: Cost, nonnegative: bool, dataset: Dataset) -> Question:

@@ -27,9 +27,10 @@ from trueup.ask import PastCounts
 from trueup.ask.question import Neighbours, check_neighbours
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
+from trueup.coefficient_classes import law_of
 from trueup.errors import InputError
 from trueup.infer.past import PastErrors
-from trueup.law import Combination, NoiseLaw, added, law_of
+from trueup.law import Combination, NoiseLaw, added
 from trueup.noise import noise_variance
 from trueup.stream.schedule import MOST_STEPS, Draw, Floats, Ints
 

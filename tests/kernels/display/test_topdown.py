@@ -11,6 +11,9 @@ from scipy.optimize import brentq
 from trueup._kernels.display.nonnegative import leaves_of, node_sums
 from trueup._kernels.display.topdown import (
     CLEAR,
+    EVENLY_CLEAR,
+    FEWEST,
+    SLOPED,
     keep_large_first,
     project_top_down,
     settle_large_first,
@@ -187,3 +190,77 @@ def test_kept_counts_are_never_negative_and_counts_that_are_not_stay(seed):
     fine = np.abs(leaves)
     found = keep_large_first(shape.first, node_sums(shape.first, fine), variances)
     np.testing.assert_allclose(found, fine, atol=1e-9)
+
+
+def family(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One parent, whose children are leaves, and which is their sum."""
+    k = len(values)
+    first = np.concatenate([[1], np.full(k + 1, k + 1)]).astype(np.int64)
+    return first, np.concatenate([[values.sum()], values])
+
+
+def drawn(values: np.ndarray, evened: float) -> np.ndarray:
+    """The children of that family, their noise of variance 1, drawn together; the parent is known
+    as well as they are."""
+    first, y = family(values)
+    return settle_large_first(first, y, np.ones(len(y)), 1.0, evened)
+
+
+def by_least_squares(values: np.ndarray, evened: float) -> np.ndarray:
+    """What James and Stein say of values about a line that numpy fits, its slope lowered by two
+    variances of its noise."""
+    at = np.arange(len(values)) - (len(values) - 1) / 2
+    slope, mean = np.polyfit(at, values, 1)
+    noise = 1 / (at**2).sum()
+    slope = slope * max(0.0, 1 - 2 * noise / slope**2)
+    line = mean + slope * at
+    spread = ((values - line) ** 2).sum() / (len(values) - 1)
+    return line + max(0.0, 1 - evened / spread) * (values - line)
+
+
+@pytest.mark.parametrize("middle", [2.0, 100.0])
+@pytest.mark.parametrize("tilt", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("evened", [0.5, 1.0])
+def test_sibling_leaves_are_drawn_towards_a_line(middle: float, tilt: float, evened: float) -> None:
+    """Clear ones and others alike; a slope that noise may have made is none."""
+    g = np.random.default_rng(5)
+    for _ in range(20):
+        noise = g.uniform(-0.9, 0.9, 9)
+        values = middle + tilt * np.arange(-4, 5) + noise - noise.mean()
+        values = values if middle > 50 else np.clip(values, 0.05, EVENLY_CLEAR - 0.05)
+        np.testing.assert_allclose(
+            drawn(values, evened), by_least_squares(values, evened), rtol=1e-10
+        )
+
+
+def test_a_clear_leaf_and_the_others_are_drawn_together_apart() -> None:
+    """Five small leaves and four large ones: each group keeps its sum, and is even inside."""
+    values = np.array([1.0, 90.0, 1.4, 90.5, 0.8, 1.2, 89.7, 1.1, 90.2])
+    found = drawn(values, 1.0)
+    clear = values > 50
+    for group in (clear, ~clear):
+        np.testing.assert_allclose(found[group], values[group].mean(), rtol=1e-12)
+    np.testing.assert_allclose(drawn(values, 0.0), values, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("top", "apart"), [(EVENLY_CLEAR - 0.01, False), (EVENLY_CLEAR + 0.01, True)]
+)
+def test_a_leaf_is_clear_from_four_deviations_on(top: float, apart: bool) -> None:
+    values = np.array([1.0, 1.0, 1.0, 1.0, top])
+    found = drawn(values, 1.0)
+    assert (found[-1] == pytest.approx(top, rel=1e-12)) == apart
+
+
+@pytest.mark.parametrize("number", [FEWEST - 1, FEWEST, SLOPED - 1, SLOPED])
+def test_few_leaves_are_not_drawn_and_somewhat_more_not_towards_a_slope(number: int) -> None:
+    rising = 100.0 + 3.0 * np.arange(number)
+    found = drawn(rising, 1.0)
+    if number < FEWEST or number >= SLOPED:  # those on a line stay on it, their slope lowered
+        slopes = np.diff(found)
+        np.testing.assert_allclose(slopes, slopes[0], rtol=1e-9)
+        assert (slopes[0] == pytest.approx(3.0, rel=1e-12)) == (number < FEWEST)
+    mean = rising.mean()
+    spread = ((rising - mean) ** 2).sum() / (number - 1)
+    if FEWEST <= number < SLOPED:
+        np.testing.assert_allclose(found, mean + (1 - 1 / spread) * (rising - mean), rtol=1e-12)

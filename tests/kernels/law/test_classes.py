@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trueup._kernels.law.classes import classes_of_lines
-from trueup.law import class_limits, law_of
+from trueup.coefficient_classes import class_limits, law_of
 
 
 @pytest.mark.parametrize("scales", [(3, 40), (1000, 1), (5, 5), (700, 3, 29)])

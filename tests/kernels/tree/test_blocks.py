@@ -59,3 +59,12 @@ def test_large_trees_give_the_same_bits(size: int, radices: tuple[int, ...]) -> 
         blocks.fit_into(tree, noisy, level_starts(tree), leaves, threads, totals)
         assert np.array_equal(leaves, expected)
         assert np.array_equal(totals, sums)  # also of blocks in which two threads met
+
+
+@pytest.mark.parametrize("asked", range(6))
+def test_levels_that_are_not_asked_at_the_top_give_the_same_bits(asked: int) -> None:
+    weights = tuple(float(level >= asked) for level in range(6))
+    tree = RegularTree(200_001, (14, 18, 17, 16, 16), weights)
+    noisy = noisy_answers(tree, asked)
+    expected = fit_by_level(tree, noisy, level_starts(tree))
+    assert np.array_equal(fitted(tree, noisy, 2), expected)

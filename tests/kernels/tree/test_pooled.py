@@ -17,26 +17,32 @@ from trueup._kernels.tree.pooled import (
     with_runs,
 )
 
+NEVER = np.inf  # nothing is that uneven
 
-def plain_runs(
-    noisy: list[int], families: list[int], small: float, crowded: float, by_family: bool
-) -> list:
-    """The same by lists and sums, family by family."""
+
+def plain_runs(noisy: list[int], families: list[int], noise: float, limits: tuple) -> list:
+    """The same by lists, sums and variances, family by family."""
+    small, crowded, by_family, uneven, still = limits
     found = []
     for begin, end in itertools.pairwise(families):
         groups, group = [], []
         for place in [*range(begin, end), None]:
-            if place is not None and noisy[place] < small:
+            if place is not None and noisy[place] < small * noise:
                 group.append(place)
                 continue
             groups.append(group)
             group = []
+        every = [noisy[k] for k in range(begin, end) if noisy[k] < small * noise]
         for members in filter(None, groups):
-            tested = [k for k in range(begin, end) if noisy[k] < small] if by_family else members
-            if sum(noisy[k] for k in tested) <= crowded * len(tested) ** 0.5:
+            tested = every if by_family else [noisy[k] for k in members]
+            few = sum(tested) > crowded * noise * len(tested) ** 0.5
+            if by_family and sum(tested) > 0 and len(tested) > 1:
+                excess = (np.var(tested, ddof=1) / noise**2 - 1) * (len(tested) - 1)
+                few |= bool(excess > uneven * (5 * len(tested)) ** 0.5)
+            if not few:
                 found.append((members[0], members[-1] + 1))
                 continue
-            below = [k for k in members if noisy[k] < 0]
+            below = [k for k in members if noisy[k] < still * noise]
             for k in below:
                 if found and found[-1][1] == k and k - 1 in below:
                     found[-1] = (found[-1][0], k + 1)
@@ -45,40 +51,72 @@ def plain_runs(
     return found
 
 
-@pytest.mark.parametrize("by_family", [False, True])
+def pairs(runs: tuple) -> list:
+    return list(zip(*(ends.tolist() for ends in runs), strict=True))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        (5.0, 3.0, False, NEVER, 0.0),
+        (5.0, 3.0, True, NEVER, 0.0),
+        (5.0, 3.0, True, 0.7, 2.0),
+        (5.0, 9.0, True, 0.4, 1.0),
+        (5.0, 3.0, False, 0.1, 2.0),
+    ],
+)
 @pytest.mark.parametrize("seed", range(40))
-def test_runs_are_those_of_the_recipe(seed: int, by_family: bool) -> None:
+def test_runs_are_those_of_the_recipe(seed: int, rule: tuple) -> None:
     g = np.random.default_rng(seed)
     lengths = g.integers(1, 9, g.integers(1, 6))
     families = np.concatenate([[0], np.cumsum(lengths)])
     noisy = g.integers(-12, 30, families[-1])
-    starts, stops = small_runs(noisy, families, 15.0, 9.0, by_family)
-    expected = plain_runs(noisy.tolist(), families.tolist(), 15.0, 9.0, by_family)
-    assert list(zip(starts.tolist(), stops.tolist(), strict=True)) == expected
+    found = pairs(small_runs(noisy, families, 3.0, rule))
+    assert found == plain_runs(noisy.tolist(), families.tolist(), 3.0, rule)
 
 
 def test_runs_never_cross_families_and_never_hold_what_is_not_small() -> None:
     noisy = np.array([1, 2, 3, 100, 1, -5, 1, 2])
-    starts, stops = small_runs(noisy, np.array([0, 3, 6, 8]), 50.0, 1000.0, True)
-    assert list(zip(starts, stops, strict=True)) == [(0, 3), (4, 6), (6, 8)]
+    families = np.array([0, 3, 6, 8])
+    found = pairs(small_runs(noisy, families, 1.0, (50.0, 1000.0, True, NEVER, 0.0)))
+    assert found == [(0, 3), (4, 6), (6, 8)]
 
 
 def test_a_crowded_run_keeps_only_what_is_below_zero() -> None:
     noisy = np.array([9, -1, -2, 9, 9, -3])
-    starts, stops = small_runs(noisy, np.array([0, 6]), 10.0, 1.0, False)
-    assert list(zip(starts, stops, strict=True)) == [(1, 3), (5, 6)]
+    found = pairs(small_runs(noisy, np.array([0, 6]), 1.0, (10.0, 1.0, False, NEVER, 0.0)))
+    assert found == [(1, 3), (5, 6)]
 
 
 def test_runs_of_a_family_are_crowded_together_or_each_by_itself() -> None:
     """Two short runs of 8 and −1 beside a large answer: each by itself is below 6 √2, both together
     are above 6 √4; another family has no say."""
     noisy, families = np.array([8, -1, 50, -1, 8, 0, 0]), np.array([0, 5, 7])
-    alone = small_runs(noisy, families, 10.0, 6.0, False)
-    assert list(zip(*alone, strict=True)) == [(0, 2), (3, 5), (5, 7)]
-    together = small_runs(noisy, families, 10.0, 6.0, True)
-    assert list(zip(*together, strict=True)) == [(1, 2), (3, 4), (5, 7)]
-    at_the_threshold = small_runs(noisy, families, 10.0, 7.0, True)
-    assert list(zip(*at_the_threshold, strict=True)) == [(0, 2), (3, 5), (5, 7)]
+    alone = small_runs(noisy, families, 1.0, (10.0, 6.0, False, NEVER, 0.0))
+    assert pairs(alone) == [(0, 2), (3, 5), (5, 7)]
+    together = small_runs(noisy, families, 1.0, (10.0, 6.0, True, NEVER, 0.0))
+    assert pairs(together) == [(1, 2), (3, 4), (5, 7)]
+    at_the_threshold = small_runs(noisy, families, 1.0, (10.0, 7.0, True, NEVER, 0.0))
+    assert pairs(at_the_threshold) == [(0, 2), (3, 5), (5, 7)]
+
+
+def test_a_family_in_which_small_answers_differ_by_more_than_noise_is_split() -> None:
+    """Four spikes of 4.5 σ among empty nodes stand out, though they sum to little; two do not, nor
+    do even counts that sum to as much. Below zero together nothing is there, however they
+    differ."""
+    families, rule = np.array([0, 10]), (5.0, 8.0, True, 4.0, 2.0)
+    spikes = np.array([0, 0, 45, 0, 0, 0, 0, 45, 0, 19])
+    assert pairs(small_runs(spikes, families, 10.0, rule)) == [(0, 10)]
+    spikes[4] = spikes[5] = 45
+    assert pairs(small_runs(spikes, families, 10.0, rule)) == [(0, 2), (3, 4), (6, 7), (8, 10)]
+    assert pairs(small_runs(np.full(10, 16), families, 10.0, rule)) == [(0, 10)]
+    below = np.array([-90, -90, 40, 0, 0, 0, 0, 40, 0, 0])
+    assert pairs(small_runs(below, families, 10.0, rule)) == [(0, 10)]
+
+
+def test_what_is_still_small_is_so_at_both_its_sides() -> None:
+    families, rule = np.array([0, 4]), (5.0, 1.0, True, NEVER, 2.0)
+    assert pairs(small_runs(np.array([19, 40, 20, 40]), families, 10.0, rule)) == [(0, 1)]
 
 
 def test_a_run_is_a_node_between_its_parent_and_its_members() -> None:

@@ -173,6 +173,17 @@ def test_sorted_counts_of_a_column(server: Any) -> None:
     assert server().get(f"/api/v1/releases/{name}").json()["kind"] == "sorted"
 
 
+def test_who_says_no_strategy_is_asked_what_everybody_publishes(server: Any) -> None:
+    name = server.measured("fares-unsaid", epsilon=1)
+    measured = server().get(f"/api/v1/releases/{name}/measurement").content
+    planned = tu.plan(tu.Axis.regular("fare", 0, 128, 256), 1, nonnegative=True)
+    assert tu.Measurement.from_bytes(measured).question.anew == planned.best
+    at_once = server.measured("fares-at-once", epsilon=1, strategy="shown")
+    measured = server().get(f"/api/v1/releases/{at_once}/measurement").content
+    question = tu.Measurement.from_bytes(measured).question
+    assert question == planned["for non-negative counts"].question
+
+
 def test_adaptive_trees_are_quoted_measured_and_answered(server: Any) -> None:
     name = server.measured("fares-adaptive", strategy="adaptive", epsilon=1)
     told = server().get(f"/api/v1/releases/{name}").json()

@@ -64,23 +64,25 @@ def _nearest_with_sum(values: Floats, total: float, nonnegative: bool) -> Floats
 
 
 @compiled
-def _hand_out(whole: Integers, fraction: Floats, left: int, nonnegative: bool) -> None:
-    """Adds what is left to the children of a node, a unit a child at a time, in place.
+def _hand_out(
+    whole: Integers, fraction: Floats, a: int, b: int, left: int, nonnegative: bool
+) -> None:
+    """Adds what is left to the children a … b − 1 of a node, a unit a child at a time, in place.
 
     The largest fractions come first. Rounding noise in the values can leave more or less than the
     fractions call for: whatever it leaves is handed out.
     """
-    n = len(whole)
+    n = b - a
     while left != 0:
         sign = 1 if left > 0 else -1
         count = min(abs(left), n)
         if count == n and (sign > 0 or not nonnegative):
-            for c in range(n):
+            for c in range(a, b):
                 whole[c] += sign
             left -= sign * count
         elif n <= FEW:
             best = -1
-            for c in range(n):
+            for c in range(a, b):
                 if sign < 0 and nonnegative and whole[c] == 0:
                     continue
                 if best < 0 or sign * fraction[c] > sign * fraction[best]:
@@ -89,8 +91,9 @@ def _hand_out(whole: Integers, fraction: Floats, left: int, nonnegative: bool) -
             fraction[best] -= sign
             left -= sign
         else:
-            order = falling(sign * fraction)
-            for c in order:
+            order = falling(sign * fraction[a:b])
+            for rank in range(n):
+                c = a + order[rank]
                 if left != 0 and not (sign < 0 and nonnegative and whole[c] == 0):
                     whole[c] += sign
                     fraction[c] -= sign
@@ -130,7 +133,7 @@ def _rounded_rows(rows: Floats, sums: Integers, nonnegative: bool) -> Integers:
     np.put_along_axis(more, order, chosen.astype(more.dtype), axis=1)
     whole[usual] += more
     for row in np.flatnonzero((left < 0) | (left >= rows.shape[1])):
-        _handed(whole[row], fraction[row], int(left[row]), nonnegative)
+        _handed(whole[row], fraction[row], 0, rows.shape[1], int(left[row]), nonnegative)
     return whole
 
 
@@ -156,7 +159,8 @@ def whole_below(first: Integers, values: Floats, roots: Integers, nonnegative: b
             whole[c] = np.int64(down)
             fraction[c] = max(children[c - a] - down, 0.0)
             left -= whole[c]
-        _hand_out(whole[a:b], fraction[a:b], left, nonnegative)
+        if left != 0:
+            _hand_out(whole, fraction, a, b, left, nonnegative)
     return whole
 
 

@@ -23,7 +23,10 @@ Bools = NDArray[np.bool_]
 
 SWEEPS = 40
 CLEAR = 3.5  # standard errors above zero at which a count is clearly not empty
+EVENLY_CLEAR = 4.0  # the same where leaves are drawn together
 FEWEST = 4  # values that are worth drawing together: of three, the mean is no better than each
+SLOPED = 6  # values of which a slope is worth a look
+SLOPE = 2.0  # variances of noise that the square of a slope must exceed (Akaike), and is lowered by
 
 
 @compiled
@@ -73,18 +76,37 @@ def _fit_to_sum(x: Floats, places: Integers, total: float, live: Integers) -> No
 
 
 @compiled
-def _draw_together(x: Floats, places: Integers, w: Floats, times: float) -> None:
-    """Draw the values at these places, leaves of weights w, towards their mean, in place; their
-    sum stays."""
-    mean, noise, spread = 0.0, 0.0, 0.0
+def _draw_together(
+    x: Floats, places: Integers, begin: int, w: Floats, unit: float, evened: float
+) -> None:
+    """Draw the values at these places, leaves of weights w, towards a line, in place; their sum
+    stays.
+
+    The line is level, through their mean, unless they rise or fall by more than noise does. Noise
+    explains a part of how far they are from it; by `evened` of that part they are drawn.
+    """
+    number, mean, noise, middle, around = len(places), 0.0, 0.0, 0.0, 0.0
     for place in places:
-        mean += x[place] / len(places)
-        noise += times * (1.0 / w[place]) / len(places)
+        mean += x[place] / number
+        noise += unit * unit * (1.0 / w[place]) / number
+        middle += (place - begin) / number
+    slope = 0.0
+    if number >= SLOPED:
+        for place in places:
+            slope += (place - begin - middle) * (x[place] - mean)
+            around += (place - begin - middle) ** 2
+        slope /= around
+        if slope * slope * around > SLOPE * noise:
+            slope *= 1.0 - SLOPE * noise / (slope * slope * around)
+        else:
+            slope = 0.0
+    spread = 0.0
     for place in places:
-        spread += (x[place] - mean) ** 2 / (len(places) - 1)
-    kept = max(0.0, 1.0 - noise / spread) if spread > 0.0 else 0.0
+        spread += (x[place] - mean - slope * (place - begin - middle)) ** 2 / (number - 1)
+    kept = max(0.0, 1.0 - evened * noise / spread) if spread > 0.0 else 0.0
     for place in places:
-        x[place] = mean + kept * (x[place] - mean)
+        line = mean + slope * (place - begin - middle)
+        x[place] = line + kept * (x[place] - line)
 
 
 @compiled
@@ -172,15 +194,25 @@ def _fit_rows_to_sums(x: Floats, places: Bools, totals: Floats) -> Floats:
     return np.where(places, moved, x)
 
 
-def _draw_rows_together(x: Floats, places: Bools, w: Floats, times: float) -> Floats:
-    """As `_draw_together`, for each row of x at its own places."""
+def _draw_rows_together(x: Floats, places: Bools, w: Floats, unit: float, evened: float) -> Floats:
+    """As `_draw_together`, for each row of x at its own places; a row with few keeps them."""
     count = places.sum(axis=1)
-    each = count[:, None]
+    each = np.maximum(count, 1)[:, None]
     mean = added(np.where(places, x / each, 0.0))[:, None]
-    noise = added(np.where(places, times * (1.0 / w) / each, 0.0))
-    spread = added(np.where(places, (x - mean) ** 2 / (each - 1), 0.0))
-    kept = np.where(spread > 0.0, np.maximum(0.0, 1.0 - noise / spread), 0.0)
-    return np.where(places, mean + kept[:, None] * (x - mean), x)
+    noise = added(np.where(places, unit * unit * (1.0 / w) / each, 0.0))
+    at = np.arange(x.shape[1])[None, :]
+    off = at - added(np.where(places, at / each, 0.0))[:, None]
+    around = added(np.where(places, off**2, 0.0))
+    slope = added(np.where(places, off * (x - mean), 0.0)) / around
+    seen = slope * slope * around
+    sloped = (count >= SLOPED) & (seen > SLOPE * noise)
+    slope = np.where(sloped, slope * (1.0 - SLOPE * noise / seen), 0.0)[:, None]
+    apart = (x - mean - slope * off) ** 2 / np.maximum(each - 1, 1)
+    spread = added(np.where(places, apart, 0.0))
+    kept = np.where(spread > 0.0, np.maximum(0.0, 1.0 - evened * noise / spread), 0.0)
+    line = mean + slope * off
+    drawn = places & (count >= FEWEST)[:, None]
+    return np.where(drawn, line + kept[:, None] * (x - line), x)
 
 
 def _fall_by_level(
@@ -188,6 +220,7 @@ def _fall_by_level(
 ) -> None:
     variance, spread, sums = below
     variance = np.append(variance, 1.0 / w[len(variance) :])
+    standard = EVENLY_CLEAR if evened > 0.0 else CLEAR
     depth = -1
     for depth, level in enumerate(levels_of(first)):
         for families in level:
@@ -195,15 +228,17 @@ def _fall_by_level(
             gap = (x[own] - sums[own]) / spread[own]
             before, noise = families.read(x), families.read(variance)
             moved = before + noise * gap[:, None]
-            large = moved > CLEAR * unit * np.sqrt(noise)
+            large = moved > standard * unit * np.sqrt(noise)
             left = added(-np.where(large, moved, 0.0), x[own])
             some = (~large).any(axis=1)
             ends = families.read(first[1:]) == families.read(first[:-1])
-            together = ends.all(axis=1) & (left > 0.0) & ((~large).sum(axis=1) >= FEWEST)
+            leaves = ends.all(axis=1)
             negative = (moved < 0.0).any(axis=1)
-            if evened > 0.0 and together.any():
-                few = ~large[together], families.read(w)[together]
-                moved[together] = _draw_rows_together(moved[together], *few, evened * unit * unit)
+            if evened > 0.0 and leaves.any():
+                rows, each, some_left = moved[leaves], families.read(w)[leaves], left[leaves] > 0.0
+                for drawn in (~large[leaves] & some_left[:, None], large[leaves]):
+                    rows = _draw_rows_together(rows, drawn, each, unit, evened)
+                moved[leaves] = rows
             if depth == 0 and not np.isnan(answer) and (some & (left < 0.0)).any():
                 gain = w[0] * added(np.where(large, noise, 0.0))
                 above = added(np.where(large, before, 0.0))
@@ -234,6 +269,7 @@ def fall_nodes(
     live = np.empty(nodes, np.int64)
     weight, own = 1.0, 1.0  # of the last leaf
     known, clear = 0.0, 0.0  # a variance, and how large a count of it is clear
+    standard = EVENLY_CLEAR if evened > 0.0 else CLEAR
     for v in range(nodes):
         a, b = first[v], first[v + 1]
         if a == b:
@@ -248,7 +284,7 @@ def fall_nodes(
             elif w[c] != weight or c == known_nodes:
                 weight, own = w[c], 1.0 / w[c]
             if own != known:
-                known, clear = own, CLEAR * unit * np.sqrt(own)
+                known, clear = own, standard * unit * np.sqrt(own)
             before = x[c]
             x[c] = before + own * gap
             negative |= x[c] < 0.0
@@ -261,8 +297,11 @@ def fall_nodes(
             else:
                 small[many] = c
                 many += 1
-        if evened > 0.0 and leaves and left > 0.0 and many >= FEWEST:
-            _draw_together(x, small[:many], w, evened * unit * unit)
+        if evened > 0.0 and leaves:
+            if many >= FEWEST and left > 0.0:
+                _draw_together(x, small[:many], a, w, unit, evened)
+            if few >= FEWEST:
+                _draw_together(x, large[:few], a, w, unit, evened)
         if v == 0 and left < 0.0 and many > 0 and not np.isnan(answer):
             gain = w[0] * noise
             x[0] = max((gain * answer + above) / (1.0 + gain), 0.0)
@@ -290,8 +329,8 @@ def settle_nodes(first: Integers, x: Floats, w: Floats, unit: float, evened: flo
     The root has no parent to keep: if its small children sum to less than nothing, they are
     empty, and the total is estimated from the large ones and its own answer alone.
 
-    With `evened`, leaves that are not clear are first drawn towards their mean (James and Stein):
-    by so much of the part of their spread that their noise explains.
+    With `evened`, sibling leaves are first drawn towards a line (James and Stein), those that are
+    clear and the others by themselves: by so much of the part of their spread that noise explains.
     """
     answer = x[0]
     below = rise_nodes(first, x, w, np.empty(0))

@@ -10,7 +10,11 @@ Levels are those that are asked, coarsest first; the last are the cells. A tree 
 of cells; `offsets`, where each level begins in it; `runs` of the same nodes: SPLIT, or NOT_REACHED,
 or the number of the run in which a node was pooled. A sum of counts is told by `cuts`, from 0 to
 the number of cells, and by the value of the cells between each two. Rows are classes of answers:
-coefficient, level, how many; the runs of a level come after the last level, in the same order.
+coefficient, level, how many, run, slack; the runs of a level come after the last level, in the same
+order. The slack is how far a coefficient may be off where a path ends in a pooled node.
+
+What lies inside a pooled node is unknown but for its count, of which two things tell: the total of
+its run, and the count that the fit gives the node. The one that says less is left open.
 """
 
 from __future__ import annotations
@@ -23,8 +27,12 @@ from trueup._kernels.compiled import compiled
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Tree = tuple[Ints, Ints, Ints]
+Known = tuple[Floats, Floats, Floats, Floats]
+"""Totals of runs; prefix sums of the counts, or none; of each level from which count on a node is
+clearly split; and by how much a run's total may be above a node's count and still tell more."""
 SPLIT, NOT_REACHED = -1, -2
-WAYS, STOPPED, OPEN = 0, 1, 2  # places in what is told of the paths
+WAYS, STOPPED, OPEN, UNCLEAR = 0, 1, 2, 3  # places in what is told of the paths
+COEFFICIENT, LEVEL, MANY, RUN, SLACK = 0, 1, 2, 3, 4  # columns of rows
 
 
 @compiled
@@ -46,16 +54,16 @@ def _first_from(tree: Tree, level: int, cell: int) -> int:
 @compiled
 def _family(
     tree: Tree, level: int, span: Ints, cuts: Ints, values: Floats, below: Floats, rows: Floats
-) -> float:
-    """The mean value of the nodes of a level in a span, which is that of their parent.
+) -> tuple[float, float]:
+    """The mean value of the nodes of a level in a span, which is that of their parent; its slack.
 
-    `below` has a row for each cut: the node of this level that it cuts (−1: none), and that node's
-    value. Adds the classes of these nodes to `rows`, of which the first entry of the last tells how
-    many there are; less the mean, unless the level is the first.
+    `below` has a row for each cut: the node of this level that it cuts (−1: none), that node's
+    value and its slack. Adds the classes of these nodes to `rows`, of which the first entry of the
+    last tells how many there are; less the mean, unless the level is the first.
     """
     begins, offsets, _ = tree
     begun = found = int(rows[-1, 0])
-    total = 0.0
+    total, slack = 0.0, 0.0
     for part in range(len(values)):
         start, stop = max(span[0], cuts[part]), min(span[1], cuts[part + 1])
         if start >= stop:
@@ -65,21 +73,26 @@ def _family(
             whole -= 1
         whole -= _first_from(tree, level, start)
         if whole > 0:
-            rows[found, 0], rows[found, 1], rows[found, 2] = values[part], level, whole
+            rows[found, COEFFICIENT], rows[found, LEVEL] = values[part], level
+            rows[found, MANY], rows[found, SLACK] = whole, 0.0
             total += values[part] * whole
             found += 1
     for cut in range(1, len(cuts) - 1):
         inside = span[0] < cuts[cut] < span[1] and below[cut, 0] >= 0.0
         if inside and below[cut, 0] != below[cut - 1, 0]:
-            rows[found, 0], rows[found, 1], rows[found, 2] = below[cut, 1], level, 1.0
+            rows[found, COEFFICIENT], rows[found, LEVEL] = below[cut, 1], level
+            rows[found, MANY], rows[found, SLACK] = 1.0, below[cut, 2]
             total += below[cut, 1]
+            slack += below[cut, 2]
             found += 1
-    mean = total / (_first_from(tree, level, span[1]) - _first_from(tree, level, span[0]))
+    children = _first_from(tree, level, span[1]) - _first_from(tree, level, span[0])
+    mean, slack = total / children, slack / children
     if level > 0:
         for k in range(begun, found):
-            rows[k, 0] -= mean
+            rows[k, COEFFICIENT] -= mean
+            rows[k, SLACK] += slack
     rows[-1, 0] = found
-    return mean
+    return mean, slack
 
 
 @compiled
@@ -103,60 +116,100 @@ def _open(run: int, level: int, most: float, total: float, rows: Floats) -> floa
     """
     found, before = int(rows[-1, 0]), 0.0
     for k in range(found):
-        if rows[k, 1] == level and rows[k, 2] == 1.0 and rows[k, 3] == run:
-            before = rows[k, 0]
-            rows[k, 0] = max(before, most)
+        if rows[k, LEVEL] == level and rows[k, MANY] == 1.0 and rows[k, RUN] == run:
+            before = rows[k, COEFFICIENT]
+            rows[k, COEFFICIENT] = max(before, most)
             return max(most - before, 0.0) * max(total, 0.0)
-    rows[found, 0], rows[found, 1], rows[found, 2], rows[found, 3] = most, level, 1.0, run
+    rows[found, COEFFICIENT], rows[found, LEVEL] = most, level
+    rows[found, MANY], rows[found, RUN], rows[found, SLACK] = 1.0, run, 0.0
     rows[-1, 0] = found + 1
     return most * max(total, 0.0)
 
 
 @compiled
-def classes_of(tree: Tree, cuts: Ints, values: Floats, totals: Floats) -> tuple[Floats, Floats]:
-    """The classes of answers in a sum of counts, and three numbers about the paths to its cuts.
+def _joined(node: Ints, ways: Floats, stops: float) -> None:
+    """Puts cuts of one node together: in how many ways their paths can end, `stops` of them in the
+    node itself. A cut that was put to an earlier one has no ways of its own.
 
-    In how many ways they could have ended; whether one of them ends in a pooled node; and how far
-    the sum may be off because nothing is known inside such nodes, but for the noisy `totals` of
-    their runs.
+    Of two paths that end in neighbours of one family, by the total of a run, it may be one run or
+    two. So ways are counted apart in which the last path so far ends like that, once each.
+    """
+    first, by_run = 0, 0.0
+    for cut in range(1, len(ways)):
+        same = first > 0 and cut < len(ways) - 1 and node[cut] == node[first]
+        if first > 0 and not same:
+            ways[first] += stops
+            first = 0
+        if cut == len(ways) - 1 or node[cut] < 0 or ways[cut] == 0.0:
+            continue
+        one = 1.0 if ways[cut] > 1.0 else 0.0
+        if same:
+            before = ways[first]
+            ways[first] = before * ways[cut] + by_run * one
+            by_run = (before + by_run) * one
+            ways[cut] = 0.0
+        else:
+            first, by_run = cut, one
+
+
+@compiled(work=1)  # by its cuts: few, however large the tree
+def classes_of(tree: Tree, cuts: Ints, values: Floats, known: Known) -> tuple[Floats, Floats]:
+    """The classes of answers in a sum of counts, and what is told about the paths to its cuts.
+
+    In how many ways they could have ended; whether one of them ends in a pooled node; how far the
+    sum may be off because nothing is known inside such nodes; whether one goes through a node that
+    is not clearly split.
     """
     begins, offsets, runs = tree
+    totals, prefix, clear, better = known
     ends, last = len(cuts), len(offsets) - 1
-    rows = np.full(((last + 1) * 2 * ends + ends, 4), -1.0)
+    rows = np.full(((last + 1) * 2 * ends + ends, 5), -1.0)
     rows[-1, 0] = 0.0
-    told, ways = np.zeros(3), np.ones(ends)
-    below = np.full((ends, 2), -1.0)
+    told, ways = np.zeros(4), np.ones(ends)
+    below = np.full((ends, 3), -1.0)
     for level in range(last - 1, -1, -1):
-        above = np.full((ends, 2), -1.0)
+        above = np.full((ends, 3), -1.0)
+        node = np.full(ends, -1)
         for cut in range(1, ends - 1):
             v = offsets[level] + _first_from(tree, level, cuts[cut])
             if begins[v] == cuts[cut]:
                 continue  # the cut lies between two nodes
             v -= 1
-            ways[cut] += 1
+            node[cut] = v
             if runs[v] == NOT_REACHED:
                 continue
             if above[cut - 1, 0] == v:
                 above[cut] = above[cut - 1]
                 continue
             span = begins[v : v + 2]
-            above[cut, 0] = v
+            above[cut, 0], above[cut, 2] = v, 0.0
+            count = prefix[span[1]] - prefix[span[0]] if len(prefix) > 0 else np.inf
             if runs[v] == SPLIT:
-                above[cut, 1] = _family(tree, level + 1, span, cuts, values, below, rows)
+                mean, slack = _family(tree, level + 1, span, cuts, values, below, rows)
+                above[cut, 1], above[cut, 2] = mean, slack
+                if len(prefix) == 0 or count < clear[level]:
+                    told[UNCLEAR] = 1.0
+                continue
+            above[cut, 1], most = _pooled(span, cuts, values)
+            told[STOPPED] = 1.0
+            total = totals[runs[v]]
+            if max(count, 0.0) + better[level] < max(total, 0.0):
+                above[cut, 2] = most
+                told[OPEN] += most * max(count, 0.0)
             else:
-                above[cut, 1], most = _pooled(span, cuts, values)
-                told[STOPPED] = 1.0
-                told[OPEN] += _open(runs[v], last + 1 + level, most, totals[runs[v]], rows)
+                told[OPEN] += _open(runs[v], last + 1 + level, most, total, rows)
+        _joined(node, ways, 2.0 if len(prefix) > 0 else 1.0)
         below = above
     span = np.array([0, cuts[-1]])
     _family(tree, 0, span, cuts, values, below, rows)
-    told[WAYS] = np.prod(ways)
+    _joined(np.zeros(ends, np.int64), ways, 0.0)
+    told[WAYS] = ways[1] if ends > 2 else 1.0
     return rows[: int(rows[-1, 0])], told
 
 
 @compiled
 def range_variances(
-    tree: Tree, starts: Ints, stops: Ints, totals: Floats, variances: Floats
+    tree: Tree, starts: Ints, stops: Ints, known: Known, variances: Floats
 ) -> Floats:
     """The variance of the noise in each range, by the variances of the answers of each level."""
     begins = tree[0]
@@ -166,8 +219,9 @@ def range_variances(
             continue
         cuts, values = np.zeros(4, np.int64), np.zeros(3)
         cuts[1], cuts[2], cuts[3], values[1] = starts[k], stops[k], begins[-1], 1.0
-        rows, _ = classes_of(tree, cuts, values, totals)
+        rows, _ = classes_of(tree, cuts, values, known)
         for row in range(len(rows)):
-            if rows[row, 1] < len(variances):
-                found[k] += rows[row, 2] * rows[row, 0] ** 2 * variances[int(rows[row, 1])]
+            if rows[row, LEVEL] < len(variances):
+                each = variances[int(rows[row, LEVEL])]
+                found[k] += rows[row, MANY] * rows[row, COEFFICIENT] ** 2 * each
     return found

@@ -1,7 +1,8 @@
 """Coefficients of noisy answers put together in classes, for many sums at once, compiled.
 
-What `trueup.law.law_of` does for one sum, for every line of coefficients: those of one scale that
-differ by less than a class's width become their root mean square, as often as they are.
+What `trueup.coefficient_classes.law_of` does for one sum, for every line of coefficients: those of
+one scale that differ by less than a class's width become their root mean square, as often as they
+are.
 """
 
 from __future__ import annotations

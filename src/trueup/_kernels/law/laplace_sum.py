@@ -89,9 +89,12 @@ class LaplaceSum:
 
     def chernoff(self, *tails: float) -> list[float]:
         """Widths that |S| passes with probability at most each of the tails, the largest first."""
+        return self.passed_by_logs(*np.log(2 / np.array(tails)).tolist())
+
+    def passed_by_logs(self, *rooms: float) -> list[float]:
+        """The same of tails 2·exp(−room), which may be smaller than any float above 0."""
         if not len(self.c):
-            return [0.0] * len(tails)
-        rooms = np.log(2 / np.array(tails))
+            return [0.0] * len(rooms)
         deviation = self.deviation
         limit = 0.985 / float((self.c * self.b).max())
         series, beyond, near = self.series

@@ -81,6 +81,23 @@ def half_width(
     return found + dust if dust > 1e-10 * found else found
 
 
+def chernoff_width(
+    coefficients: npt.ArrayLike, scales: npt.ArrayLike, counts: npt.ArrayLike, room: float
+) -> float:
+    """The q that |S| passes with probability 2·exp(−room) at most, by Chernoff's bound.
+
+    >>> round(chernoff_width([1.0], [10.0], [1.0], 1000.0))
+    10188
+    """
+    c, b, m = (np.asarray(part, np.float64) for part in (coefficients, scales, counts))
+    moving = (c != 0) & (m > 0) & (b > LEAST_SCALE)
+    if not moving.any():
+        return 0.0
+    largest = float(np.abs(c[moving]).max())
+    law = LaplaceSum(np.abs(c[moving]) / largest, b[moving], m[moving])
+    return law.passed_by_logs(room)[0] * largest
+
+
 def normal(level: float) -> float:
     """The half-width of a normal curve, in deviations."""
     return _NORMAL.inv_cdf(0.5 + level / 2)

@@ -8,6 +8,8 @@ the size of a block nor the number of threads changes a bit.
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
 from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled, inlined, plain_if_small
@@ -116,11 +118,11 @@ def _rise_by_level(
     roots: Floats,
     work: Floats,
 ) -> None:
-    below, room = bottom, np.split(work, 2)
-    for k in range(len(layout) - 1, -1, -1):
-        radix, size, start, place = layout[k]
-        gain, _, last_gain, _, _ = coefficients[k]
-        total, own = child_sums(below, int(radix)), steps[place : place + size]
+    below, room = bottom, [work[: work.size // 2], work[work.size // 2 :]]
+    rows = list(zip(layout.tolist(), coefficients.tolist(), strict=True))  # quicker than scalars
+    for k in range(len(rows) - 1, -1, -1):
+        (radix, size, start, place), (gain, _, last_gain, _, _) = rows[k]
+        total, own = child_sums(below, radix), steps[place : place + size]
         own[:] = noisy[start : start + size] if gain > 0.0 else total  # of what is not asked: 0
         own -= total
         own[: size - last] *= gain
@@ -138,13 +140,12 @@ def _fall_by_level(
     steps: Floats,
     leaves: Floats,
 ) -> None:
-    low = len(layout) - 1
-    for k in range(low + 1):
-        radix, size, _, place = layout[k]
-        _, share, _, last_share, last_child = coefficients[k]
+    rows, levels = layout.tolist(), coefficients.tolist()
+    for k, (radix, size, _, place) in enumerate(rows):
+        _, share, _, last_share, last_child = levels[k]
         own, below, moved = steps[place : place + size], bottom, leaves
-        if k < low:
-            _, size, _, place = layout[k + 1]
+        if k + 1 < len(rows):
+            _, size, _, place = rows[k + 1]
             below = moved = steps[place : place + size]
         shares = np.repeat(own * share, radix)[: len(below)]
         if last:
@@ -287,35 +288,35 @@ def fit_into(
     totals: Floats | None = None,
 ) -> None:
     """As `regular.fit_by_level`, into `leaves`; into `totals` the sums of blocks of them."""
-    block = prefix.BLOCK
-    answers = noisy[starts[-1] : starts[-1] + tree.size]
-    lengths = np.array(tree.lengths)
-    places = np.cumsum(lengths[:-1]) - lengths[:-1]
-    steps = np.empty(int(lengths[:-1].sum()))
-    layout = np.stack([np.array(tree.radices), lengths[:-1], starts[:-1], places], axis=1)
+    block, lengths, begins = prefix.BLOCK, tree.lengths, starts.tolist()
+    answers = noisy[begins[-1] : begins[-1] + tree.size]
+    places = list(accumulate(lengths[:-1], initial=0))
+    steps = np.empty(places[-1])
+    layout = np.array(list(zip(tree.radices, lengths, begins, places, strict=False)), np.int64)
     top, coefficients = block_level(tree), tree.coefficients
     if top == len(tree.radices):  # no level has nodes that fit the cache: no blocks
-        work, root = np.empty(2 * int(lengths[-2])), np.empty(1)
+        work, root = np.empty(2 * lengths[-2]), np.empty(1)
         rise(answers, noisy, layout, coefficients, True, steps, root, work)
         fall(answers, layout, coefficients, True, steps, leaves)
         if totals is not None:
             totals[:] = block_totals(leaves, block, threads)
         return
     roots = np.empty(lengths[top])
-    together = max(1, SPAN // tree.widths[top])
+    together = max(1, SPAN // 2 // tree.widths[top])  # a half: parts that threads share evenly
     inside = layout[top:].copy()
     inside[:, 1] = [tree.widths[top] // width * together for width in tree.widths[top:-1]]
     number = -(-len(roots) // together)
-    own = (inside, lengths[top:-1], coefficients[top:], steps)
+    own = (inside, layout[top:, 1].copy(), coefficients[top:], steps)
     in_threads(lambda a, b: _rise_parts(answers, noisy, *own, roots, (a, b)), number, threads)
-    if top > 0:
-        work, root = np.empty(2 * int(lengths[top - 1])), np.empty(1)
-        above, own_steps = (layout[:top], coefficients[:top], True), steps[: places[top]]
+    high = next(k for k in range(top + 1) if k == top or tree.weights[k] > 0.0)
+    if high < top:  # levels above the first that is asked move nothing
+        work, root = np.empty(2 * lengths[top - 1]), np.empty(lengths[high])
+        above = (layout[high:top], coefficients[high:top], True, steps[: places[top]])
         # Few answers, so that it is seen to be small: those of the levels above the blocks.
-        few = noisy[: int((starts[:top] + lengths[:top]).max())]
-        plain_if_small(rise)(roots, few, *above, own_steps, root, work)
+        few = noisy[: max(begins[k] + lengths[k] for k in range(top))]
+        plain_if_small(rise)(roots, few, *above, root, work)
         below = steps[places[top] : places[top] + lengths[top]]
-        plain_if_small(fall)(below, *above, own_steps, below)
+        plain_if_small(fall)(below, *above, below)
     if totals is None:
         totals = np.empty(0)
     totals[:] = np.nan

@@ -15,31 +15,56 @@ from trueup._kernels.compiled import compiled
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-SMALL = 4.5  # a node is small if its answer is below so many deviations of its noise
-CROWDED = 6.0  # and few are if the sum of small siblings is above so many deviations of it
+SMALL = 5.0  # a node is small if its answer is below so many deviations of its noise
+CROWDED = 8.0  # few are if the small ones of a family sum to more than so many deviations of that
+UNEVEN = 4.0  # few are if their squares are so many deviations above what noise explains
+STILL = 2.0  # where few are, it is those below so many deviations
+
+Limits = tuple[float, float, bool, float, float]
+"""What is small, crowded, whether by families, uneven and still small: in deviations of noise."""
 
 
 @compiled
-def small_runs(
-    noisy: Ints, families: Ints, small: float, crowded: float, by_family: bool
-) -> tuple[Ints, Ints]:
+def _below(number: int, total: float, squares: float, noise: float, limits: Limits) -> float:
+    """Below what the small answers of a family stay small: so many, with this sum and of squares.
+
+    Many small counts make a large one, and what is there may stand in a few of them. Noise moves a
+    sum of m squares about its expectation by at most √(5 m) σ² in one deviation: Laplace noise,
+    the widest there is here, has a kurtosis of 6.
+    """
+    small, crowded, by_family, uneven, still = limits
+    if total > crowded * noise * np.sqrt(number):
+        return still * noise
+    if by_family and total > 0.0:
+        excess = squares - total * total / number - (number - 1) * noise * noise
+        if excess > uneven * np.sqrt(5.0 * number) * noise * noise:
+            return still * noise
+    return small * noise
+
+
+@compiled
+def small_runs(noisy: Ints, families: Ints, noise: float, limits: Limits) -> tuple[Ints, Ints]:
     """Where runs of small siblings begin and end.
 
-    Family f has the answers families[f] … families[f + 1] − 1. A run is as long as it can be. If
-    the noisy sum of its m answers is above `crowded` times √m, many small counts make a large one:
-    then only answers below 0 stay small. `by_family` looks at the sum of all small answers of a
-    family instead, and then takes all its runs so. Reads nothing but noisy answers.
+    Family f has the answers families[f] … families[f + 1] − 1, whose noise has the deviation
+    `noise`. A run is as long as it can be. Where the small answers of a family sum to much, or
+    differ by more than noise, only those that are `still` small are pooled. Not by families, that
+    is asked of the sum of each run alone. Reads nothing but noisy answers.
     """
     starts, stops = np.empty(len(noisy), np.int64), np.empty(len(noisy), np.int64)
-    count = 0
+    count, small, by_family = 0, limits[0] * noise, limits[2]
     for family in range(len(families) - 1):
         place, end = families[family], families[family + 1]
-        number, all_small = 0, 0.0
+        below = small
         if by_family:
+            number, total, squares = 0, 0.0, 0.0
             for k in range(place, end):
                 if noisy[k] < small:
                     number += 1
-                    all_small += noisy[k]
+                    total += noisy[k]
+                    squares += float(noisy[k]) * noisy[k]
+            if number > 0:
+                below = _below(number, total, squares, noise, limits)
         while place < end:
             if noisy[place] >= small:
                 place += 1
@@ -49,8 +74,7 @@ def small_runs(
                 total += noisy[stop]
                 stop += 1
             if not by_family:
-                number, all_small = stop - place, total
-            below = 0.0 if all_small > crowded * np.sqrt(number) else small
+                below = _below(stop - place, total, 0.0, noise, limits)
             while place < stop:
                 if noisy[place] >= below:
                     place += 1

@@ -42,6 +42,7 @@ def fit_prefix(
     prefix = np.empty(tree.size + 1)
     prefix[0] = 0.0
     totals = None if tree.size < MANY else np.empty(-(-tree.size // sums.BLOCK))
+    threads = threads or cores()
     fit_leaves(tree, noisy, starts, prefix[1:], threads, totals)
     sums.sum_on_grid(prefix, threads, totals)
     return prefix

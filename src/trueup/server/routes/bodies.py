@@ -77,7 +77,9 @@ class Ask(Sent):
     )
     delta: Epsilon | None = Field(None, description="Of keys: shown by this delta.")
     strategy: Annotated[StrictStr, Field(max_length=40)] = Field(
-        "best", description="best, sorted, or a way that a quote names: flat, tree, binary, hats."
+        "best",
+        description="best, sorted, or a way that a quote names: adaptive, shown, tree, hats, flat, "
+        "binary.",
     )
     where: Annotated[StrictStr, Field(max_length=10_000)] | None = None
     workload: Literal["all ranges", "prefixes", "cell counts"] | None = None

@@ -7,10 +7,10 @@ import { drawErrors, MARK_SIGNS, SERIES } from "../plot.js";
 const PLAIN = {
   flat: "Each cell by itself. Good for single cells; long ranges add up many errors.",
   tree: "Cells and groups of cells together, made to agree. Good for ranges of every length.",
-  adaptive: "Asked top down: where little is, cells are counted together. Good where most cells are empty.",
+  adaptive: "Asked top down: where little is, cells are counted together. Counts shown without negative ones err least; intervals are wider.",
   binary: "Groups of two, four, eight cells, as in the paper. For comparison.",
   hats: "Overlapping windows. Good for ranges; takes longer to work out.",
-  shown: "Groups of cells, chosen so that counts shown without negative ones err least; its ± is before that.",
+  shown: "Groups of cells and their total, asked at once. Good for counts shown without negative ones, with narrower intervals; its ± is before that.",
 };
 
 /** The preview's elements; `choose` is called with the strategy that was picked. */
