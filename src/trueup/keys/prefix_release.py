@@ -263,9 +263,10 @@ class PrefixRelease:
         A family of at most 64 children is asked for all of them, whatever they answer, so that the
         interval holds at its level. Of a larger one only large answers are kept; its intervals are
         wider, and hold for all children of the family together, shown or not. Counts that no single
-        answer stands for have none: everything, and others that were added up.
+        answer stands for have none: everything, and others that were added up. Each is stretched to
+        hold the count shown.
         """
-        self.count(label)
+        value = self.count(label)
         node, fans = self._places[label], self.measured.terms.question.paths.fans
         depth = int(self.measured.levels[node]) - 1
         others = node > 0 and self.measured.digits[node - 1] == -1
@@ -278,7 +279,7 @@ class PrefixRelease:
         each = 1 - (1 - check_level(level)) / family
         noisy = int(self.measured.noisy[node - 1])
         wide = half_width(float(self.measured.scale(node)), each)
-        return max(noisy - wide, 0), max(noisy + wide, 0)
+        return min(max(noisy - wide, 0), value), max(noisy + wide, 0, value)
 
     @cached_property
     def _above(self) -> Ints:

@@ -55,14 +55,15 @@ class KeyCount:
     def interval(self, level: float = 0.95) -> tuple[int, int]:
         """Least and greatest true count: holds this often among keys shown, or more often.
 
-        Where it begins at 0, nobody may have the key. Of a key that is not shown: from 0 to the
-        greatest count that is left out with a probability above 1 − level.
+        Where it begins at 0, nobody may have the key. It follows from the noisy count and is
+        stretched to hold the count shown. Of a key that is not shown: from 0 to the greatest count
+        that is left out with a probability above 1 − level.
         """
         check_level(level)
         if self.noisy is None:
             return 0, max(self.terms.law.surely_shown(level) - 1, 0)
         low, high = self.terms.law.intervals(np.array([self.noisy]), level)
-        return int(low[0]), int(high[0])
+        return min(int(low[0]), self.value), max(int(high[0]), self.value)
 
     def __str__(self) -> str:
         if self.noisy is None:
@@ -171,11 +172,18 @@ class KeyRelease:
             return KeyCount(label, 0, None, self.terms)
         return KeyCount(label, int(self.shown[place]), int(self.noisy[place]), self.terms)
 
-    def intervals(self, level: float = 0.95, together: bool = False) -> tuple[Ints, Ints]:
-        """Least and greatest true count of every key shown; `together`, all hold at once."""
+    def intervals(
+        self, level: float = 0.95, together: bool = False, at: npt.ArrayLike | None = None
+    ) -> tuple[Ints, Ints]:
+        """Least and greatest true count of every key shown; `together`, all hold at once.
+
+        With `at`, of the keys at these places alone.
+        """
         check_level(level)
+        some = np.arange(len(self.keys)) if at is None else np.asarray(at, np.int64)
         each = 1 - (1 - level) / max(len(self.keys), 1) if together else level
-        return self.terms.law.intervals(self.noisy, each)
+        low, high = self.terms.law.intervals(self.noisy[some], each)
+        return np.minimum(low, self.shown[some]), np.maximum(high, self.shown[some])
 
     def top(self, many: int, level: float = 0.95) -> list[RankedKey]:
         """The keys with the highest counts, and which places among those shown they may have.

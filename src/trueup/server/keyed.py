@@ -92,7 +92,7 @@ class OpenedKeys:
             kept = [place for place in places.tolist() if sought in release.keys[place].casefold()]
             places = np.array(kept, np.int64)
         some = places[start : start + limit]
-        low, high = release.terms.law.intervals(release.noisy[some], level)
+        low, high = release.intervals(level, at=some)
         columns = zip(some.tolist(), low.tolist(), high.tolist(), strict=True)
         lines = [
             {"key": release.keys[at], "count": int(release.shown[at]), "low": least, "high": most}
