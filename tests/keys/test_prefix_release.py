@@ -98,8 +98,8 @@ def test_every_node_has_the_error_of_its_own_answer(name: str) -> None:
 
     Others of the last level are a sum of answers: as many variances, and no interval. All else has
     an interval about its noisy answer, whose reach is added up here, stretched to what is shown. Of
-    a large family only large answers are shown: each has so small a part of the chance to fail that all
-    children, shown or not, hold together.
+    a large family only large answers are shown: each has so small a part of the chance to fail that
+    all children, shown or not, hold together.
     """
     asked = TREES[name]
     terms = PrefixTerms.of(asked, "1/2", "replace", "user", 3)
