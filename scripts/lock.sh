@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Writes constraints.txt from a fresh environment: versions only, no host, no hash.
+# PYTHON is the oldest that users may have: packages that need 3.11.5 do not install on Debian 12.
 set -euo pipefail
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
