@@ -62,7 +62,7 @@ def test_the_release_says_what_infer_says(question: Question) -> None:
     one = one_pass(counts, question, "1/2", "replace", unit="person", rows_per_unit=3)
     measured = tu.measure(counts, question, "1/2", "replace", unit="person", rows_per_unit=3)
     assert one.facts == replace(tu.infer(measured).facts, id=one.facts.id)
-    assert one.axis == question.answer_axis
+    assert one.axis == question.space.answer_axes[0]
 
 
 @pytest.mark.parametrize("shares", [None, ("1/2", 0, "1/4", "1/4")])

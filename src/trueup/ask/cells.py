@@ -42,7 +42,7 @@ class CellCounts(Question):
 
     @property
     def space(self) -> Space:
-        return Space("cells", (self.axis,), (self.answer_axis,))
+        return Space("cells", (self.axis,), (self.axis,))
 
     @property
     def size(self) -> int:
@@ -60,11 +60,6 @@ class CellCounts(Question):
     def shape(self) -> IntervalTree:
         """A flat tree: a root that is not asked over the cells."""
         return IntervalTree.regular(self.size, (self.size,))
-
-    @property
-    def answer_axis(self) -> Axis:
-        """The axis that a release of this question is over."""
-        return self.axis
 
     def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
         return 2 if check_neighbours(neighbours) == "replace" and self.size > 1 else 1

@@ -298,7 +298,7 @@ _ONE = Fraction(1)
 
 def _factor(axis: Axis | int | Factor, number: int) -> Factor:
     if isinstance(axis, (CellCounts, TreeCounts, HatCounts)):
-        if axis.answer_axis.size != axis.size:
+        if axis.space.answer_axes[0].size != axis.size:
             raise InputError(
                 f"In a grid the finest level of '{axis.axis.name}' must be its cells. Use "
                 f"axis.coarsen(level) for a coarser axis."

@@ -127,16 +127,11 @@ class WeightedCounts(Question):
 
     @property
     def space(self) -> Space:
-        return Space("cells", (self.axis,), (self.answer_axis,))
+        return Space("cells", (self.axis,), (self.axis,))
 
     @property
     def size(self) -> int:
         return self.axis.size
-
-    @property
-    def answer_axis(self) -> Axis:
-        """The axis that a release of this question is over."""
-        return self.axis
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
