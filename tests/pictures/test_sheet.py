@@ -27,6 +27,13 @@ def test_numbers_are_short() -> None:
         "x",
         "–",
     ]
+    assert [shown(v) for v in (34.0, 7.2, 99.96, -2.0, 1e-7)] == [
+        "34.0",
+        "7.20",
+        "100",
+        "-2.00",
+        "1.00e-07",
+    ]
 
 
 def test_numbers_in_words_stand_to_the_right_as_numbers_do() -> None:

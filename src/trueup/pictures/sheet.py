@@ -71,7 +71,7 @@ def shown(value: object) -> str:
         return "–"
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:#.3g}".rstrip(".")  # 34.0 beside 7.20, and 100 for 99.96
 
 
 def width(text: str) -> int:
