@@ -384,13 +384,17 @@ def test_each_part_of_a_law_widens_the_interval_by_what_it_is(name: str, level: 
 
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("among", [1.0, 4.0])
-def test_a_slip_takes_its_own_part_of_the_chance_to_fail_and_never_more_than_half(
+def test_a_slip_takes_its_own_part_of_the_chance_to_fail_where_there_is_twice_as_much(
     name: str, among: float
 ) -> None:
-    plain, law = LAWS[name], replace(LAWS[name], among=among, slip=0.004)
-    for chance, left in ((0.05, 0.046), (0.009, 0.005), (0.008, 0.004), (0.002, 0.001)):
+    """Where there is less nothing is taken to be clear, and a slip costs nothing."""
+    plain, law = LAWS[name], replace(LAWS[name], among=among, unclear=8.0, slip=0.004)
+    for chance, left in ((0.05, 0.046), (0.009, 0.005), (0.008, 0.004)):
         own = plain.half_width(1 - left / among)
         assert law.half_width(1 - chance) == pytest.approx(own, rel=1e-9)
+    for chance in (0.0079, 0.002, 1e-9):
+        own = plain.half_width(1 - chance / 8)
+        assert law.half_width(1 - chance) == pytest.approx(own, rel=1e-6)
     assert law.words.startswith("an upper bound")
 
 
@@ -411,12 +415,15 @@ def test_a_multiple_of_an_error_is_off_by_that_multiple(name: str, factor: int) 
 def test_a_sum_of_errors_may_fail_as_each_of_them_may(name: str, other: str) -> None:
     """Variances and what is open add up, and so many ways of the one go with all of the other."""
     one = replace(LAWS[name], among=3.0, slip=0.25, left_open=2.0, widened=0.01, open_noise=ONE)
-    two = replace(LAWS[other], among=4.0, slip=0.5, left_open=5.0)
+    one = replace(one, unclear=5.0)
+    two = replace(LAWS[other], among=4.0, unclear=7.0, slip=0.5, left_open=5.0)
     two = replace(two, open_noise=replace(ONE, among=6.0))
     found = added([one, two])
     assert isinstance(found, NoiseLaw)
     assert found.variance == pytest.approx(one.variance + two.variance, rel=1e-5)
     assert (found.among, found.slip, found.left_open, found.widened) == (12.0, 0.75, 7.0, 0.01)
+    assert found.unclear == 35.0
+    assert added([one, replace(LAWS[other], among=4.0)]).unclear == 20.0
     assert found.open_noise is not None
     assert found.open_noise.variance == pytest.approx(2 * ONE.variance)
     assert found.open_noise.among == 6.0

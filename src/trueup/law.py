@@ -45,7 +45,8 @@ class NoiseLaw:
 
     Those that share one may differ by a part of it, by which half-widths are `widened`. Where the
     noise had a say in which law it is, it is one `among` so many, which share the chance to fail,
-    but for a `slip`: the chance that noise made a path look clear which is not.
+    but for a `slip`: the chance that noise made a path look clear which is not. If that is more
+    than half of the chance to fail, nothing is taken to be clear: it is then one among `unclear`.
     `left_open` is how far an answer may be off besides, for reasons that are no noise; where that
     is not known exactly, `open_noise` has a part of the chance to fail of its own.
     """
@@ -56,6 +57,7 @@ class NoiseLaw:
     law: str = "discrete"
     widened: float = 0.0
     among: float = 1.0
+    unclear: float = 1.0
     slip: float = 0.0
     left_open: float = 0.0
     beside: NoiseLaw | None = None
@@ -90,9 +92,10 @@ class NoiseLaw:
         """The q for which |sum| ≤ q with at least that probability, and hardly more."""
         law = _discrete(self)
         own, room = level, 0.0
-        if self.among > 1 or self.slip:
-            missed = max(1 - level - self.slip, (1 - level) / 2 if self.slip else 0)
-            own, room = _shared(missed, self.among)
+        if 2 * self.slip > 1 - level:
+            own, room = _shared(1 - level, self.unclear)
+        elif self.among > 1 or self.slip:
+            own, room = _shared(1 - level - self.slip, self.among)
         if self.law == "normal" and self.beside is None:
             found = NormalLaw(self.variance).half_width(own)
         elif self.law in GAUSSIAN:
@@ -172,9 +175,7 @@ def added(laws: Sequence[Law]) -> Law:
     if not known:
         return NoiseLaw(np.zeros(0), np.zeros(0), np.zeros(0))
     widened = max(law.widened for law in known)
-    among, slip = math.prod(law.among for law in known), math.fsum(law.slip for law in known)
-    if among == math.inf:  # whole numbers have no largest one
-        among = math.prod(math.ceil(law.among) for law in known)
+    among, slip = _product([law.among for law in known]), math.fsum(law.slip for law in known)
     left_open = math.fsum(law.left_open for law in known)
     plain = [law for law in known if law.law not in GAUSSIAN]
     plain += [law.beside for law in known if law.beside is not None]
@@ -190,11 +191,18 @@ def added(laws: Sequence[Law]) -> Law:
         found,
         widened=widened,
         among=among,
+        unclear=_product([law.unclear if law.slip else law.among for law in known]),
         slip=slip,
         left_open=left_open,
         beside=beside,
         open_noise=open_noise,
     )
+
+
+def _product(among: Sequence[float]) -> float:
+    """The product of numbers of laws; whole numbers have no largest one."""
+    found = math.prod(among)
+    return found if found < math.inf else math.prod(map(math.ceil, among))
 
 
 def _joined(laws: Sequence[NoiseLaw], law: str) -> NoiseLaw:

@@ -68,6 +68,8 @@ def test_where_every_node_of_the_paths_is_clear_the_law_has_no_more_than_its_noi
         law = errors.noise_law((((3, 41), 1.0),))
         assert isinstance(law, NoiseLaw)
         assert (law.among, law.slip, law.left_open) == (among, SLIP, 0.0)
+        assert law.unclear == 4.0  # where one in a million is too much
+        assert errors.by_paths((((3, 41), 1.0),))[1] is False
         between_nodes = errors.noise_law((((16, 48), 1.0),))
         assert (between_nodes.among, between_nodes.slip) == (1.0, 0.0)
         assert between_nodes.words == "exact, from the law of the noise"
@@ -81,6 +83,32 @@ def test_where_every_node_of_the_paths_is_clear_the_law_has_no_more_than_its_noi
         cuts = [k for k in range(1, 60) if k % 4][:ends]
         comb = tuple(((0, cut), float(1 + k)) for k, cut in enumerate(cuts))
         assert tu.infer(m).errors.noise_law(comb).among == among
+
+
+def test_runs_keep_their_part_where_they_may_have_a_say_though_no_path_ends_in_a_pooled_node() -> (
+    None
+):
+    """Between nodes of the lowest level that can be pooled the cells of a range may all be pooled,
+    and the paths to its ends all the way: both bounds are looked at then."""
+    tree = TREES["three levels"]  # nodes of 16 and of 4 cells
+    m = measure_for_experiment(np.full(60, 10**6), AdaptiveTreeCounts(tree), 1, 1)
+    errors = tu.infer(m).errors
+    for (start, stop), among in (
+        ((4, 40), 4 / 3),
+        ((0, 20), 4 / 3),
+        ((4, 41), 1.0),
+        ((3, 60), 1.0),
+    ):
+        law = errors.noise_law((((start, stop), 1.0),))
+        assert isinstance(law, NoiseLaw)
+        assert law.among == pytest.approx(among)
+    # It happens: a family with two nodes that hold nearly all, and two that are pooled.
+    counts = np.where(np.arange(60) % 16 < 8, 10**6, 0)
+    some = tu.infer(measure_for_experiment(counts, AdaptiveTreeCounts(tree), 1, 1)).errors
+    assert isinstance(some, PathErrors)
+    pooled = (((8, 16), 1.0),)
+    assert some.by_runs(8, 16) is not None
+    assert some.by_paths(pooled)[1] is False
 
 
 def test_a_path_is_clear_from_a_count_on_at_which_noise_alone_would_hardly_be() -> None:
@@ -119,7 +147,8 @@ def test_where_a_path_ends_in_a_run_the_chance_to_fail_is_shared_by_all_ways() -
     known = errors.given(np.zeros(61))
     assert isinstance(known, PathErrors)
     for (start, stop), ways in (((3, 41), 26), ((0, 41), 5), ((1, 3), 5), ((1, 7), 3 * 3 + 1 + 2)):
-        assert known._by_paths((((start, stop), 1.0),)).among == 2 * (ways - 1)
+        law, stopped = known.by_paths((((start, stop), 1.0),))
+        assert (law.among, law.unclear, stopped) == (2 * (ways - 1), 2 * (ways - 1), True)
 
 
 def test_a_range_inside_one_run_is_bounded_by_the_run() -> None:
@@ -183,7 +212,7 @@ def test_runs_bound_ranges_by_their_totals_and_their_own_noise(name: str, law: A
             factor, shown = -2.5, prefix[stop] - prefix[start]
             one = errors.given(prefix)._by_runs((((start, stop), factor),))
             assert one is not None
-            assert (one.among, one.law) == (4.0, noise.law)
+            assert (one.among, one.unclear, one.law) == (4.0, 4.0, noise.law)
             assert (one.coefficients == abs(factor)).all()
             off = max(shown - least, least + cut - shown, 0)
             assert one.left_open == pytest.approx(abs(factor) * off)
@@ -202,7 +231,7 @@ def test_a_range_has_the_narrower_of_two_bounds_and_two_ranges_have_paths_alone(
         cuts = range(0, size + 1, max(1, size // 7))
         for start, stop in itertools.combinations(cuts, 2):
             one = (((start, stop), 1.0),)
-            runs, path = both._by_runs(one), both._by_paths(one).half_width(0.95)
+            runs, path = both._by_runs(one), both.by_paths(one)[0].half_width(0.95)
             told = both.noise_law(one).half_width(0.95)
             run = np.inf if runs is None else runs.half_width(0.95)
             assert told in (path, run)
@@ -210,7 +239,7 @@ def test_a_range_has_the_narrower_of_two_bounds_and_two_ranges_have_paths_alone(
             narrowed += run < path
             for other in ((0, cuts[1]), (start, cuts[-1])):
                 pair = (*one, (other, -1.0))
-                wide = both._by_paths(pair).half_width(0.95)
+                wide = both.by_paths(pair)[0].half_width(0.95)
                 assert both.noise_law(pair).half_width(0.95) == wide
     assert narrowed
 

@@ -132,8 +132,19 @@ def test_other_ways_share_a_quarter_by_their_products() -> None:
     share = (1 / (2 * 9)) ** 2 / (9 / 16 - 1 / 16) / 4
     assert law_of(parts, 3, 41).among == pytest.approx(1 / share)
     pooled = [measured(ADAPTIVE, seed, "1/10", empty) for seed in range(2)]
-    assert law_of(pooled, 5, 30).among == 4.0  # by runs
+    assert law_of(pooled, 5, 30).among == law_of(pooled, 5, 30).unclear == 4.0  # by runs
     assert law_of(pooled, 0, 16).among == 1.0  # a node of the first level
+
+
+def test_a_path_that_stops_is_none_that_goes_all_the_way_however_few_ways_there_are() -> None:
+    """[0, 41) has three ways: its law is one among 4 of one tree, as that of all the way is."""
+    spike = np.where(np.arange(60) == 20, 10**6, 0)
+    parts = [measured(ADAPTIVE, seed, "1/10", spike) for seed in range(2)]
+    alone = [axis_model(m.noise).errors for m in parts]
+    own = [errors.by_paths((((0, 41), 1.0),)) for errors in alone]
+    assert [(law.among, stopped) for law, stopped in own] == [(4.0, True), (4.0, True)]
+    law = law_of(parts, 0, 41)
+    assert law.among == law.unclear == pytest.approx(4 * 4 * (9 / 16 - 1 / 16) * 4)
 
 
 def test_runs_bound_nothing_beside_a_tree_that_has_one_way_only() -> None:

@@ -15,8 +15,9 @@ fit says of the node, and the total of its run.
 *Clear paths.* Where every node of the paths is so far above what is small that noise did not decide
 that it was split, all of the chance to fail is theirs. Take any true counts. Either each node of
 the paths is split but for a tiny chance; then paths go all the way, and have one law. Or one of the
-nodes is likely enough to be small; then it does not look clear, but for a tiny chance. Both chances
-together are SLIP at most.
+nodes is likely enough to be small; then it does not look clear, but for a tiny chance. SLIP is the
+larger of the two. Where it is more than half of the chance to fail, no path is taken to be clear.
+Runs keep their quarter where they may have a say though no path ends in a pooled node.
 
 *Runs.* The totals of runs chose nothing, so that they are unbiased whatever was asked. A range
 whose every cell was pooled holds the runs inside it, and at most the runs that it cuts.
@@ -146,38 +147,48 @@ class PathErrors(RangeErrors):
 
     def noise_law(self, combination: Combination) -> NoiseLaw:
         """The law of the error of a combination of ranges, with what makes it honest."""
-        paths = self._by_paths(combination)
+        paths, _ = self.by_paths(combination)
         runs = self._by_runs(combination) if paths.slip else None
         return paths if runs is None or rough_reach(paths) < rough_reach(runs) else runs
 
-    def _by_paths(self, combination: Combination) -> NoiseLaw:
-        """The law of the error by the paths to the ends of its ranges."""
+    def by_paths(self, combination: Combination) -> tuple[NoiseLaw, bool]:
+        """The law of the error by the paths to the ends of its ranges; whether one ends in a pooled
+        node."""
         from trueup._kernels.error import pooled_paths as paths_of
 
         cuts, values = steps(combination, self.question.shape.size)
         rows, told = paths_of.classes_of(self.tree, np.array(cuts), np.array(values), self._known)
         sizes = np.abs(rows[:, paths_of.COEFFICIENT]) + rows[:, paths_of.SLACK]
         rows, sizes = rows[sizes != 0], sizes[sizes != 0]
-        ways = float(told[paths_of.WAYS])
+        ways, stopped = float(told[paths_of.WAYS]), bool(told[paths_of.STOPPED])
+        unclear = OTHER_WAYS * (ways - 1) if stopped else ALL_THE_WAY if ways > 1 else 1.0
         nodes = (len(self.levels) - 1) * (len(cuts) - 2)
         unasked = self.question.pooled is None  # then a plan is made, for counts that are not small
-        clear = (unasked or not told[paths_of.UNCLEAR]) and nodes <= MOST_NODES
-        return NoiseLaw(
+        clear = ways > 1 and not stopped and nodes <= MOST_NODES
+        if not unasked and told[paths_of.UNCLEAR]:
+            clear = False
+        law = NoiseLaw(
             sizes,
             self._scales[rows[:, paths_of.LEVEL].astype(np.int64)],
             rows[:, paths_of.MANY].copy(),
             self.law,
-            among=self._among(ways, bool(told[paths_of.STOPPED]), clear),
+            among=self._clear(cuts[1:-1]) if clear else unclear,
+            unclear=unclear,
             slip=SLIP if ways > 1 else 0.0,
             left_open=float(told[paths_of.OPEN]),
         )
+        return law, stopped
 
-    @staticmethod
-    def _among(ways: float, stopped: bool, clear: bool) -> float:
-        """One among how many laws that of paths is which can end in so many ways."""
-        if stopped:
-            return OTHER_WAYS * (ways - 1)
-        return 1.0 if clear or ways == 1 else ALL_THE_WAY
+    def _clear(self, cuts: list[int]) -> float:
+        """One among how many laws that of clear paths to these cuts is.
+
+        A cut inside a node of the lowest level that can be pooled has a path that ends there, if
+        the cells beside it are pooled; where no cut does, runs have their part all the same.
+        """
+        begins, offsets, _ = self.tree
+        lowest = begins[offsets[-2] : offsets[-1]]
+        between = lowest[np.searchsorted(lowest, cuts)] == cuts
+        return RUNS / (RUNS - 1) if between.all() else 1.0
 
     def by_runs(self, start: int, stop: int) -> tuple[float, float, NoiseLaw] | None:
         """Between what the runs say that the count of [start, stop) lies, and the law of their
@@ -206,6 +217,7 @@ class PathErrors(RangeErrors):
             law,
             coefficients=abs(factor) * law.coefficients,
             among=RUNS,
+            unclear=RUNS,
             slip=SLIP,
             left_open=abs(factor) * max(shown - least, most - shown, 0.0),
         )

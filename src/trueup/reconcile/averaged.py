@@ -101,12 +101,16 @@ class AveragedErrors(RangeErrors):
     def noise_law(self, combination: Combination) -> Law:
         """The law of the error of a combination of ranges, with what makes it honest."""
         moved = self._moved(combination)
-        laws = [errors.noise_law(moved) for errors, _ in self._each]
+        paths = [errors.by_paths(moved) for errors in self.paths]
+        laws: list[Law] = [law for law, _ in paths]
+        if self.others is not None:
+            laws.append(self.others.noise_law(moved))
         found = added([times(law, w) for law, w in zip(laws, self.weights, strict=True)])
-        open_to_noise = [law.among for law in laws if isinstance(law, NoiseLaw) and law.slip]
+        open_to_noise = [law.among for law, _ in paths if law.slip]
         if not isinstance(found, NoiseLaw) or not open_to_noise:
             return found
-        found = replace(found, among=_shared(open_to_noise))
+        among = _shared(open_to_noise, any(stopped for _, stopped in paths))
+        found = replace(found, among=among, unclear=among)
         # A tree of which only one way is left to end has given all of its chance to that.
         runs = self._by_runs(combination) if len(open_to_noise) == len(self.weights) else None
         return found if runs is None or rough_reach(found) < rough_reach(runs) else runs
@@ -133,7 +137,7 @@ class AveragedErrors(RangeErrors):
         assert isinstance(law, NoiseLaw)
         left_open = abs(factor) * max(value - least, most - value, 0.0)
         slip = SLIP * len(self.paths)
-        return replace(law, among=RUNS, slip=slip, left_open=float(left_open))
+        return replace(law, among=RUNS, unclear=RUNS, slip=slip, left_open=float(left_open))
 
     @cached_property
     def tree(self) -> tuple[IntervalTree, tuple[float, ...]]:
@@ -147,14 +151,15 @@ class AveragedErrors(RangeErrors):
         return shape, tuple(float(max(variance, least)) for variance in each)
 
 
-def _shared(among: Sequence[float]) -> float:
+def _shared(among: Sequence[float], stopped: bool) -> float:
     """Among how many the law of a mean is one, from those of the trees whose ways noise chose.
 
     Half of the chance to fail is for paths that all go all the way down, a quarter is shared by the
-    other ways, a quarter is for runs. A set of ways, one of each tree, has a part of that quarter
-    as the product of theirs: of a tree, 1/4 is all the way and 1/2 are the others.
+    other ways, of which one path `stopped` at least, a quarter is for runs. A set of ways, one of
+    each tree, has a part of that quarter as the product of theirs: of a tree, 1/4 is all the way
+    and 1/2 are the others.
     """
-    if all(each == ALL_THE_WAY for each in among):
+    if not stopped:
         return _ALL_THE_WAY
     one = 1 / ALL_THE_WAY
     others: float = (one + 1 / OTHER_WAYS) ** len(among) - one ** len(among)
