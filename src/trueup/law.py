@@ -20,7 +20,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from trueup._kernels.law import gaussian_sum
 from trueup._kernels.law.weighted_laplace import chernoff_width, half_width
 from trueup.noise import GAUSSIAN, noise_variance
 
@@ -99,6 +98,8 @@ class NoiseLaw:
         if self.law == "normal" and self.beside is None:
             found = NormalLaw(self.variance).half_width(own)
         elif self.law in GAUSSIAN:
+            from trueup._kernels.law import gaussian_sum
+
             other = None if self.beside is None else self.beside.columns
             found = gaussian_sum.half_width(*law.columns, own, other)
         elif room:

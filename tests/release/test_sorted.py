@@ -71,3 +71,15 @@ def test_counts_cannot_be_changed_in_place():
 def test_a_band_needs_a_level_between_zero_and_one(level):
     with pytest.raises(tu.InputError, match="A level must lie between 0 and 1"):
         release_of([1, 2]).band(level)
+
+
+def test_a_row_is_off_by_as_much_as_the_further_side_of_the_band() -> None:
+    """A count below zero is off by something, though the band, cut at zero, is one number there."""
+    release = tu.infer(tu.Measurement(tu.SortedCounts(4, adaptive=False), [-1, 7, 14, 21], 3))
+    low, high = release.band(0.95)
+    assert (low[0], high[0]) == (0, 0)
+    assert [row[2] for row in release.lines(9)] == [1, 1, 1, 1]
+    wide = tu.infer(tu.Measurement(tu.SortedCounts(2, adaptive=False), [1, 9], "1/2"))
+    (low, high), (first, last) = wide.band(0.95), wide.lines(2)
+    assert first[2] == high[0] - 1 > 1 - low[0] == 1
+    assert last[2] == high[1] - 9

@@ -28,7 +28,6 @@ from trueup.release.distribution import (
 from trueup.release.estimate import Estimate
 from trueup.release.intervals import cut_to_counts, quantile_cells, range_intervals
 from trueup.release.published import Contents, Published, Row, beside, freeze, to_frame
-from trueup.release.rising import RisingOnDisk, on_disk, too_many
 from trueup.release.slices import SliceErrors, fixed_spans
 from trueup.release.unions import ends_of, terms_of, union_boxes
 from trueup.release.wording import check_level
@@ -300,12 +299,16 @@ class Release(Published):
 
     def cdf_at(self, cuts: Ints) -> Floats:
         """The share of the total below some edges, rising; on the disk, over these edges alone."""
+        from trueup.release.rising import too_many
+
         if not too_many(self.prefix):
             return self.cdf()[cuts]
         return shares_at(self.axis, self.prefix, cuts)
 
     @cached_property
     def _below(self) -> Rising:
+        from trueup.release.rising import RisingOnDisk, on_disk
+
         if not on_disk(self.prefix):
             return RisingInMemory(self._rising)
         return RisingOnDisk.of(self.axis, self.prefix)

@@ -9,6 +9,7 @@ counts, and however noisy the total.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,17 @@ def _share_combination(cut: int, size: int, share: float) -> Combination:
     return (((0, cut), 1 - share), ((cut, size), -share))
 
 
+@lru_cache(maxsize=1)
+def _end_variances(errors: RangeErrors, size: int) -> tuple[Floats, Floats]:
+    """The variance of all before each cut, and of all after it.
+
+    Of the release that was asked last they are kept: whoever asks for one quantile wants more.
+    """
+    cuts = np.arange(size + 1)
+    from_start = errors.range_variances(np.zeros_like(cuts), cuts)
+    return from_start, errors.range_variances(cuts, np.full_like(cuts, size))
+
+
 def quantile_cells(
     errors: RangeErrors,
     prefix: npt.NDArray[Any],
@@ -130,8 +142,7 @@ def quantile_cells(
     size = len(prefix) - 1
     excess = prefix - share * float(prefix[-1])
     cuts = np.arange(size + 1)
-    from_start = errors.range_variances(np.zeros_like(cuts), cuts)
-    to_end = errors.range_variances(cuts, np.full_like(cuts, size))
+    from_start, to_end = _end_variances(errors, size)
     whole = float(to_end[0])
     variance = (1 - share) * from_start + share * to_end - share * (1 - share) * whole
     # No interval is wider than Chebyshev's: what lies outside that need not be looked at.

@@ -201,11 +201,13 @@ class SortedRelease(Published):
         return table if self.isotonic_fit is None else {**table, "isotonic": self.isotonic_fit}
 
     def lines(self, most: int) -> list[Row]:
-        """So many of the counts, evenly from the smallest to the largest."""
+        """So many of the counts, evenly from the smallest to the largest, and how far off each may
+        be: to the further side of the band."""
         n = len(self.fitted)
         low, high = self.band(0.95)
         places = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64)).tolist()
-        counts, reach = self.fitted.tolist(), ((high - low) / 2).tolist()
+        counts = self.fitted.tolist()
+        reach = np.maximum(high - self.fitted, self.fitted - low).tolist()
         return [(f"rank {n - place:,}", counts[place], reach[place]) for place in places]
 
     def contents(self) -> Contents:
