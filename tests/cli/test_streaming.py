@@ -53,3 +53,15 @@ def test_a_wrong_count_takes_no_step(run: Run, tmp_path: Path, count: str) -> No
     assert run("stream", "step", tmp_path / "none", 1).code == 5
     with tu.Stream.resume(path) as stream:
         assert stream.steps == 0
+
+
+def test_a_wrong_level_takes_no_step(run: Run, tmp_path: Path) -> None:
+    """Who gives it again with a right one would count the step twice."""
+    path = tmp_path / "visits.stream"
+    run("stream", "open", path, "--epsilon", 1)
+    for level in (95, 0, 1):
+        ran = run("stream", "step", path, 120, "--level", level)
+        assert ran.code == 1
+        assert "between 0 and 1" in ran.err
+    with tu.Stream.resume(path) as stream:
+        assert stream.steps == 0

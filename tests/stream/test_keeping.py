@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trueup.errors import FileError, InputError
+from trueup.errors import BudgetError, FileError, InputError
 from trueup.owner.ledger import Ledger
 from trueup.stream import Stream
 from trueup.stream.keeping import Keeping, answers_of, next_of, pack, unpack
@@ -208,3 +209,119 @@ def test_the_state_is_read_once_the_files_are_held(
     monkeypatch.setattr("trueup.stream.stream.Keeping", held)
     with Stream.resume(path) as stream:
         assert (stream.steps, stream.closed) == (3, True)
+
+
+OPENED = """
+import os, sys
+from pathlib import Path
+import trueup as tu
+folder = Path(sys.argv[1])
+real = {name: getattr(os, name) for name in ("open", "write", "fsync", "replace")}
+
+def opened(path, ledger, after):
+    left = [after]
+
+    def counted(name):
+        def call(*given, **named):
+            if left[0] == 0:
+                os._exit(9)
+            left[0] -= 1
+            return real[name](*given, **named)
+        return call
+
+    for name in real:
+        setattr(os, name, counted(name))
+    tu.Stream.open(path, epsilon=1, steps=9, ledger=ledger, key="s")
+    os._exit(0)
+
+for after in range(400):
+    place = folder / str(after)
+    place.mkdir()
+    path, ledger = place / "visits.stream", tu.Ledger(place / "ledger", limit=1)
+    child = os.fork()
+    if child == 0:
+        opened(path, ledger, after)
+    done = os.waitpid(child, 0)[1] == 0
+    try:
+        stream = tu.Stream.open(path, epsilon=1, steps=9, ledger=ledger, key="s")
+    except tu.InputError:  # it is there, or the ledger knows its state
+        stream = tu.Stream.resume(path, ledger)
+    with stream:
+        assert stream.steps == 0, after
+        stream.step(3)
+    with tu.Stream.resume(path, ledger) as again:
+        assert again.steps == 1, after
+    assert ledger.spent == 1, after
+    if done:
+        break
+print(after)
+"""
+
+
+def test_a_stream_whose_opening_is_killed_at_any_step_is_opened_and_charged_once(
+    tmp_path: Path,
+) -> None:
+    words = [sys.executable, "-c", OPENED, str(tmp_path)]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) > 12
+
+
+def test_where_no_stream_can_be_nothing_is_charged(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, real = Ledger(path.with_name("ledger"), limit=1), os.open
+
+    def closed(place: Any, *given: Any, **named: Any) -> int:
+        if str(place).endswith(".answers"):
+            raise PermissionError(13, "Permission denied")
+        return real(place, *given, **named)
+
+    with monkeypatch.context() as during:
+        during.setattr(os, "open", closed)
+        with pytest.raises(FileError, match="cannot be written: Permission denied"):
+            Stream.open(path, epsilon=1, ledger=ledger)
+    with pytest.raises(InputError, match="at most 200 bytes"):
+        Stream.open(path.with_name("é" * 101), epsilon=1, ledger=ledger)
+    assert ledger.spent == 0
+    before = sorted(path.parent.iterdir())
+    with pytest.raises(BudgetError):
+        Stream.open(path, epsilon=2, ledger=ledger)
+    assert sorted(path.parent.iterdir()) == before
+    Stream.open(path.with_name("é" * 100), epsilon=1, ledger=ledger).leave()
+
+
+def test_of_two_that_open_one_place_the_second_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one stays as it was, and nothing is charged for the second."""
+    ledger, waiting = Ledger(path.with_name("ledger"), limit=1), [True]
+
+    def held(*given: Any) -> Keeping:
+        if waiting:
+            waiting.clear()
+            opened(path, 2)
+        return Keeping(*given)
+
+    monkeypatch.setattr("trueup.stream.stream.Keeping", held)
+    with pytest.raises(InputError, match=r"already. Stream.resume goes on"):
+        Stream.open(path, epsilon=1, ledger=ledger)
+    assert ledger.spent == 0
+    with Stream.resume(path) as stream:
+        assert stream.steps == 2
+
+
+def test_answers_that_another_process_took_away_are_not_held(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else steps would be written into a file that has no name any more."""
+    real = fcntl.flock
+
+    def late(handle: int, how: int) -> None:
+        answers_of(path).unlink()
+        answers_of(path).touch()
+        real(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(FileError, match="Another process has the stream"):
+        Keeping(path, 1)

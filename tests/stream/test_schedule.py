@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trueup.errors import InputError
-from trueup.stream.schedule import Schedule, Spread, mean_error
+from trueup.stream.schedule import Schedule, Spread, evenly, mean_error
 
 SMALL = Schedule((3, 4), (Fraction(1, 2), Fraction(1, 6), Fraction(1, 3)))
 
@@ -115,3 +115,23 @@ def test_a_wrong_schedule_is_refused(
 def test_a_wrong_number_of_steps_is_refused(steps: object) -> None:
     with pytest.raises(InputError, match="steps"):
         Schedule.best(steps)  # type: ignore[arg-type]
+
+
+def test_of_a_long_stream_the_mean_error_is_that_of_an_even_sample() -> None:
+    """A thousand million totals have no room; of 200,000 all and some are within a hundredth."""
+    numbers = evenly(200_000, 3_000)
+    assert (numbers[0], numbers[-1], len(numbers)) == (67, 200_000, 3_000)
+    assert set(np.diff(numbers)) == {66, 67}
+    assert evenly(3_000, 3_000).tolist() == list(range(1, 3_001))
+    assert evenly(1).tolist() == [1]
+    for schedule in (Schedule.best(200_000), Schedule.endless()):
+        scales = schedule.noise(Fraction(1), "add-remove", 1)
+        every = Spread.of(schedule, scales).variances(np.arange(1, 200_001)).mean()
+        assert mean_error(schedule, 1, 200_000) == pytest.approx(every, rel=0.01)
+        assert mean_error(schedule, 1, 1 << 40) > every
+
+
+@pytest.mark.parametrize("steps", [0, -1, (1 << 40) + 1, 2.5, "many", True])
+def test_no_steps_have_no_mean_error(steps: object) -> None:
+    with pytest.raises(InputError, match="steps"):
+        mean_error(SMALL, 1, steps)  # type: ignore[arg-type]

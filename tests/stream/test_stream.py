@@ -276,3 +276,25 @@ def test_an_answer_that_could_not_be_written_is_written_before_the_next(
         every = stream.answers
     with tu.Stream.resume(path) as again:
         assert (again.answers == every).all()
+
+
+@pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": "1/2"}])
+def test_what_makes_no_sense_is_refused_by_name(path: Path, cost: Any) -> None:
+    with tu.Stream.open(path, axis=tu.Axis.integers("cell", 0, 3), steps=9, **cost) as stream:
+        stream.step([1, 2, 3, 4])
+        for cells in (3, (1, 2, 3), "01", (0.5, 2), (0, True), {0, 1}):
+            with pytest.raises(InputError, match="cell"):
+                stream.total(cells=cells)  # type: ignore[arg-type]
+        for steps in (0, -1, (1 << 40) + 1, 2.5):
+            with pytest.raises(InputError, match="steps"):
+                stream.mean_error(steps)  # type: ignore[arg-type]
+
+
+def test_a_stream_at_a_rho_is_no_longer_than_its_question_can_be(path: Path) -> None:
+    """Refused before it is paid for: no error could be told of its totals."""
+    with pytest.raises(InputError, match="between 1 and 16,777,216 at a rho"):
+        tu.Stream.open(path, rho=1, steps=(1 << 24) + 1)
+    with tu.Stream.open(path, rho=1, steps=1 << 24) as stream:
+        assert stream.mean_error(1 << 10) > 0
+    with tu.Stream.open(path.with_name("nodes"), epsilon=1, steps=1 << 40) as stream:
+        assert stream.mean_error(1 << 40) > 0

@@ -101,6 +101,9 @@ def step_command(
     as_json: AsJson = False,
 ) -> None:
     """Take the next step and publish the total so far."""
+    from trueup.release.wording import check_level
+
+    check_level(level)  # a step that is taken is not taken back
     with _resumed(path, ledger) as stream:
         total = stream.step(count)
         _tell(stream, total, level, as_json)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.law import Combination, NoiseLaw
-from trueup.stream.schedule import Floats, Schedule, Spread
+from trueup.stream.schedule import Floats, Schedule, Spread, evenly
 
 _SAME = 1e-12  # coefficients that differ by rounding alone, in parts of 1
 
@@ -37,8 +37,9 @@ class StreamErrors:
         return self.spread.variances(steps)
 
     def mean_error(self, steps: int) -> float:
-        """The mean squared error of the totals after 1, 2, …, `steps` steps."""
-        return math.fsum(self.variances(np.arange(1, steps + 1))) / steps
+        """The mean squared error of the totals after 1, 2, …, `steps` steps, or many of them."""
+        every = self.variances(evenly(steps))
+        return math.fsum(every) / len(every)
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of totals."""

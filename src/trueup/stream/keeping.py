@@ -24,6 +24,7 @@ from trueup.stream.schedule import Ints
 
 _MAGIC = b"trueup stream 1\n"
 _HASH = 32
+_LONGEST_NAME = 200  # bytes: the names of drafts are longer
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -56,20 +57,35 @@ class Keeping:
         self.path, self.answers_path = path, answers_of(path)
         self._record = record  # numbers of one step
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        self._handle = os.open(self.answers_path, flags, 0o644)
         try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            self._handle = os.open(self.answers_path, flags, 0o644)
+        except OSError as wrong:
+            raise FileError(f"{self.answers_path} cannot be written: {wrong.strerror}.") from None
+        if not self._taken():
             os.close(self._handle)
             raise FileError(
                 f"Another process has the stream {path} open. A stream takes its steps one by one."
-            ) from None
+            )
+
+    def _taken(self) -> bool:
+        """Whether the file is ours now, and is still the one of this name."""
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return os.path.samestat(os.fstat(self._handle), os.stat(self.answers_path))
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Lets go of the files."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
+
+    def give_up(self) -> None:
+        """Lets go of the files of a stream that did not come about, and leaves none behind."""
+        if not self.path.exists() and not os.fstat(self._handle).st_size:
+            self.answers_path.unlink(missing_ok=True)
+        self.close()
 
     def keep(self, secret: bytes, agreed: Callable[[str], None] | None = None) -> None:
         """Replaces the secret; when this returns, it outlives a power cut.
@@ -157,9 +173,10 @@ def answers_of(path: Path) -> Path:
 
 
 def read_secret(path: Path) -> bytes:
-    """The bytes of a secret."""
+    """The bytes of a secret; of the first one, if a crash kept it from its place, where it lies."""
+    first = next_of(path)
     try:
-        return path.read_bytes()
+        return (first if first.exists() and not path.exists() else path).read_bytes()
     except FileNotFoundError:
         raise FileError(f"There is no stream {path}. Stream.open makes one.") from None
     except OSError as wrong:
@@ -167,8 +184,14 @@ def read_secret(path: Path) -> bytes:
 
 
 def check_new(path: Path) -> None:
-    """Refuses a place where there is a stream already, or none can be."""
-    if path.exists() or answers_of(path).exists():
+    """Refuses a place where there is a stream already, or none can be.
+
+    A file for answers that has none is of a stream that a crash kept from being opened.
+    """
+    if len(os.fsencode(path.name)) > _LONGEST_NAME:
+        raise InputError(f"The name of a stream's file has at most {_LONGEST_NAME} bytes.")
+    answers = answers_of(path)
+    if path.exists() or (answers.exists() and (answers.is_dir() or answers.stat().st_size)):
         raise InputError(f"There is a stream {path} already. Stream.resume goes on with it.")
     if not path.parent.is_dir():
         raise InputError(f"There is no folder {path.parent} for the stream.")

@@ -32,10 +32,11 @@ from trueup.errors import InputError
 from trueup.infer.past import PastErrors
 from trueup.law import Combination, NoiseLaw, added
 from trueup.noise import noise_variance
-from trueup.stream.schedule import MOST_STEPS, Draw, Floats, Ints
+from trueup.stream.schedule import Draw, Floats, Ints, evenly
 
 ENDLESS = 2_048  # steps of the first block where nobody knows how many there will be
 MOST_KEPT = 1 << 24  # counts of the steps of a block: all are read and written at every step
+_MOST_STEPS = 1 << 24  # of a question about windows over the past
 _SAMPLED = 64  # totals whose error is looked at
 
 
@@ -50,8 +51,8 @@ class PastSchedule:
     @staticmethod
     def best(steps: int | None, cells: int) -> PastSchedule:
         """For so many steps, or for any number of them."""
-        if steps is not None and not 1 <= whole_number(steps, "steps") <= MOST_STEPS:
-            raise InputError(f"steps must lie between 1 and {MOST_STEPS:,}, got {steps}.")
+        if steps is not None and not 1 <= whole_number(steps, "steps") <= _MOST_STEPS:
+            raise InputError(f"steps must lie between 1 and {_MOST_STEPS:,} at a rho, got {steps}.")
         most = min(LONGEST_BLOCK, MOST_KEPT // cells)
         if most < 1:
             raise InputError(
@@ -189,8 +190,7 @@ class PastStreamErrors:
 
     def mean_error(self, steps: int) -> float:
         """The mean squared error of the totals after 1, 2, …, `steps` steps, from some of them."""
-        some = np.unique(np.ceil(np.linspace(0, steps, min(steps, _SAMPLED) + 1)[1:]))
-        return float(self.variances(some).mean())
+        return float(self.variances(evenly(steps, _SAMPLED)).mean())
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of totals."""

@@ -29,6 +29,7 @@ Draw = Callable[[int, Fraction], Ints]
 
 MOST_STEPS = 1 << 40
 _SAMPLED = 2000  # totals whose error is looked at to choose a schedule
+_MOST_LOOKED_AT = 1 << 16  # totals whose error is looked at to tell the mean error
 _MOST_LEVELS = 8
 _WIDER = tuple(0.75 + 0.05 * i for i in range(12))  # radices tried, in parts of the even one
 _TILTS = (0.0, 0.1, 0.2, 0.3)  # how much less the highest level gets than the steps
@@ -69,7 +70,7 @@ class Schedule:
         steps = whole_number(steps, "steps")
         if not 1 <= steps <= MOST_STEPS:
             raise InputError(f"steps must lie between 1 and {MOST_STEPS:,}, got {steps}.")
-        looked = np.unique(np.ceil(np.linspace(0, steps, min(steps, _SAMPLED) + 1)[1:]))
+        looked = evenly(steps, _SAMPLED)
         found = []
         for levels in range(1, _MOST_LEVELS + 1):
             even = steps ** (1 / levels)
@@ -107,6 +108,13 @@ class Schedule:
         shares = (0, *reversed(self.shares))
         tree = TreeCounts(1 << self.levels, radices=(2,) * self.levels, shares=shares)
         return Noise(tree, epsilon, neighbours, rows).scales[::-1]
+
+
+def evenly(steps: int, most: int = _MOST_LOOKED_AT) -> Ints:
+    """The numbers from 1 to `steps`; of more than `most`, so many of them, evenly spread."""
+    if steps <= most:
+        return np.arange(1, steps + 1)
+    return np.unique(np.ceil(np.linspace(0, steps, most + 1)[1:]).astype(np.int64))
 
 
 def _falling(levels: int, tilt: float) -> tuple[Fraction, ...]:
@@ -200,11 +208,13 @@ class Spread:
 
 
 def mean_error(schedule: Schedule, epsilon: object, steps: int) -> float:
-    """The mean squared error of the running totals after 1, 2, …, `steps` steps.
+    """The mean squared error of the running totals after 1, 2, …, `steps` steps, or many of them.
 
     >>> round(mean_error(Schedule.best(4096), 1, 4096), 1)
     195.7
     """
+    if not 1 <= whole_number(steps, "steps") <= MOST_STEPS:
+        raise InputError(f"steps must lie between 1 and {MOST_STEPS:,}, got {steps}.")
     scales = schedule.noise(positive(epsilon), "add-remove", 1)
-    every = Spread.of(schedule, scales).variances(np.arange(1, steps + 1))
-    return math.fsum(every) / steps
+    every = Spread.of(schedule, scales).variances(evenly(steps))
+    return math.fsum(every) / len(every)

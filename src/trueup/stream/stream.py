@@ -16,7 +16,7 @@ from trueup.ask.question import cell_counts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.cost import Cost
-from trueup.errors import InputError
+from trueup.errors import InputError, shown
 from trueup.facts import Facts
 from trueup.infer import infer
 from trueup.measure import new_id
@@ -24,7 +24,7 @@ from trueup.measurement import Measurement
 from trueup.release import Estimate, Release
 from trueup.stream.keeping import Keeping, check_new, pack, read_secret, settled, unpack
 from trueup.stream.mechanism import Mechanism, Running, State, mechanism_of
-from trueup.stream.schedule import Floats, Ints
+from trueup.stream.schedule import MOST_STEPS, Floats, Ints
 from trueup.stream.terms import Accountant, Protected, StreamTerms
 
 
@@ -92,28 +92,26 @@ class Stream:
         from trueup._kernels.noise.bits import one_measurement
 
         place = Path(path)
+        if ledger is None and key is not None:
+            raise InputError("A key is for the ledger: give ledger= as well, or no key.")
         with one_measurement():
             name = new_id()
         terms = StreamTerms.of(Cost.of(epsilon, rho), steps, axis, name, **protected)
         check_new(place)
-        account = None
-        if ledger is not None:
-            account = ledger, f"stream {terms.id}" if key is None else key
-            name = ledger.spend(
-                terms.request(), terms.cost, draw=partial(str.encode, terms.id), key=account[1]
-            ).decode()
-            if ledger.last_step(account[1]) is not None:
-                raise InputError(
-                    f"The stream {account[1]!r} was opened before. Stream.resume goes on with it."
-                )
-            terms = replace(terms, id=name)
-        elif key is not None:
-            raise InputError("A key is for the ledger: give ledger= as well, or no key.")
-        mechanism = mechanism_of(terms)
-        state = mechanism.start()
+        # The files are ours before anything is charged: where there can be none, nothing is lost.
         keeping = Keeping(place, terms.schedule.levels * terms.cells)
-        stream = Stream(mechanism, state, keeping, account)
-        stream._keep(stream._state, stream._now({}), False)
+        try:
+            check_new(place)  # another process may have been first
+            account = None
+            if ledger is not None:
+                account = ledger, f"stream {terms.id}" if key is None else key
+                terms = replace(terms, id=_paid(terms, *account))
+            mechanism = mechanism_of(terms)
+            stream = Stream(mechanism, mechanism.start(), keeping, account)
+            stream._keep(stream._state, stream._now({}), False)
+        except BaseException:
+            keeping.give_up()
+            raise
         return stream
 
     @staticmethod
@@ -277,7 +275,7 @@ class Stream:
     def _estimate(
         self, asked: list[tuple[int, float]], value: Floats, cells: tuple[int, int] | None
     ) -> Estimate:
-        start, stop = (0, self.terms.cells) if cells is None else cells
+        start, stop = (0, self.terms.cells) if cells is None else _ends(cells)
         if not 0 <= start < stop <= self.terms.cells:
             raise InputError(f"Cells go from 0 to {self.terms.cells}, got {start} to {stop}.")
         answers = tuple(((cell, at), by) for cell in range(start, stop) for at, by in asked)
@@ -312,7 +310,10 @@ class Stream:
 
     def mean_error(self, steps: int) -> float:
         """The mean squared error of the totals after 1, 2, …, `steps` steps, of one cell."""
-        return self._mechanism.errors.mean_error(whole_number(steps, "steps"))
+        number = whole_number(steps, "steps")
+        if not 1 <= number <= MOST_STEPS:
+            raise InputError(f"steps must lie between 1 and {MOST_STEPS:,}, got {number:,}.")
+        return self._mechanism.errors.mean_error(number)
 
     def revisions(self) -> dict[str, Any]:
         """The totals as they were first published, beside those of the closed stream: a table."""
@@ -329,3 +330,19 @@ class Stream:
             "revised": revised,
             "revision": revised - first["total"],
         }
+
+
+def _paid(terms: StreamTerms, ledger: Accountant, key: str) -> str:
+    """The id of a stream that the ledger has paid for; refused if it was opened before."""
+    own = partial(str.encode, terms.id)
+    name = ledger.spend(terms.request(), terms.cost, draw=own, key=key).decode()
+    if ledger.last_step(key) is not None:
+        raise InputError(f"The stream {key!r} was opened before. Stream.resume goes on with it.")
+    return name
+
+
+def _ends(cells: object) -> tuple[int, int]:
+    """The first cell and the one after the last, as they were given."""
+    if not isinstance(cells, (tuple, list)) or len(cells) != 2:
+        raise InputError(f"cells are given as (start, stop), got {shown(cells)}.")
+    return whole_number(cells[0], "The first cell"), whole_number(cells[1], "The end of the cells")
