@@ -197,7 +197,8 @@ def test_periods_lie_between_1900_and_2999(zone: str) -> None:
         calendar = Calendar(per, "at", zone)  # type: ignore[arg-type]
         for there in (("1900", "01", "01"), ("2999", "12", "31")):
             assert calendar.period(name.format(*there)).name == name.format(*there)
-        for beyond in (("1899", "12", "31"), ("3000", "01", "01")):
+        for beyond in (("1899", "12", "31"), ("3000", "01", "01"), ("0001", "01", "01"),
+                       ("9999", "12", "31")):  # fmt: skip
             with pytest.raises(InputError, match="between the years 1900 and 2999"):
                 calendar.period(name.format(*beyond))
 
@@ -210,3 +211,15 @@ def test_a_stretch_may_end_with_the_last_period_that_there_is(per: Any) -> None:
     assert calendar.between(last, last) == (last,)
     assert calendar.between(before, last) == (before, last)
     assert calendar.between(last, before) == ()
+
+
+@pytest.mark.parametrize("per", ["hour", "day", "week", "month", "year"])
+@pytest.mark.parametrize("hours", [-12, 0, 12])
+def test_moments_at_the_ends_of_all_calendars_are_refused(per: Any, hours: int) -> None:
+    zone = dt.timezone(dt.timedelta(hours=hours))
+    for moment in (dt.datetime.min, dt.datetime.max):
+        with pytest.raises(InputError, match="between the years 1900 and 2999"):
+            Calendar(per, "at", "Asia/Tokyo").period(moment.replace(tzinfo=zone))
+    for text in ("9999-12-31T23", "0001-W01", "9999-W52"):
+        with pytest.raises(InputError):
+            Calendar(per, "at").period(text)

@@ -103,7 +103,7 @@ class Calendar:
             raise InputError(
                 f"per={self.per!r} goes with date=, the name of the column that dates a row."
             )
-        _zone(self.zone)
+        _zone(self.zone if isinstance(self.zone, str) else shown(self.zone))
         if self.periods_per_unit is not None:
             object.__setattr__(self, "periods_per_unit", check_share(self.periods_per_unit))
 
@@ -154,6 +154,8 @@ class Calendar:
         """The period that a moment is in; it must have a zone."""
         if moment.tzinfo is None:
             raise InputError("A moment needs a time zone, such as datetime.now(UTC).")
+        if not _FIRST_YEAR - 1 <= moment.year <= _LAST_YEAR + 1:
+            raise _beyond(moment)
         instant = _micro(moment.astimezone(dt.UTC).replace(tzinfo=None))
         local = moment.astimezone(_zone(self.zone)).replace(tzinfo=None)
         number = _numbers[self.per](local)
@@ -238,20 +240,23 @@ class Calendar:
 
     def existing(self, number: int) -> Period:
         """The period of this number; refused where clocks leave it out."""
-        walls = [_walls[self.per](each) for each in (number, number + 1)]
-        name = _names[self.per](walls[0])
-        if not _FIRST_YEAR <= walls[0].year <= _LAST_YEAR:
-            raise InputError(
-                f"Periods lie between the years {_FIRST_YEAR} and {_LAST_YEAR}, got {name}."
-            )
+        first = _walls[self.per](number)
+        name = _names[self.per](first)
+        if not _FIRST_YEAR <= first.year <= _LAST_YEAR:
+            raise _beyond(name)
+        last = _walls[self.per](number + 1)
         start, stop = self.bound(number), self.bound(number + 1)
         if start == stop:
             raise InputError(f"There was no {name} in {self.zone}: clocks left it out.")
-        return Period(name, number, start, stop, _micro(walls[0]), _micro(walls[1]))
+        return Period(name, number, start, stop, _micro(first), _micro(last))
 
     def bound(self, number: int) -> int:
         """The moment at which the period of this number begins."""
         return _begins(_walls[self.per](number), self.zone)
+
+
+def _beyond(given: object) -> InputError:
+    return InputError(f"Periods lie between the years {_FIRST_YEAR} and {_LAST_YEAR}, got {given}.")
 
 
 @lru_cache(maxsize=1 << 14)  # many series ask for the same periods
@@ -371,15 +376,10 @@ _walls: dict[Per, Callable[[int], dt.datetime]] = {
 }
 
 
-def _week(wall: dt.datetime) -> str:
-    year, week, _ = wall.isocalendar()
-    return f"{year}-W{week:02}"
-
-
 _names: dict[Per, Callable[[dt.datetime], str]] = {
     "hour": lambda wall: wall.isoformat(timespec="hours"),
     "day": lambda wall: wall.date().isoformat(),
-    "week": _week,
+    "week": lambda wall: "{}-W{:02}".format(*wall.isocalendar()),
     "month": lambda wall: wall.date().isoformat()[:7],
     "year": lambda wall: wall.date().isoformat()[:4],
 }

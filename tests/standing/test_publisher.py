@@ -162,15 +162,16 @@ def test_old_drafts_are_swept_away_and_nothing_else(tmp_path: Path) -> None:
     shop = Shop(tmp_path, days=2, series=1)
     shop.publish()
     folder = tmp_path / "published" / "s0"
-    for name in (".left-by-a-kill", ".being-written", "a note"):
+    left, fresh = (f".2026-01-0{day}.json.{'0f' * 8}" for day in (1, 2))
+    for name in (left, fresh, "a note"):
         (folder / name).write_text("x")
     for path in folder.iterdir():
-        if path.name != ".being-written":
+        if path.name != fresh:
             os.utime(path, (1, 1))
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     shop.publish()
     after = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert after == {name: data for name, data in before.items() if name != ".left-by-a-kill"}
+    assert after == {name: data for name, data in before.items() if name != left}
 
 
 def test_what_a_period_cannot_pay_for_is_refused_and_the_next_goes_on(tmp_path: Path) -> None:
@@ -377,3 +378,23 @@ def test_all_charges_without_an_answer_are_completed_however_many(
     assert [day for _, day in done.completed] == [f"2026-01-0{day}" for day in range(1, 6)]
     assert not done.published
     shop.check()
+
+
+def test_what_is_hidden_in_the_folder_and_no_draft_stays(tmp_path: Path) -> None:
+    """A folder that is served has files of its own there, and editors make theirs."""
+    shop = Shop(tmp_path, days=2, series=1)
+    shop.publish()
+    place = shop.declared[0].folder
+    (place / ".git").mkdir()
+    hidden = [place / name for name in (
+        ".htaccess", ".2026-01-01.json", f".notes.{'0' * 16}", f"2026-01-01.json.{'0' * 16}",
+    )]  # fmt: skip
+    for path in hidden:
+        path.touch()
+    draft = place / f".2026-01-01.json.{'0f' * 8}"
+    draft.touch()
+    for path in (*hidden, place / ".git", draft):
+        os.utime(path, (1, 1))
+    shop.publish()
+    assert all(path.exists() for path in (*hidden, place / ".git"))
+    assert not draft.exists()

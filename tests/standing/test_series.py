@@ -118,6 +118,7 @@ def test_grids_strategies_and_groups_can_stand(tmp_path: Path) -> None:
         (("", 'wait = "a while"'), "wait must be such as"),
         (("", "wait = 2"), "wait must be such as"),
         (("", 'formats = ["pdf"]'), "formats must be a list of parquet, json, csv"),
+        (("", 'formats = [["csv"]]'), "formats must be a list of parquet, json, csv"),
         (("", 'nonnegative = "yes"'), "nonnegative must be true or false"),
         (("", "colum = 1"), "colum is not known. Did you mean column"),
         (('epsilon = "1/10"', ""), "Give the cost as epsilon or as rho"),
@@ -186,3 +187,8 @@ def test_a_period_lacks_a_file_if_one_of_its_formats_does(
         (made.folder / f".{day}.json.0123").touch()  # a draft
     whole = days[len(formats) :: len(formats) + 1]
     assert made.unwritten(days) == [day for day in days if day not in whole]
+
+
+def test_nothing_is_due_while_a_wait_is_longer_than_the_calendar(tmp_path: Path) -> None:
+    (series,) = read(tmp_path, ("", 'wait = "999999 weeks"'))
+    assert series.due(dt.datetime(2026, 1, 5, tzinfo=dt.UTC)) == []

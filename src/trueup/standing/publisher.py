@@ -11,6 +11,7 @@ import contextlib
 import datetime as dt
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,12 +29,13 @@ from trueup.owner.charge import Charge
 from trueup.owner.of_dataset import owner_of
 from trueup.owner.together import Together, complete_all, spend_together, stored_answers
 from trueup.period import Period
-from trueup.standing.series import Series
+from trueup.standing.series import FORMATS, Series
 
 AT_ONCE = 32
 """So many periods are charged, and then counted in one pass over the table."""
 _CELLS = 1 << 24  # numbers that are held at once
 _OLD = 3600.0  # seconds after which nobody is writing a draft any more
+_DRAFT = re.compile(rf"\..+\.({'|'.join(FORMATS)})\.[0-9a-f]{{16}}")  # as `write_many` names them
 
 
 @dataclass
@@ -242,10 +244,10 @@ def series_in(charge: Charge) -> list[str]:
 
 
 def _sweep(folder: Path) -> None:
-    """Removes drafts that were left by somebody who was killed, once they are old."""
+    """Removes drafts that were left by somebody who was killed, once they are old; nothing else."""
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(folder):
-            if name[0] == ".":
+            if _DRAFT.fullmatch(name):
                 draft = folder / name
                 with contextlib.suppress(FileNotFoundError):
                     if time.time() - draft.stat().st_mtime > _OLD:

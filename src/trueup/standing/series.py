@@ -95,7 +95,7 @@ class Series:
 
         With `after` those that come later than it.
         """
-        latest = (now - self.wait - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) / _MICROSECOND
+        latest = (now - dt.datetime(1970, 1, 1, tzinfo=dt.UTC) - self.wait) / _MICROSECOND
         found, each = [], self.first if after is None else self.calendar.after(after)
         while each.stop <= latest and (through is None or each.number <= through.number):
             found.append(each)
@@ -176,7 +176,7 @@ def _series(name: str, spec: Mapping[str, Any], config: Config) -> Series:
     if "first" not in spec:
         raise InputError(f'first is missing, the first {calendar.per}: "{calendar.example}".')
     formats = spec.get("formats", ["parquet"])
-    if not isinstance(formats, list) or not formats or not set(formats) <= set(FORMATS):
+    if not isinstance(formats, list) or not formats or any(f not in FORMATS for f in formats):
         raise InputError(f"formats must be a list of {', '.join(FORMATS)}, got {shown(formats)}.")
     nonnegative = spec.get("nonnegative", True)
     if not isinstance(nonnegative, bool):
