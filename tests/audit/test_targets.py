@@ -114,3 +114,14 @@ def test_a_command_line_is_examined(tmp_path: Path) -> None:
         of_command([str(tmp_path / "nothing")]).run(1, 1)
     with pytest.raises(SourceError, match="code 3"):
         of_command([sys.executable, "-c", "raise SystemExit(3)"]).run(1, 1)
+
+
+def test_lines_of_a_command_may_have_any_number_of_numbers(tmp_path: Path) -> None:
+    """Of one run all are one row; of many runs each line is one, as long as the others."""
+    told = of_command([sys.executable, "-c", "print('noise 1'); print('2 and 3')", "{seed}"])
+    assert told.run(7, 2).tolist() == [[1.0, 2.0, 3.0]] * 2
+    assert told.seeded is not None
+    assert told.seeded(1, 7).tolist() == [1.0, 2.0, 3.0]
+    ragged = of_command([sys.executable, "-c", "print('1'); print('2 3')", "{times}"])
+    with pytest.raises(InputError, match="different lengths"):
+        ragged.run(7, 2)

@@ -13,7 +13,8 @@ from trueup.audit.bound import Audit, audit_in_bulk
 from trueup.audit.claim import Claim
 from trueup.audit.fit import noise_fit
 from trueup.audit.search import Pair, most_telling
-from trueup.audit.targets import Target
+from trueup.audit.targets import Floats, Target
+from trueup.epsilon import positive
 from trueup.errors import InputError
 
 SURE = 1 - 1e-6
@@ -44,6 +45,19 @@ class Effort:
     scale: object = None
     sensitivity: object = None
     trial: int = field(default=0)  # draws for each pair while the most telling is sought
+
+    def __post_init__(self) -> None:
+        if self.scale is not None:
+            positive(self.scale, "scale")
+        if self.sensitivity is not None:
+            _ = self.allowed
+
+    @property
+    def allowed(self) -> float:
+        """How far one record may move all outputs."""
+        if isinstance(self.sensitivity, float) and 0 < self.sensitivity < float("inf"):
+            return self.sensitivity  # a root of 2 has more digits than are taken for exact
+        return float(positive(self.sensitivity, "sensitivity"))
 
     @property
     def search(self) -> int:
@@ -158,15 +172,23 @@ def _moves(target: Target, pairs: Sequence[Pair], wanted: Effort) -> Finding:
     if target.seeded is None:
         return Finding(what, "not tried: the mechanism does not let its randomness be fixed", None)
     again = [target.seeded(7, pairs[0].first) for _ in range(2)]
-    if not np.array_equal(again[0], again[1]):
+    if _apart(again[0], again[1]):
         return Finding(what, "not tried: its randomness cannot be fixed from outside", None)
     most, where = 0.0, pairs[0].words
     for pair in pairs:
         for seed in range(1, _SEEDS + 1):
             one, other = target.seeded(seed, pair.first), target.seeded(seed, pair.second)
-            move = float(np.abs(one - other).sum()) if one.shape == other.shape else float("inf")
+            move = _apart(one, other)
             if move > most:
                 most, where = move, pair.words
-    allowed = float(str(wanted.sensitivity))
-    words = f"outputs moved by {most:.6g} ({where}), declared {allowed:g}"
-    return Finding(what, words, most <= allowed * (1 + 1e-9))
+    words = f"outputs moved by {most:.6g} ({where}), declared {wanted.allowed:g}"
+    return Finding(what, words, most <= wanted.allowed * (1 + 1e-9))
+
+
+def _apart(one: Floats, other: Floats) -> float:
+    """How far two rows of outputs lie apart; NaN is beside NaN alone."""
+    if one.shape != other.shape:
+        return float("inf")
+    differ = (one != other) & ~(np.isnan(one) & np.isnan(other))
+    move = float(np.abs(one[differ] - other[differ]).sum())
+    return float("inf") if np.isnan(move) else move

@@ -163,7 +163,7 @@ def of_command(words: list[str], *, bulk: bool = False, patience: float = 600.0)
         raise InputError("command: needs the words of a command line.")
     many = bulk or any("{times}" in word for word in words)
 
-    def started(given: Any, times: int, number: int = 0) -> Floats:
+    def started(given: Any, times: int, number: int = 0) -> list[list[float]]:
         import tempfile
 
         text = json.dumps(given)
@@ -181,16 +181,20 @@ def of_command(words: list[str], *, bulk: bool = False, patience: float = 600.0)
         if run.returncode:
             raise SourceError(f"{words[0]!r} ended with code {run.returncode}.")
         lines = [line for line in run.stdout.splitlines() if line.strip()]
-        return np.array([[float(x) for x in _NUMBER.findall(line)] for line in lines])
+        return [[float(x) for x in _NUMBER.findall(line)] for line in lines]
 
     def run(given: Any, times: int) -> Floats:
         if many:
             return _rows(started(given, times), times)
-        return _rows([started(given, 1).ravel() for _ in range(times)], times)
+        return _rows([once(given) for _ in range(times)], times)
+
+    def once(given: Any, number: int = 0) -> Floats:
+        lines = started(given, 1, number)
+        return np.array([x for line in lines for x in line], np.float64)
 
     seeded = any("{seed}" in word for word in words)
     name = "command: " + shlex.join(words)
-    return Target(name, run, (lambda s, given: started(given, 1, s).ravel()) if seeded else None)
+    return Target(name, run, (lambda number, given: once(given, number)) if seeded else None)
 
 
 def _replaced(word: str, put: Mapping[str, str]) -> str:
