@@ -10,6 +10,7 @@ import trueup as tu
 from trueup.about import About, RegionsFile
 from trueup.budget import Budget
 from trueup.config import read_config
+from trueup.errors import FileError
 from trueup.keys import KeyCounts, Universe
 from trueup.period import Calendar
 
@@ -253,3 +254,19 @@ def test_an_address_is_no_path_and_its_password_is_not_shown(tmp_path: Path) -> 
     assert (dataset.ledger, dataset.anchor) == (f"{address}#trips", f"{address}#anchor")
     assert dataset.runs == tmp_path / "trips.runs"
     assert "hunter2" not in repr(found) + repr(dataset) + str(dataset)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'columns = "text"', 'columns = ["a"]', "columns = 3", "table = 5",
+        "unit = 5\nrows_per_unit = 1", 'per = "day"\ndate = "a"\nzone = ["UTC"]',
+        'keys.word = {universe = {kind = ["ipv4"]}}',
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_refused_with_its_dataset(tmp_path: Path, line: str) -> None:
+    (tmp_path / "trueup.toml").write_text(
+        f'[datasets.trips]\nsource = "a.csv"\nledger = "l"\nlimit = 1\n{line}\n'
+    )
+    with pytest.raises(FileError, match="dataset 'trips': "):
+        read_config(tmp_path / "trueup.toml")

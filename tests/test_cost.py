@@ -158,3 +158,11 @@ def test_the_rho_within_an_epsilon_is_the_largest_of_four_digits(epsilon: str, d
 def test_the_largest_epsilon_that_a_rho_pays_for(rho: Fraction) -> None:
     epsilon = largest_epsilon(rho)
     assert epsilon**2 / 2 <= rho < (epsilon * Fraction(1002, 1000)) ** 2 / 2
+
+
+def test_a_cost_has_its_delta_in_itself() -> None:
+    """Else a delta that was said beside a cost would be spent and not counted."""
+    for cost in (Cost.of(1), Cost.of(rho=1), Cost.of(1, delta="1e-6")):
+        assert Cost.of(cost) is cost
+        with pytest.raises(InputError, match="goes into the cost"):
+            Cost.of(cost, delta="1e-6")

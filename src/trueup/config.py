@@ -167,14 +167,14 @@ def _dataset(name: str, spec: Any, file: Path) -> Dataset:
         return Dataset(
             name=name,
             source=_beside(file, str(spec["source"])),
-            table=spec.get("table"),
+            table=text(spec.get("table"), "table"),
             ledger=_beside(file, str(spec["ledger"])),
             anchor=_beside(file, str(spec["anchor"])) if "anchor" in spec else None,
             budget=_budget(spec),
-            unit=spec.get("unit"),
+            unit=text(spec.get("unit"), "unit"),
             **_rows(spec),
             neighbours=check_neighbours(spec.get("neighbours", "add-remove")),
-            columns=dict(spec.get("columns", {})),
+            columns=_columns(spec.get("columns", {})),
             axes={column: declared_axis(column, _plain(axis)) for column, axis in axes.items()},
             about={
                 column: about(said, file.parent)
@@ -201,6 +201,13 @@ def _rows(spec: Mapping[str, Any]) -> dict[str, Any]:
     if most is not None:
         return {"at_most": most}
     return {"rows_per_unit": rows_for(None if "edges" in spec or "people" in spec else unit, rows)}
+
+
+def _columns(given: object) -> dict[str, Any]:
+    """The types of columns, where filters and units need them."""
+    if not isinstance(given, dict):
+        raise InputError(f'columns must be a table such as {{town = "text"}}, got {shown(given)}.')
+    return given
 
 
 def _budget(spec: Mapping[str, Any]) -> Budget:

@@ -55,6 +55,10 @@ class Cost:
     def of(epsilon: object = None, rho: object = None, delta: object = 0) -> Cost:
         """The cost that was typed, each number exact; refused unless it is ε or ρ, and not both."""
         if isinstance(epsilon, Cost) and rho is None:
+            if check_delta(delta):
+                raise InputError(
+                    "The delta goes into the cost: Cost.of(1, delta=…), and none beside it."
+                )
             return epsilon
         if (epsilon is None) == (rho is None):
             given = "neither" if rho is None else "both"

@@ -254,3 +254,12 @@ def test_a_file_with_what_is_no_key_of_its_universe_is_refused() -> None:
     saved = Saved(columns, release.facts, release.to_json())
     with pytest.raises(FileError, match="no key of its universe"):
         KeyRelease.from_saved(saved)
+
+
+def test_a_number_of_keys_is_no_less_than_none() -> None:
+    release = made([100, 50], 200)
+    assert release.top(0) == []
+    assert len(release.top(9)) == 2
+    for asked in (release.top, release.plot):
+        with pytest.raises(InputError, match="at least 0, got -1"):
+            asked(-1)

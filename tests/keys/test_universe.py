@@ -14,7 +14,7 @@ from trueup.keys.universe import Universe, many
     "said",
     [
         None, {}, {"kind": "words"}, {"kind": "text", "most": 3}, {"kind": "ipv4", "bits": 3},
-        {"kind": "pattern", "pattern": 7}, {"kind": "integers", "first": "a"},
+        {"kind": "pattern", "pattern": 7}, {"kind": "integers", "first": "a"}, {"kind": ["ipv4"]},
     ],
 )  # fmt: skip
 def test_what_is_no_universe_is_refused(said: object) -> None:
@@ -96,3 +96,10 @@ def test_labels_of_many_keys_are_those_of_each(universe: Universe, keys: list) -
     if not universe.whole:  # from the middle of an array
         column = Keys.of(keys, False).column.slice(1)
         assert universe.labels(Keys(column)).to_pylist() == [*map(universe.label, keys[1:])]
+
+
+@pytest.mark.parametrize("universe", [each for each, _ in LABELLED])
+def test_half_a_character_is_no_key(universe: Universe) -> None:
+    """JSON may hold a lone surrogate, which no text of bytes spells."""
+    for text in ("\ud800", "1.2.3.4\udfff", "::1\ud800", "AB-1\ud800"):
+        assert universe.read(text) is None

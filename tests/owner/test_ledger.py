@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from homes import ASKED, Home, fresh, never
@@ -532,3 +533,42 @@ def test_a_stream_takes_each_step_once_and_in_order(home: Home) -> None:
     assert ledger.last_step("visits") == (2, "c")
     assert ledger.verify() == 6  # opening, charge, answer, three steps
     assert ledger.spent == again.spent
+
+
+@pytest.mark.parametrize("published", ["daily", 5, None, [1], [{"title": "a"}]])
+def test_what_a_request_publishes_has_names(tmp_path: Path, published: object) -> None:
+    ledger = Ledger(tmp_path / "l", limit=1)
+    with pytest.raises(InputError, match="has a name each"):
+        ledger.spend({"publishes": published}, "1/10", draw=lambda: b"x")
+    assert ledger.spent == 0
+    assert ledger.spend({"publishes": [{"name": "a"}]}, "1/10", draw=lambda: b"x") == b"x"
+
+
+@pytest.mark.parametrize(
+    "period", [5, "day", {}, {"per": "day"}, {"periods": 5}, {"periods": [["2026-01-01"]]},
+               {"periods": [["2026-01-01", 0, "end"]]}],
+)  # fmt: skip
+def test_a_request_says_its_period_as_it_is_told(tmp_path: Path, period: Any) -> None:
+    ledger = Ledger(tmp_path / "l", limit=1, per="day", date="at")
+    said = {"per": "day", "date": "at", "zone": "UTC"}
+    given = {**said, **period} if isinstance(period, dict) and "periods" in period else period
+    with pytest.raises(InputError, match="The period of a request"):
+        ledger.spend({"period": given}, "1/10", draw=lambda: b"x")
+    with pytest.raises(LedgerError, match="names none"):
+        ledger.spend({"period": None}, "1/10", draw=lambda: b"x")
+    assert not ledger.history()
+
+
+@pytest.mark.parametrize("request_", [["a"], "a", 3, None])
+def test_a_request_is_said_by_its_words(tmp_path: Path, request_: Any) -> None:
+    ledger = Ledger(tmp_path / "l", limit=1)
+    with pytest.raises(InputError, match="plain JSON by its words"):
+        ledger.spend(request_, "1/10", draw=lambda: b"x")
+
+
+@pytest.mark.parametrize("place", ["", ".", "/"])
+def test_a_ledger_and_its_anchor_are_files(tmp_path: Path, place: str) -> None:
+    for given in ({"path": place}, {"path": tmp_path / "l", "anchor": place}):
+        with pytest.raises(InputError, match="must name a file"):
+            Ledger(**given, limit=1)  # type: ignore[arg-type]
+    assert not (tmp_path / "l").exists()

@@ -120,7 +120,7 @@ class Ipv4Keys:
 
     def read(self, text: str) -> Key | None:
         """The key that a label is; None if it is none."""
-        return dotted(text.encode())
+        return dotted(text.encode("utf-8", "surrogatepass"))
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -168,7 +168,7 @@ class Ipv6Keys:
 
     def read(self, text: str) -> Key | None:
         """The key that a label is; None if it is none."""
-        return _packed(text.encode())
+        return _packed(text.encode("utf-8", "surrogatepass"))
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""

@@ -192,7 +192,7 @@ class KeyRelease:
         known: keys that are not shown.
         """
         low, high = self.intervals(level, together=True)
-        best = np.argsort(-self.noisy, kind="stable")[: whole_number(many, "many")]
+        best = self._highest(many)
         lows, highs = np.sort(low), np.sort(high)
         found = []
         for place in best.tolist():
@@ -202,6 +202,13 @@ class KeyRelease:
             ends = int(low[place]), int(high[place])
             found.append(RankedKey(self.keys[place], int(self.shown[place]), ends, places))
         return found
+
+    def _highest(self, many: int) -> Ints:
+        """The places of the keys with the highest counts, so many of them."""
+        number = whole_number(many, "many")
+        if number < 0:
+            raise InputError(f"many must be at least 0, got {number}.")
+        return np.argsort(-self.noisy, kind="stable")[:number]
 
     def statement(self, level: float = 0.95) -> str:
         """What the list of keys is, and what it is not, in words."""
@@ -231,7 +238,7 @@ class KeyRelease:
     def plot(self, many: int = 20) -> Figure:
         """The highest counts as a plotly figure, with the interval of each."""
         low, high = self.intervals()
-        best = np.argsort(-self.noisy, kind="stable")[: whole_number(many, "many")]
+        best = self._highest(many)
         counts = Interval(*(each[best].astype(np.float64) for each in (self.shown, low, high)))
         others = "" if self.whole is None else f"all other keys: {self.others():,}; "
         more = f"{others}{len(self.keys):,} keys are shown"

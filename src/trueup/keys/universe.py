@@ -167,18 +167,19 @@ class Universe:
     @staticmethod
     def from_json(said: object) -> Universe:
         """The universe that was written, checked."""
-        if not isinstance(said, Mapping) or said.get("kind") not in _KINDS:
+        kind = said.get("kind") if isinstance(said, Mapping) else None
+        if not isinstance(kind, str) or kind not in _KINDS or not isinstance(said, Mapping):
             kinds = ", ".join(_KINDS)
             raise InputError(f"A universe has a kind, one of {kinds}; got {shown(said)}.")
-        made, names = _KINDS[said["kind"]]
+        made, names = _KINDS[kind]
         given = {name: value for name, value in said.items() if name != "kind"}
         if not set(given) <= set(names):
             wrong = sorted(set(given) - set(names))[0]
-            raise InputError(f"A universe of {said['kind']} has no {wrong!r}.")
+            raise InputError(f"A universe of {kind} has no {wrong!r}.")
         try:
             return made(**given)
         except TypeError:
-            raise InputError(f"A universe of {said['kind']} needs {' and '.join(names)}.") from None
+            raise InputError(f"A universe of {kind} needs {' and '.join(names)}.") from None
 
 
 _KINDS: dict[str, tuple[Callable[..., Universe], tuple[str, ...]]] = {

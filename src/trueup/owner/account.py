@@ -17,7 +17,7 @@ from typing import Any
 
 from trueup.budget import Balance, Budget
 from trueup.cost import Cost, check_delta
-from trueup.errors import InputError, KeyConflictError, LedgerError, PublishedError
+from trueup.errors import InputError, KeyConflictError, LedgerError, PublishedError, shown
 from trueup.owner.book import Book, Books
 from trueup.owner.charge import Charge
 from trueup.period import Calendar
@@ -313,6 +313,7 @@ class Account:
         fact = json.loads(request)
         charged = cost.counted_in(self.budget.notion)
         self.check_protects(self.named(fact))
+        _check_words(fact, self.calendar)
         touched = self.books.touched(fact)
         for name, period in _publishes(fact, touched):
             if (name, period) in self.published:
@@ -380,6 +381,22 @@ class Account:
         return Entry(number, body, link(self.hash, body))
 
 
+def _check_words(request: Any, calendar: Calendar | None) -> None:
+    """Refuses a request in which words that a ledger reads itself stand for something else."""
+    published, period = request.get("publishes", []), request.get("period")
+    named = isinstance(published, list) and all(
+        isinstance(each, dict) and "name" in each for each in published
+    )
+    if not named:
+        raise InputError("What a request `publishes` is a list of what has a name each.")
+    try:
+        if calendar is not None and period is not None:
+            Calendar.from_json(period)
+            _ = [(str(name), int(start), int(stop)) for name, start, stop in period["periods"]]
+    except (KeyError, TypeError, ValueError):
+        raise InputError("The period of a request is written as trueup.period.told does.") from None
+
+
 def _publishes(request: Mapping[str, Any], touched: list[Book]) -> list[tuple[str, str]]:
     """What a request publishes, by name and period: each may be charged once."""
     names = [str(each["name"]) for each in request.get("publishes", ())]
@@ -388,6 +405,8 @@ def _publishes(request: Mapping[str, Any], touched: list[Book]) -> list[tuple[st
 
 def readable_request(request: Mapping[str, object]) -> str:
     """The canonical line of a request, refused unless it is plain JSON."""
+    if not isinstance(request, Mapping):
+        raise InputError(f"A request must be plain JSON by its words, got {shown(request)}.")
     try:
         return canonical(request)
     except (TypeError, ValueError):

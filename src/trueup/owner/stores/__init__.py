@@ -151,4 +151,6 @@ def _checked(what: str, place: object) -> str:
             f"The address of a {what} must be text that begins with postgresql://, such as "
             f"postgresql://user@host:5432/database#trips."
         )
+    if not is_address(place) and not Path(address).name:
+        raise InputError(f"The path of a {what} must name a file, got {shown(address)}.")
     return address
