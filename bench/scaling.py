@@ -1,7 +1,7 @@
 """Time and memory from 2^12 to 2^26 cells, on one thread and on two, with fitted exponents.
 
 Run: python bench/scaling.py [--quick] [--largest 26] [--step 2]
-Each size runs in a process of its own, so that its peak memory is its own. `tu.release` makes one
+Each size runs in a process of its own, so that its peak memory is its own. `tu.publish` makes one
 release with two threads; `measure` and `infer` have one, so two releases are made at once in two
 threads, and the time is that of both, halved. A size that would not fit in memory is left out, and
 said to be.
@@ -68,8 +68,8 @@ def binary(n: int) -> tu.TreeCounts:
 WORK = {
     "S̄, measure and infer": Work(in_steps(tu.SortedCounts), 100),
     "H̄, binary, measure and infer": Work(in_steps(binary), 160),
-    "H̄, binary, tu.release": Work(in_one_pass(binary), 60, threaded=True),
-    "H̄, TreeCounts(axis), tu.release": Work(in_one_pass(tu.TreeCounts), 60, threaded=True),
+    "H̄, binary, tu.publish": Work(in_one_pass(binary), 60, threaded=True),
+    "H̄, TreeCounts(axis), tu.publish": Work(in_one_pass(tu.TreeCounts), 60, threaded=True),
 }
 
 COLUMNS = (

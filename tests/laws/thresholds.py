@@ -183,6 +183,8 @@ THRESHOLDS: dict[str, str] = {
     "stream/terms.py:_MOST_NUMBERS": REFUSED,
     "stream/past.py:ENDLESS": CHOICE,
     "stream/past.py:MOST_KEPT": "tests/stream/test_past.py: blocks are shorter for more cells",
+    "stream/past.py:_MOST_STEPS": REFUSED,
+    "stream/keeping.py:_LONGEST_NAME": REFUSED,
     "stream/past.py:_SAMPLED": "tests/stream/test_past.py: beside the mean of all",
     "_kernels/windows/past.py:OWN": "tests/kernels/windows/test_past.py",
     "_kernels/windows/past.py:LONGEST_COLUMN": "tests/kernels/windows/test_past.py",

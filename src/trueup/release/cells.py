@@ -348,11 +348,9 @@ class Release(Published):
 
     def _quantile_interval(self, share: float, level: float, few: int | None) -> tuple[Any, Any]:
         axis, own = self.axis, self.unbiased
-        first, last = quantile_cells(self.errors, own.prefix, share, level, few)
-        if own is not self:
-            shown = self._below.cell(share * self._below.total)
-            first, last = min(first, shown), max(last, shown)
-        return quantile_ends(axis, first, last)
+        cells = quantile_cells(self.errors, own.prefix, share, level, few)
+        shown = cells if own is self else (self._below.cell(share * self._below.total),)
+        return quantile_ends(axis, min(*cells, *shown), max(*cells, *shown))
 
     def equidepth(self, bins: int, level: float = 0.95) -> EquidepthBins:
         """Bins of whole cells with nearly equal counts, with intervals on edges and counts.
