@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from statistics import NormalDist
 
 import numpy as np
@@ -102,28 +102,48 @@ def offers(
     """
     check_level(level)
     workload.check(axis)
+    noise_of = partial(_noise, cost=cost, neighbours=neighbours, rows_per_unit=rows_per_unit)
     known = _words((axis,), (workload,), gaussian=cost.rho is not None)
     if axis.size > _LONG:
         known = [way for way in known if way in ways(axis)]
-    found, refused = [], None
+    found, best = _payable((axis,), (workload,), known, noise_of, at_once)
+    offered = [_offer(way, noise, workload, level) for way, noise in found]
+    same = [offer for offer in offered if offer.question == best]
+    first = same[0] if same else None  # by its plainer name where it has one
+    others = [offer for offer in offered if offer not in same]
+    return (*([first] if first else []), *sorted(others, key=lambda offer: offer.mean))
+
+
+def _noise(asked: Question, cost: Cost, neighbours: Neighbours, rows_per_unit: int) -> Noise:
+    return Noise(asked, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
+
+
+def _payable(
+    axes: tuple[Axis, ...],
+    workloads: tuple[Workload, ...],
+    known: Sequence[str],
+    noise_of: Callable[[Question], Noise],
+    at_once: bool,
+) -> tuple[list[tuple[str, Noise]], Question | None]:
+    """The ways whose noise can be drawn, with that noise; and the last question, the best of all.
+
+    It is an error only if none of them can.
+    """
+    found, best, refused = [], None, None
     for way in known:
-        asked = question((axis,), way, (workload,))
+        asked = question(axes, way, workloads)
         if at_once and not asked.settled:
             continue
-        best = asked  # the last of all
-        noise = Noise(asked, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
+        best, noise = asked, noise_of(asked)
         try:
             noise.check_drawable()
         except InputError as wrong:
             refused = wrong
             continue
-        found.append(_offer(way, noise, workload, level))
+        found.append((way, noise))
     if refused is not None and not found:
         raise refused
-    same = [offer for offer in found if offer.question == best]
-    first = same[0] if same else None  # by its plainer name where it has one
-    others = [offer for offer in found if offer not in same]
-    return (*([first] if first else []), *sorted(others, key=lambda offer: offer.mean))
+    return found, best
 
 
 @lru_cache(maxsize=512)
@@ -165,22 +185,11 @@ def grid_offers(
     check_level(level)
     for axis, workload in zip(axes, workloads, strict=True):
         workload.check(axis)
-    found, refused = [], None
-    for way in _words(axes, workloads, gaussian=False):
-        asked = question(axes, way, workloads)
-        if at_once and not asked.settled:
-            continue
-        best = asked  # the last of all
-        noise = Noise(asked, cost.epsilon, neighbours, rows_per_unit, rho=cost.rho)
-        try:
-            noise.check_drawable()
-        except InputError as wrong:
-            refused = wrong
-            continue
-        found.append(_grid_offer(way, noise, workloads, level))
-    if refused is not None and not found:
-        raise refused
-    return tuple(sorted(found, key=lambda offer: (offer.question != best, offer.mean)))
+    noise_of = partial(_noise, cost=cost, neighbours=neighbours, rows_per_unit=rows_per_unit)
+    known = _words(axes, workloads, gaussian=False)
+    found, best = _payable(axes, workloads, known, noise_of, at_once)
+    offered = [_grid_offer(way, noise, workloads, level) for way, noise in found]
+    return tuple(sorted(offered, key=lambda offer: (offer.question != best, offer.mean)))
 
 
 @lru_cache(maxsize=128)
