@@ -128,11 +128,9 @@ class SortedCounts(AdaptiveQuestion):
 
     def rising(self, counts: npt.ArrayLike) -> Ints:
         """The counts sorted; groups that do not appear have count 0."""
-        counts = cell_counts(counts, self.groups, at_most=True)
-        padded = np.zeros(self.groups, np.int64)
-        padded[self.groups - len(counts) :] = counts
-        padded.sort()
-        return padded
+        rising = np.sort(cell_counts(counts, self.groups, at_most=True))
+        missing = self.groups - len(rising)
+        return np.concatenate([np.zeros(missing, np.int64), rising]) if missing else rising
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         """The sorted counts, or the numbers of cells in the sets that were asked for."""
