@@ -22,7 +22,7 @@ from trueup.errors import InputError
 from trueup.owner.columns import Wanted
 from trueup.owner.dated import Dated
 from trueup.owner.graph import Graph
-from trueup.owner.placing import CellTally, combined, placer
+from trueup.owner.placing import CellTally, combined, inside, placer
 from trueup.owner.plain import Bools, Plain, names, plain, unwrapped
 from trueup.owner.request import Count, Counts, Request
 from trueup.owner.tally import Tally, bounded, sizes, summed, together, whole
@@ -209,12 +209,7 @@ def _start(request: Request) -> Start:
         return lambda: _cells_of_units(request, cells_of, size)
     if request.window is None:
         return lambda: _cells(cells_of, size)
-    return lambda: _cells(lambda batch: _inside(cells_of(batch), first, stop), stop - first)
-
-
-def _inside(cells: Ints, first: int, stop: int) -> Ints:
-    """The cells numbered from the first of a window; -1 for those outside it."""
-    return np.where((cells >= first) & (cells < stop), cells - first, -1)
+    return lambda: _cells(lambda batch: inside(cells_of(batch), first, stop), stop - first)
 
 
 def _check_room(size: int) -> None:
@@ -357,7 +352,7 @@ def _cells_of_units(request: Request, cells_of: Callable[[Batch], Ints], size: i
         counts = np.zeros(stop - first, np.int64)
         if table is not None:
             few = bounded(table, request.rows_per_unit, request.key)  # of all cells, then some
-            cells = _inside(whole(few["value"]), first, stop)
+            cells = inside(whole(few["value"]), first, stop)
             np.add.at(counts, cells[cells >= 0], whole(few["rows"])[cells >= 0])
         return counts
 

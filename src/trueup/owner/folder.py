@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -19,7 +18,7 @@ from trueup.facts import Facts
 from trueup.files.dataset import MANIFEST, check_new_folder, open_dataset
 from trueup.owner import where as filters
 from trueup.owner.rehearsal import check_noise
-from trueup.owner.request import Count, Request, Spread
+from trueup.owner.request import Request, Spread
 from trueup.owner.source import Source, quietly
 from trueup.period import Covered, Period, told
 from trueup.saved import load
@@ -60,10 +59,10 @@ class Route:
         if spread is not None and isinstance(job, FolderJob) and job.spreads:
             return Route._spread(quietly(lambda: spread(request), _CLOSED), job, read)
         window = WINDOW if source.windows else request.size
-        counts: dict[tuple[int, int], Count] = {}
-        for cells in job.windows(window):
-            own = replace(request, window=cells) if source.windows else request
-            counts[cells] = quietly(partial(source.prepare, own), _CLOSED)
+        cells = job.windows(window)
+        each = [replace(request, window=own if source.windows else None) for own in cells]
+        passes = quietly(lambda: source.prepare_passes(each), _CLOSED)
+        counts = dict(zip(cells, passes.counts, strict=True))
         stamp = source.stamp
         begun = None if stamp is None else quietly(stamp, _CLOSED)
 
@@ -77,7 +76,11 @@ class Route:
                 )
             return found
 
-        return Route(lambda: job.draw(count, window), job.finish)
+        def draw() -> bytes:
+            with passes.held:
+                return job.draw(count, window)
+
+        return Route(draw, job.finish)
 
     @staticmethod
     def _spread(run: Spread, job: FolderJob, read: Read) -> Route:

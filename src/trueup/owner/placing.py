@@ -64,6 +64,11 @@ def combined(cells: Sequence[Ints], sizes: Sequence[int], keep: Bools | None) ->
     return whole if keep is None else np.where(keep, whole, -1)
 
 
+def inside(cells: Ints, first: int, stop: int) -> Ints:
+    """The cells numbered from the first of a window; -1 for those outside it."""
+    return np.where((cells >= first) & (cells < stop), cells - first, -1)
+
+
 class CellTally:
     """How many rows are in each cell, so far."""
 

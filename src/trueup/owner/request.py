@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 from trueup.axis import Axis
@@ -82,6 +83,19 @@ class Request:
 # A count that is ready to run: its source is open and as it was, and no row has been read. It gives
 # an array of counts; for a universe, the keys present with theirs.
 Count = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Counts of several passes over a table, to be run while it is `held` as it was in the first.
+
+    Files cannot be held. They have a stamp, which is looked at after every pass.
+    """
+
+    counts: Sequence[Count]
+    held: AbstractContextManager[object] = field(default_factory=nullcontext)
+
+
 # Work to be done on a cluster, with the cells of all rows and their numbers as a frame of it.
 Spread = Callable[[Callable[[Any], Any]], Any]
 # The same of several requests at once.

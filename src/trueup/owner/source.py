@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from trueup.owner.columns import Schema, Wanted
 from trueup.owner.counting import Batch, Piece
 from trueup.owner.readers import arrow, duckdb, frames, lines, parquet
 from trueup.owner.readers.reader import Reader
-from trueup.owner.request import Count, Counts, Request, Spread
+from trueup.owner.request import Count, Counts, Passes, Request, Spread
 
 T = TypeVar("T")
 
@@ -64,6 +65,7 @@ class Source:
     windows: bool = False
     spread: Callable[[Request], Spread] | None = None  # a cluster that also draws and fits
     stamp: Callable[[], object] | None = None
+    passes: Callable[[Sequence[Request]], Passes] | None = None  # over one state of the table
 
     def features_in(self, space: Space) -> Features:
         """The features of people that a question is about, where rows are people."""
@@ -76,6 +78,12 @@ class Source:
             return self.together(requests)
         each = [self.prepare(request) for request in requests]
         return lambda: [count() for count in each]
+
+    def prepare_passes(self, requests: Sequence[Request]) -> Passes:
+        """The counts of several requests that are run one after the other, ready to run."""
+        if self.passes is not None and len(requests) > 1:
+            return self.passes(requests)
+        return Passes([self.prepare(request) for request in requests])
 
 
 def _read_here(reader: Reader, about: Mapping[str, str], shared: bool = False) -> Source:
@@ -216,17 +224,25 @@ def _spark(frame: Any) -> Source:
 
 
 def _postgres(address: str, table: str | None) -> Source:
-    from trueup.owner.engines import postgres
+    from trueup.owner.engines import connection, postgres, snapshot
 
     if not table:
         raise InputError('Name the table as well: table="trips".')
-    host = postgres.host(address)
+    host = connection.host(address)
     opened = quietly(
         lambda: postgres.open_table(address, table),
         f"The table {table!r} cannot be opened on the PostgreSQL server at {host}.",
     )
     about = {"kind": "postgresql", "name": table.rpartition(".")[2]}
-    return Source(opened.schema, opened.prepare, about, opened.pieces, shared=False)
+    return Source(
+        opened.schema,
+        opened.prepare,
+        about,
+        opened.pieces,
+        shared=False,
+        windows=True,
+        passes=partial(snapshot.passes, opened),
+    )
 
 
 # Files.

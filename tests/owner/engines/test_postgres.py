@@ -7,7 +7,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,40 +17,7 @@ import trueup as tu
 from trueup.errors import InputError, SourceError
 from trueup.owner import where as filters
 
-Server = Callable[[], str]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> tu.Ledger:
-    return tu.Ledger(tmp_path / "ledger", limit=10**9)
-
-
-def run(address: str, *statements: str) -> None:
-    import psycopg
-
-    with psycopg.connect(address, autocommit=True) as connection:
-        for statement in statements:
-            connection.execute(statement.encode())
-
-
-def made(address: str, columns: str, rows: Sequence[str]) -> str:
-    """A table of these columns, a row as SQL has it; its statistics are known to the server."""
-    name = "t" + os.urandom(6).hex()
-    run(address, f"CREATE TABLE {name} ({columns})")
-    for start in range(0, len(rows), 500):  # several statements in one
-        run(address, "; ".join(f"INSERT INTO {name} SELECT {row}" for row in rows[start:][:500]))
-    run(address, f"ANALYZE {name}")
-    return name
-
-
-def counts(owner: tu.Owner, axis: tu.Axis, where: str | None = None) -> list[int]:
-    part = None if where is None else filters.parse(where)
-    return owner.prepared(tu.CellCounts(axis), part, False)().tolist()
-
-
-def owned(address: str, table: str, ledger: tu.Ledger, **options: Any) -> tu.Owner:
-    return tu.Owner(address, ledger, table=table, **options)
-
+from .postgres_tables import Server, counts, made, owned, run
 
 FLOATS = ["'NaN'", "'inf'", "'-inf'", "NULL", "5e-324", "-5e-324", "1.7e308", "-1.7e308", "500"]
 EXACT = ["'NaN'", "'Infinity'", "'-Infinity'", "NULL", "1e400", "-1e400", "1e-400", "1e-16000"]
@@ -442,51 +409,6 @@ def test_no_setting_of_role_or_database_changes_a_count(
             assert counts(odd, axis, where) == counts(plain, axis, where), (axis, where)
 
 
-def test_a_timeout_too_short_to_be_lifted_does_not_stop_a_count(
-    postgres: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The role's timeout cancels the statement that lifts it, as it may on a busy server."""
-    import psycopg
-
-    from trueup.owner.engines.postgres import _connected
-
-    name = "r" + os.urandom(4).hex()
-    run(postgres(), f"CREATE ROLE {name} LOGIN", f"ALTER ROLE {name} SET statement_timeout = '1ms'")
-    made_with, connect = [], psycopg.connect
-
-    class Slow(psycopg.Connection[object]):
-        def execute(self, query, *rest, **more):  # type: ignore[no-untyped-def]
-            if "statement_timeout" in str(query) and "options" not in made_with[-1]:
-                query = "SELECT pg_sleep(10)"
-            return super().execute(query, *rest, **more)
-
-    def connected(**settings: str) -> object:
-        made_with.append(settings)
-        return connect(**settings) if "options" in settings else Slow.connect(**settings)
-
-    monkeypatch.setattr(psycopg, "connect", connected)
-    with _connected(postgres().replace("//trueup@", f"//{name}@")) as connection:
-        assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
-    assert ["options" in settings for settings in made_with] == [False, True]
-
-
-def test_every_setting_that_might_matter_is_ours_while_we_count(postgres: Server) -> None:
-    from trueup.owner.engines.postgres import _PINNED, _connected, _pin
-
-    name = "r" + os.urandom(4).hex()
-    other = {"timezone": "Asia/Kathmandu", "jit": "on", "lock_timeout": "7ms"}
-    other |= {"transform_null_equals": "on", "constraint_exclusion": "on", "array_nulls": "off"}
-    odd = (f"ALTER ROLE {name} SET {key} = '{value}'" for key, value in other.items())
-    run(postgres(), f"CREATE ROLE {name} LOGIN", *odd)
-    with _connected(postgres().replace("//trueup@", f"//{name}@")) as connection:
-        _pin(connection)
-        known = dict(connection.execute("SELECT lower(name), setting FROM pg_settings").fetchall())
-    assert {key: known[key] for key in _PINNED if key in known} == {
-        key: value for key, value in _PINNED.items() if key in known
-    }
-    assert set(other) <= set(_PINNED)
-
-
 # Whose rows count.
 
 
@@ -586,35 +508,6 @@ def test_a_table_that_is_no_longer_as_it_was_costs_nothing(
         with pytest.raises(SourceError):
             owner.measure(question, 1)
     assert ledger.spent == 0
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "postgresql://ana:hunter2@localhost:1/db",
-        "postgresql://ana:hunter2@localhost:port/db",
-        "postgresql://ana:hunter2@[::1/db",
-        "postgresql://ana:hun/ter2@localhost/db",
-        "postgresql://ana:%zzhunter2@localhost/db",
-        "postgresql://localhost:1/db?password=hunter2&user=ana",
-        "postgresql://localhost:1/db?pass=hunter2",
-        "postgres://ana:hunter2@localhost:1/db?connect_timeout=hunter2",
-        "POSTGRESQL://ana:hunter2@localhost:1/db",
-        "postgresql+psycopg://ana:hunter2@localhost:1/db",
-        "mysql://ana:hunter2@localhost:1/db",
-        " postgresql://ana:hunter2@localhost:1/db",
-        "host=localhost port=1 password=hunter2",
-    ],
-)
-def test_no_error_tells_a_password(address: str, ledger: tu.Ledger) -> None:
-    for table in (None, "trips"):
-        for source in (address, Path(address)):
-            with pytest.raises((InputError, SourceError)) as refusal:
-                tu.Owner(source, ledger, table=table)
-            told = str(refusal.value) + repr(refusal.value)
-            assert "hunter2" not in told
-            assert "ter2" not in told
-            assert refusal.value.__context__ is None
 
 
 # A server that goes away.

@@ -26,11 +26,6 @@ LEAST, MOST = -(2**63), 2**63 - 1
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> tu.Ledger:
-    return tu.Ledger(tmp_path / "ledger", limit=10**9)
-
-
-@pytest.fixture
 def read(spark: Session, tmp_path: Path) -> Callable[..., Any]:
     """A DataFrame over a Parquet file as pyarrow writes it, statistics and all."""
 

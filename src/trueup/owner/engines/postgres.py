@@ -1,13 +1,12 @@
 """PostgreSQL: one read-only statement a count, on a connection of its own.
 
 A count is planned once before the charge, which finds whatever the server could object to, and run
-after it, each time over a new connection. The address, which may hold a password, is shown nowhere.
+after it, each time over a new connection.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,33 +14,11 @@ from typing import Any
 from trueup.errors import InputError, SourceError
 from trueup.owner.columns import Storage, Wanted
 from trueup.owner.counting import BATCH, Batch, Piece
+from trueup.owner.engines.connection import connected, pin
 from trueup.owner.engines.plainly import plain_batch, plain_rows
 from trueup.owner.engines.statements import ADDRESS, answer, counted, whole
 from trueup.owner.request import Count, Request
 
-# Settings of the transaction that counts, whatever the server, the role or the address says.
-_PINNED = {
-    "timezone": "UTC",
-    "datestyle": "ISO, YMD",
-    "standard_conforming_strings": "on",
-    "transform_null_equals": "off",
-    "array_nulls": "on",
-    "constraint_exclusion": "off",
-    "extra_float_digits": "1",
-    "jit": "off",
-    "statement_timeout": "0",  # a value that takes long must not stop the count
-    "lock_timeout": "0",
-    "transaction_timeout": "0",
-    "idle_in_transaction_session_timeout": "0",
-}
-CONNECTING = {
-    "client_encoding": "UTF8",
-    "application_name": "trueup",
-    "connect_timeout": "10",
-    "keepalives_idle": "30",
-    "keepalives_interval": "10",
-    "keepalives_count": "3",
-}
 _STORAGE: dict[str, Storage] = {
     "int2": "integer",
     "int4": "integer",
@@ -99,32 +76,38 @@ class PostgresTable:
         """The columns and how they are stored."""
         return {name: _STORAGE.get(kind, "something else") for name, kind in self.types.items()}
 
-    def _plan(self, statement: str) -> None:
-        """Has the server plan a statement, over a table that is still as it was."""
-        with _connected(self.address) as connection:
-            _pin(connection)
+    def plan(self, *statements: str) -> None:
+        """Has the server plan statements, over a table that is still as it was."""
+        with connected(self.address) as connection:
+            pin(connection)
             if _columns(connection, self.oid) != self.types:
                 raise SourceError("The columns of the table are no longer as they were.")
-            _plan(connection, statement)
+            for statement in statements:
+                _plan(connection, statement)
+
+    def statement(self, request: Request) -> str:
+        """The statement that counts a request."""
+        rows = counted(Query(f"SELECT * FROM {self.name}"), request, Postgres(self.types))
+        assert isinstance(rows, Query)
+        return rows.statement
 
     def prepare(self, request: Request) -> Count:
         """The count of a request: planned by the server now, and run when it is called."""
-        rows = counted(Query(f"SELECT * FROM {self.name}"), request, Postgres(self.types))
-        assert isinstance(rows, Query)
-        self._plan(rows.statement)
-        return lambda: _answered(self.address, rows.statement, request)
+        statement = self.statement(request)
+        self.plan(statement)
+        return lambda: _answered(self.address, statement, request)
 
     def pieces(self, wanted: Sequence[Wanted]) -> list[Piece]:
         """All rows as one piece, some at a time: planned by the server now, read when asked for."""
         rows = plain_rows(Query(f"SELECT * FROM {self.name}"), wanted, Postgres(self.types))
         assert isinstance(rows, Query)
-        self._plan(rows.statement)
+        self.plan(rows.statement)
         return [lambda: _batches(self.address, rows.statement, wanted)]
 
 
 def _batches(address: str, statement: str, wanted: Sequence[Wanted]) -> Iterator[Batch]:
-    with _connected(address) as connection:
-        _pin(connection)
+    with connected(address) as connection:
+        pin(connection)
         with connection.cursor(name="rows", binary=True) as cursor:
             cursor.execute(statement.encode())
             while found := cursor.fetchmany(BATCH):
@@ -136,7 +119,7 @@ def _batches(address: str, statement: str, wanted: Sequence[Wanted]) -> Iterator
 def open_table(address: str, table: str) -> PostgresTable:
     """The table of that name, perhaps with its schema in front: "public.trips"."""
     schema, _, name = table.rpartition(".")
-    with _connected(address) as connection:
+    with connected(address) as connection:
         if connection.info.server_version < 140_000:  # whose times are floats
             raise SourceError("The PostgreSQL server must be of version 14 or later.")
         found = connection.execute(_TABLE, (name, schema, schema)).fetchone()
@@ -151,70 +134,6 @@ def open_table(address: str, table: str) -> PostgresTable:
         return PostgresTable(
             address, f"{quoted(schema)}.{quoted(name)}", oid, _columns(connection, oid)
         )
-
-
-def host(address: str) -> str:
-    """The host of an address, which may be told; nothing else of it may."""
-    if importlib.util.find_spec("psycopg") is None:
-        raise InputError("PostgreSQL is read by psycopg: pip install 'trueup[postgres]'.")
-    import psycopg
-
-    try:
-        found = psycopg.conninfo.conninfo_to_dict(address)
-    except psycopg.Error:
-        found = None
-    if found is None:
-        raise InputError(
-            "The PostgreSQL address cannot be read. It must look like "
-            "postgresql://user@host:5432/database; in a password write / as %2F, @ as %40, % as "
-            "%25."
-        )
-    return str(found.get("host") or "this machine")
-
-
-def _connected(address: str) -> Any:
-    """A connection of our own. The address may say otherwise in what it says of connecting.
-
-    The role may have a timeout so short that no statement ends in time, not even the one that
-    lifts it. Then the connection is made once more with no timeout from the start. That is not the
-    first try, because a pooler may refuse a connection that brings settings.
-    """
-    import psycopg
-
-    settings: dict[str, Any] = {**CONNECTING, **psycopg.conninfo.conninfo_to_dict(address)}
-    settings["client_encoding"] = "UTF8"
-    with contextlib.suppress(psycopg.errors.QueryCanceled):
-        return _without_timeout(psycopg.connect(**settings))
-    settings["options"] = f"{settings.get('options', '')} -c statement_timeout=0".strip()
-    return _without_timeout(psycopg.connect(**settings))
-
-
-def _without_timeout(connection: Any) -> Any:
-    """The connection in a transaction that only reads and may take as long as it takes."""
-    import psycopg
-
-    connection.read_only = True
-    try:
-        connection.execute("SET LOCAL statement_timeout = 0")
-    except psycopg.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _pin(connection: Any) -> None:
-    """The transaction reads only, and every setting that might matter is ours."""
-    connection.execute(
-        "SELECT pg_catalog.set_config(s.name, v.value, true) FROM pg_catalog.pg_settings s JOIN "
-        "(SELECT pg_catalog.unnest(%s::text[]) AS name, pg_catalog.unnest(%s::text[]) AS value) v "
-        "ON pg_catalog.lower(s.name) = v.name",
-        (list(_PINNED), list(_PINNED.values())),
-    )
-    # Functions and operators are PostgreSQL's before anybody's own.
-    connection.execute(
-        "SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', 'pg_catalog', "
-        "nullif(pg_catalog.current_setting('search_path'), '')), true)"
-    )
 
 
 def _plan(connection: Any, statement: str) -> None:
@@ -236,8 +155,8 @@ def _columns(connection: Any, oid: int) -> dict[str, str]:
 
 def _answered(address: str, statement: str, request: Request) -> Any:
     """The counts, over a connection of their own: tried again, they are asked for over another."""
-    with _connected(address) as connection:
-        _pin(connection)
+    with connected(address) as connection:
+        pin(connection)
         found = connection.execute(statement.encode())
         names = [column.name for column in found.description]
         columns = list(zip(*found.fetchall(), strict=True)) or [() for _ in names]

@@ -23,7 +23,7 @@ from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
 from trueup.owner.dated import TURN_BYTES, runs
 from trueup.owner.keyed import answered
-from trueup.owner.placing import combined
+from trueup.owner.placing import combined, inside
 from trueup.owner.request import Request
 from trueup.owner.where import Combined, Part
 
@@ -117,6 +117,9 @@ def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRow
         rows = rows.where(condition)
     if request.unit is not None:
         rows = _bounded(rows, request, names, spelling)
+    if request.window is not None and _by_number(request):
+        first, stop = map(whole, request.window)
+        rows = rows.where(f"{names[0]} >= {first} AND {names[0]} < {stop}")
     sizes = rows.sizes(names)
     if request.axes:
         return sizes
@@ -163,10 +166,18 @@ def answer(request: Request, found: Mapping[str, Sequence[Any]]) -> Any:
         return rows
     if not request.axes:
         return _largest(np.array(found["size"], np.int64), rows, request.size)
-    cells = numbered(request, found)
-    counts = np.zeros(math.prod(request.sizes), np.int64)
-    np.add.at(counts, cells[cells >= 0], rows[cells >= 0])
+    first, stop = request.window or (0, math.prod(request.sizes))
+    counts = np.zeros(stop - first, np.int64)
+    add_groups(counts, request, found)
     return counts
+
+
+def add_groups(counts: Ints, request: Request, found: Mapping[str, Sequence[Any]]) -> None:
+    """Adds the sizes of more groups to the counts of a request's cells, or of its window's."""
+    cells, rows = numbered(request, found), np.array(found["rows"], np.int64)
+    if request.window is not None:
+        cells = inside(cells, *request.window)
+    np.add.at(counts, cells[cells >= 0], rows[cells >= 0])
 
 
 def numbered(request: Request, found: Mapping[str, Sequence[Any]]) -> Ints:
@@ -176,6 +187,15 @@ def numbered(request: Request, found: Mapping[str, Sequence[Any]]) -> Ints:
         for axis, one in zip(request.axes, request.values, strict=True)
     ]
     return combined(request.cells_of(each), request.sizes, None)
+
+
+def _by_number(request: Request) -> bool:
+    """Whether the engine knows the cells by their numbers: other cells are picked out here."""
+    if len(request.axes) > 1:
+        return False
+    (axis,) = request.axes
+    traits = axis.traits
+    return not (traits.labelled or traits.coded or isinstance(axis.cells, DateCells))
 
 
 def _on_paths(request: Request, names: Sequence[str], spelling: Spelling) -> Iterator[str]:

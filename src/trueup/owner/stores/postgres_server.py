@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from trueup.errors import LedgerError
-from trueup.owner.engines.postgres import CONNECTING, host, quoted
+from trueup.owner.engines.connection import CONNECTING, host
+from trueup.owner.engines.postgres import quoted
 
 T = TypeVar("T")
 

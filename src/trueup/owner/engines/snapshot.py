@@ -1,0 +1,104 @@
+"""PostgreSQL in several passes, each over some of the cells, and all over one state of the table.
+
+A row that was moved between two passes would count in both, or in none. So one transaction reads in
+all of them: it sees the table as it was when the first pass began. If its connection is lost after
+a pass, the others cannot see that state any more. Then nothing else is counted: who asks the same
+again begins anew, and what was stored of the first passes is compared with the table as it is then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from trueup.axis.numbers import Ints
+from trueup.errors import SourceError
+from trueup.owner.counting import BATCH
+from trueup.owner.engines.connection import connected, pin
+from trueup.owner.engines.postgres import PostgresTable
+from trueup.owner.engines.statements import add_groups
+from trueup.owner.request import Passes, Request
+
+_LOST = (
+    "The connection to PostgreSQL was lost between two passes over the table. Ask the same again, "
+    "at no further cost."
+)
+
+
+def passes(table: PostgresTable, requests: Sequence[Request]) -> Passes:
+    """The counts of requests, each with a window: planned by the server now, and run later."""
+    statements = [table.statement(request) for request in requests]
+    table.plan(*statements)
+    held = Snapshot(table.address)
+    both = zip(statements, requests, strict=True)
+    return Passes([partial(held.count, *each) for each in both], held)
+
+
+@dataclass(repr=False)
+class Snapshot:
+    """One state of a database: that of the moment in which the first count begins."""
+
+    address: str
+    _open: Any = field(default=None, init=False)
+    _seen: bool = field(default=False, init=False)
+
+    def __enter__(self) -> Snapshot:
+        self._seen = False
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._close()
+
+    def count(self, statement: str, request: Request) -> Ints:
+        """The counts of a window, its groups read some at a time. Before the first pass is done, it
+        may be tried again over another connection."""
+        if self._open is None:
+            if self._seen:
+                raise SourceError(_LOST)
+            self._open = _held(self.address)
+        try:
+            counts = _counted(self._open, statement, request)
+        except BaseException:  # the transaction is over
+            self._close()
+            raise
+        self._seen = True
+        return counts
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+
+def _held(address: str) -> Any:
+    """A connection in a transaction that sees one state of the database as long as it is open."""
+    connection = connected(address)
+    try:
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        pin(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _counted(connection: Any, statement: str, request: Request) -> Ints:
+    assert request.window is not None
+    first, stop = request.window
+    counts = np.zeros(stop - first, np.int64)
+    with connection.cursor(name="groups", binary=True) as cursor:
+        cursor.execute(statement.encode())
+        names = [column.name for column in cursor.description]
+        while found := cursor.fetchmany(BATCH):
+            add_groups(counts, request, dict(zip(names, zip(*found, strict=True), strict=True)))
+    return counts
