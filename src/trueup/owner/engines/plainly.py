@@ -7,7 +7,7 @@ from typing import Any
 
 from trueup.owner.columns import Kind, Wanted
 from trueup.owner.counting import Batch
-from trueup.owner.engines.statements import EngineRows, Spelling
+from trueup.owner.engines.spelling import EngineRows, Spelling
 
 _LONGEST = (1 << 31) - 1  # bytes: no text of an engine is longer
 

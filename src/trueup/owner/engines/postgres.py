@@ -16,7 +16,8 @@ from trueup.owner.columns import Storage, Wanted
 from trueup.owner.counting import BATCH, Batch, Piece
 from trueup.owner.engines.connection import connected, pin
 from trueup.owner.engines.plainly import plain_batch, plain_rows
-from trueup.owner.engines.statements import ADDRESS, answer, counted, whole
+from trueup.owner.engines.spelling import ADDRESS, whole
+from trueup.owner.engines.statements import answer, counted
 from trueup.owner.request import Count, Request
 
 _STORAGE: dict[str, Storage] = {

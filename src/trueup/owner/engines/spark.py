@@ -14,7 +14,8 @@ import numpy as np
 from trueup.owner.columns import Storage, Wanted
 from trueup.owner.counting import BATCH, Batch, Piece
 from trueup.owner.engines.plainly import plain_batch, plain_rows
-from trueup.owner.engines.statements import ADDRESS, answer, counted, numbered, whole
+from trueup.owner.engines.spelling import ADDRESS, whole
+from trueup.owner.engines.statements import answer, counted, numbered
 from trueup.owner.request import Count, Request, Spread
 
 # Settings of the session while it counts; afterwards they are what they were.

@@ -10,82 +10,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from trueup.axis import Axis
-from trueup.axis.bins import IntegerCells, RegularCells
-from trueup.axis.dates import DateCells
-from trueup.axis.edges import EdgeCells
-from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
 from trueup.owner.dated import TURN_BYTES, runs
+from trueup.owner.engines.cells import labels_of, near_window, numbers_of, placed
+from trueup.owner.engines.spelling import EngineRows, Spelling, constant, whole
 from trueup.owner.keyed import answered
 from trueup.owner.placing import combined, inside
 from trueup.owner.request import Request
 from trueup.owner.where import Combined, Part
-
-_DAY = 86_400_000_000
-_MICROSECONDS = {"minute": 60_000_000, "hour": 3_600_000_000, "week": 7 * _DAY}
-_OCTET = "(0|[1-9][0-9]?|1[0-9][0-9]|2[0-4][0-9]|25[0-5])"
-ADDRESS = "[.]".join([_OCTET] * 4)  # no backslash: what one means is a setting of an engine
-
-
-class EngineRows(Protocol):
-    """Rows inside an engine: a statement, or a frame. Building them reads nothing."""
-
-    def select(self, columns: Mapping[str, str]) -> EngineRows:
-        """These expressions of each row, and nothing else."""
-
-    def adding(self, name: str, expression: str) -> EngineRows:
-        """One more column."""
-
-    def where(self, condition: str) -> EngineRows:
-        """The rows for which a condition is true."""
-
-    def sizes(self, by: Sequence[str]) -> EngineRows:
-        """The groups of rows that agree in some columns, and as `rows` how many rows each has."""
-
-    def located(self, column: str, edges: Sequence[float], name: str) -> EngineRows:
-        """One more column: the cell [edge, next edge) of a number, null if it is in none."""
-
-
-class Spelling(Protocol):
-    """How an engine writes what SQL leaves to it."""
-
-    @property
-    def number(self) -> str:
-        """The name of float64."""
-
-    @property
-    def searched(self) -> int:
-        """Up to how many bins a search among their edges is faster than arithmetic."""
-
-    def plain(self, wanted: Wanted) -> str:
-        """A column of the table in the plain form of its kind; NaN is null, as is what misfits."""
-
-    def text(self, value: str) -> str:
-        """A constant text, as it is compared."""
-
-    def digest(self, value: str) -> str:
-        """The SHA-256 of a text, as 32 bytes."""
-
-    def raw(self, value: str, longest: int) -> str:
-        """The bytes of a text, null where there are more of them than that."""
-
-    def mixed(self, key: str, wholes: Sequence[str], digests: Sequence[str]) -> str:
-        """The SHA-256 of a key, some whole numbers of 8 bytes and some digests, end to end."""
-
-    def remainder(self, digest: str, size: int, by: int) -> str:
-        """The whole number that the first bytes of a digest are, modulo another."""
-
-    def quotient(self, whole: str, width: int) -> str:
-        """A whole number of at least 0 divided by another, rounded down."""
-
-    def both(self, first: str, second: str) -> str:
-        """Two rows for one: the first value and the second."""
 
 
 def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRows:
@@ -108,7 +45,7 @@ def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRow
         names = []
         for axis, one in zip(request.axes, request.values, strict=True):
             names.append("cell" + one.name.removeprefix("value"))
-            rows = _placed(rows, axis, one, names[-1], spelling)
+            rows = placed(rows, axis, one, names[-1], spelling)
     else:
         names = ["value"]
     for name in names:
@@ -117,9 +54,8 @@ def counted(rows: EngineRows, request: Request, spelling: Spelling) -> EngineRow
         rows = rows.where(condition)
     if request.unit is not None:
         rows = _bounded(rows, request, names, spelling)
-    if request.window is not None and _by_number(request):
-        first, stop = map(whole, request.window)
-        rows = rows.where(f"{names[0]} >= {first} AND {names[0]} < {stop}")
+    for condition in near_window(request, names, spelling):
+        rows = rows.where(condition)
     sizes = rows.sizes(names)
     if request.axes:
         return sizes
@@ -183,19 +119,10 @@ def add_groups(counts: Ints, request: Request, found: Mapping[str, Sequence[Any]
 def numbered(request: Request, found: Mapping[str, Sequence[Any]]) -> Ints:
     """The cells that groups are in, by number; -1 for what is no cell of its axis."""
     each = [
-        _cells(axis, found["cell" + one.name.removeprefix("value")])
+        numbers_of(axis, found["cell" + one.name.removeprefix("value")])
         for axis, one in zip(request.axes, request.values, strict=True)
     ]
     return combined(request.cells_of(each), request.sizes, None)
-
-
-def _by_number(request: Request) -> bool:
-    """Whether the engine knows the cells by their numbers: other cells are picked out here."""
-    if len(request.axes) > 1:
-        return False
-    (axis,) = request.axes
-    traits = axis.traits
-    return not (traits.labelled or traits.coded or isinstance(axis.cells, DateCells))
 
 
 def _on_paths(request: Request, names: Sequence[str], spelling: Spelling) -> Iterator[str]:
@@ -210,9 +137,9 @@ def _on_paths(request: Request, names: Sequence[str], spelling: Spelling) -> Ite
         if group.codes is None:
             continue
         known = [
-            {cell: _constant(label, one.kind, spelling) for label, cell in labels.items()}
+            {cell: constant(label, one.kind, spelling) for label, cell in labels.items()}
             for one, labels in (
-                (one, _labels(axis, one.kind))
+                (one, labels_of(axis, one.kind))
                 for one, axis in zip(request.values[here], group.axes, strict=True)
             )
         ]
@@ -240,129 +167,6 @@ def _largest(sizes: Ints, times: Ints, most: int) -> Ints:
     times = times[order]
     before = np.concatenate([[0], np.cumsum(times)[:-1]]) if len(times) else times
     return np.repeat(sizes[order], np.clip(most - before, 0, times))
-
-
-def whole(value: int) -> str:
-    """A constant of 64 bits; the least one has no literal."""
-    return f"CAST('{value}' AS bigint)"
-
-
-def _real(value: float, spelling: Spelling) -> str:
-    return f"CAST('{float(value)!r}' AS {spelling.number})"
-
-
-# From values to cells: an expression inside the engine, and what its results mean out here.
-
-
-def _placed(rows: EngineRows, axis: Axis, one: Wanted, name: str, spelling: Spelling) -> EngineRows:
-    """The rows with their cell on an axis, or what tells it; null for a row that is not on it."""
-    x, cells = one.name, axis.cells
-    if axis.traits.labelled:
-        labels = _labels(axis, one.kind)
-        listed = ", ".join(_constant(label, one.kind, spelling) for label in labels)
-        if not labels:
-            return rows.adding(name, "CAST(NULL AS bigint)")
-        return rows.adding(name, f"CASE WHEN {x} IN ({listed}) THEN {x} END")
-    if axis.traits.coded:  # the code itself, which is placed out here
-        low, high = (whole(int(str(axis.edge(cell)))) for cell in (0, axis.size - 1))
-        return rows.adding(name, f"CASE WHEN {x} >= {low} AND {x} <= {high} THEN {x} END")
-    match cells:
-        case IntegerCells():
-            first, last = whole(cells.first), whole(cells.last)
-            return rows.adding(
-                name, f"CASE WHEN {x} >= {first} AND {x} <= {last} THEN {x} - {first} END"
-            )
-        case RegularCells() if cells.bins <= spelling.searched:
-            edges = cells.edges_at(np.arange(cells.bins + 1)).tolist()
-            return rows.located(x, edges, name)
-        case RegularCells():
-            return _regular(rows, cells, x, name, spelling)
-        case EdgeCells():
-            return rows.located(x, cells.edges, name)
-        case DateCells():
-            start, stop, origin, width = _units(cells)
-            return rows.adding(name, _ruled(x, (start, stop), origin, width, spelling))
-        case Ipv4Cells():
-            base, width = cells.base, 1 << cells.shift
-            ends = (base, base + cells.size * width)
-            return rows.adding(name, _ruled(x, ends, base, width, spelling))
-        case _:
-            raise AssertionError(f"There is no placing on cells of type {type(cells).__name__}.")
-
-
-def _ruled(x: str, ends: tuple[int, int], origin: int, width: int, spelling: Spelling) -> str:
-    """Whole numbers in cells of one width; compared with the ends first, none can overflow."""
-    low, high = map(whole, ends)
-    place = spelling.quotient(f"({x} - {whole(origin)})", width)
-    return f"CASE WHEN {x} >= {low} AND {x} < {high} THEN {place} END"
-
-
-def _regular(
-    rows: EngineRows, cells: RegularCells, x: str, name: str, spelling: Spelling
-) -> EngineRows:
-    """Equal bins, as `RegularCells.locate` finds them: a guess, settled by its two edges.
-
-    No float here overflows or underflows, which some engines take for an error: bins and widths
-    are such that edges can be computed, and a value less than a bin above the low end is not
-    divided.
-    """
-    low, width, bins = (
-        _real(value, spelling) for value in (cells.low, cells.high - cells.low, cells.bins)
-    )
-    high, last = _real(cells.high, spelling), _real(cells.bins - 1, spelling)
-    offset, guess = f"({x} - {low}) * {bins}", f"{name}_guess"
-    rows = rows.adding(
-        guess,
-        f"CASE WHEN {x} >= {low} AND {x} < {high} THEN CASE WHEN {offset} < {width} "
-        f"THEN {_real(0, spelling)} "
-        f"ELSE least(CAST(floor({offset} / {width}) AS {spelling.number}), {last}) END END",
-    )
-    above = f"{low} + ({guess} * {width}) / {bins}"
-    below = f"{low} + (({guess} + {_real(1, spelling)}) * {width}) / {bins}"
-    return rows.adding(
-        name,
-        f"CASE WHEN {guess} IS NOT NULL THEN CAST({guess} AS bigint) + CASE WHEN {x} < {above} "
-        f"THEN -1 WHEN {guess} < {last} AND {x} >= {below} THEN 1 ELSE 0 END END",
-    )
-
-
-def _units(cells: DateCells) -> tuple[int, int, int, int]:
-    """Ends, origin and width of the units that are counted: days, for months and years."""
-    start, stop = int(cells.edges[0]), int(cells.edges[-1])
-    width = _MICROSECONDS.get(cells.unit, _DAY)
-    return start, stop, cells.origin if cells.unit == "week" else start - start % width, width
-
-
-def _labels(axis: Axis, kind: Kind) -> dict[Any, int]:
-    """The labels that a column of this kind can hold, and their cells."""
-    if kind == "text":
-        return {label: cell for label, cell in axis.labels.items() if isinstance(label, str)}
-    return {
-        label: cell
-        for label, cell in axis.labels.items()
-        if isinstance(label, int) and -(1 << 63) <= label < 1 << 63
-    }
-
-
-def _cells(axis: Axis, found: Sequence[Any]) -> Ints:
-    """The cells that the results of `_placed` stand for; -1 for what stands for none."""
-    if axis.traits.labelled:
-        known = {_bytes(label): cell for label, cell in axis.labels.items()}
-        return np.array([known.get(_bytes(label), -1) for label in found], np.int64)
-    cells, size = axis.cells, axis.size
-    if axis.traits.coded:
-        return axis.place(np.array(found, np.int64))
-    if isinstance(cells, DateCells):
-        start, stop, origin, width = _units(cells)
-        begins = np.array([origin + (unit or 0) * width for unit in found], np.int64)
-        inside = (begins > start - width) & (begins < stop)
-        place = np.searchsorted(cells.edges, np.maximum(begins, start), side="right") - 1
-        return np.where(inside, place, -1).astype(np.int64)
-    return np.array([cell if 0 <= cell < size else -1 for cell in found], np.int64)
-
-
-def _bytes(label: Any) -> Any:
-    return label.encode() if isinstance(label, str) else label
 
 
 # Periods, filters, graphs, and the rows of a unit.
@@ -393,22 +197,13 @@ def _of_periods(rows: EngineRows, request: Request, spelling: Spelling) -> Engin
     return rows.adding("period_number", f"CASE {later} END")
 
 
-def _constant(value: Any, kind: Kind, spelling: Spelling) -> str:
-    """A value of a request, in the plain form of its kind."""
-    if kind == "text":
-        return spelling.text(value)
-    if kind == "boolean":
-        return "true" if value else "false"
-    return _real(value, spelling) if kind == "number" else whole(value)
-
-
 def _condition(part: Part, compared: Mapping[str, Wanted], spelling: Spelling) -> str:
     """A filter over columns in their plain forms: true, false, or null as SQL has it."""
     if isinstance(part, Combined):
         inner = [_condition(one, compared, spelling) for one in part.parts]
         return f"(NOT {inner[0]})" if part.word == "not" else f"({f' {part.word} '.join(inner)})"
     column = compared[part.column]
-    x, values = column.name, [_constant(one, column.kind, spelling) for one in part.values]
+    x, values = column.name, [constant(one, column.kind, spelling) for one in part.values]
     if part.sign == "in":
         return f"({x} IN ({', '.join(values)}))"
     if part.sign == "between":
