@@ -113,11 +113,8 @@ def test_a_table_of_parents_is_the_same_hierarchy(forest):
     assert {tuple(p) for p in axis.to_json()["paths"]} == expected
 
 
-def test_rows_of_label_columns_are_found_by_their_whole_path():
+def test_a_label_finds_a_cell_if_it_alone_says_which():
     axis = Axis.hierarchy("place", {"CA": ["Kern", "Lake"], "NV": ["Lake"], "DC": None})
-    states = ["CA", "NV", "DC", "CA", None, "TX", "CA"]
-    counties = ["Lake", "Lake", None, "Clark", "Kern", "Kern", None]
-    assert axis.cells.locate_columns([states, counties]).tolist() == [1, 2, 3, -1, -1, -1, -1]
     # Lake alone does not say which; DC alone does.
     assert axis.locate(["Lake", "Kern", "DC", "NV/Lake", ("NV", "Lake")]).tolist() == [
         -1,

@@ -122,14 +122,6 @@ class HierarchyCells:
                 )
         return cells
 
-    def locate_columns(self, columns: Sequence[npt.ArrayLike]) -> Ints:
-        """The cell of each row of label columns, one column a level, coarsest first."""
-        rows = zip(*(np.asarray(column).tolist() for column in columns), strict=True)
-        deep = len(self.level_names)
-        full = {path + (None,) * (deep - len(path)): i for i, path in enumerate(self.paths)}
-        found = [full.get(tuple(plain_label(label) for label in row), -1) for row in rows]
-        return np.array(found, np.int64)
-
     def boundary(self, value: object) -> int:
         """The number of cells before a label or path."""
         return self.node(*(value if isinstance(value, tuple) else (value,)))[0]
