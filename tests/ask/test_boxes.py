@@ -56,3 +56,13 @@ def test_finer_levels_of_a_quadtree_have_so_many_times_the_share():
     assert sum(finer.shares) == 1
     with pytest.raises(tu.InputError, match="finer must be positive"):
         tu.BoxCounts.quadtree(64, 64, finer=0)
+
+
+def test_boxes_that_make_no_sense_are_refused():
+    for radices in ([(2, 3)], [(2,)], [(4, 0)], [(-2, -2)], [(4,), (1,)]):
+        with pytest.raises(tu.InputError, match=r"multiply to its 4 cells|radices for 2"):
+            tu.BoxCounts(4, radices=radices, shares={(1,): 1})
+    x, y = axis("x", 3), axis("y", 2)
+    for wrong in ([("x",), ("x",)], [("x", "x")], [("x", "y"), ("y", "x")]):
+        with pytest.raises(tu.InputError, match="named twice"):
+            tu.BoxCounts.marginals(x, y, marginals=wrong)

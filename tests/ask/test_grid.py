@@ -131,3 +131,15 @@ def test_a_hierarchy_is_counted_by_a_column_for_each_level():
     }
     for library in FRAMES.values():
         assert question.count(library(table)).tolist() == [[0, 1], [1, 0], [0, 1]]
+
+
+def test_hats_whose_products_leave_room_in_64_bits_are_asked_and_no_heavier_ones():
+    def grid(one, other):
+        axes = (tu.Axis.integers(name, 0, 9) for name in "ab")
+        return tu.GridCounts(
+            *(tu.HatCounts(a, [k]) for a, k in zip(axes, (one, other), strict=True))
+        )
+
+    assert grid(1 << 19, 1 << 19).heaviest == 1 << 40
+    with pytest.raises(tu.InputError, match="weigh up to 2,199,023,255,552"):
+        grid(1 << 19, 1 << 20)

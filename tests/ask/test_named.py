@@ -162,6 +162,13 @@ def test_replacing_is_priced_over_all_pairs_of_cells(at_once, monkeypatch):
         assert question.sensitivity("replace") == max(apart, columns.sum(axis=1).max())
 
 
+def test_queries_of_a_file_have_names_of_their_own():
+    spec = NamedCounts(5, {"low": [0, 1], "high": [3]}).to_json()
+    for wrong in ([["low", [0]], ["low", [3]]], []):
+        with pytest.raises(FileError, match="need names, each its own"):
+            NamedCounts.from_json({**spec, "queries": wrong})
+
+
 def test_a_file_may_not_count_a_cell_twice_in_a_query():
     spec = NamedCounts(5, {"low": [0, 1]}).to_json()
     for wrong in ([0, 0], [1, 0], [0, 5], [-1, 0], []):

@@ -38,6 +38,7 @@ def test_numbers_from_numpy_are_plain_in_files():
         ({"groups": True}, "groups must be a whole number, got True"),
         ({"groups": None}, "groups must be a whole number, got None"),
         ({"groups": 2**40}, "groups must be at most 2^32"),
+        ({"groups": 2**32 + 1}, "groups must be at most 2^32"),
         ({"groups": 5, "ends": 0}, "ends must be 1, or 2 for undirected edges, got 0"),
         ({"groups": 5, "ends": 3}, "got 3"),
         ({"groups": 5, "ends": 1.0}, "ends must be a whole number, got 1.0"),
@@ -48,6 +49,10 @@ def test_groups_that_make_no_sense_are_refused(arguments, told):
     with pytest.raises(InputError) as refusal:
         SortedCounts(**arguments, adaptive=False)
     assert told in str(refusal.value)
+
+
+def test_as_many_groups_as_have_a_number_in_32_bits_can_be_asked_about():
+    assert SortedCounts(2**32, adaptive=False).groups == 2**32
 
 
 def test_more_groups_than_declared_are_refused():

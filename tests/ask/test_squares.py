@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, vstack
 
 import trueup as tu
 from trueup.ask import squares
@@ -38,6 +38,7 @@ TIGHT = [
     tu.TreeCounts(AXIS, radices=(3, 4), shares=["1/5", "1/5", "3/5"]),
     tu.HatCounts(AXIS, [3], ends=True),
     tu.HatCounts(AXIS, [2, 4], shares=["1/2", "1/4", "1/4"], ends=True),
+    tu.HatCounts(1, [2]),
     tu.WaveletCounts(16),
     tu.WaveletCounts(11),
     tu.WaveletCounts(6, shares=["1/2", "1/8", "1/8", "1/4"]),
@@ -45,6 +46,7 @@ TIGHT = [
     tu.GridCounts(tu.CellCounts(AXIS), tu.CellCounts(B)),
     tu.GridCounts(tu.TreeCounts(AXIS, branching=3, root=False), tu.CellCounts(B)),
     tu.GridCounts(tu.TreeCounts(AXIS, branching=3), tu.CellCounts(B)),
+    tu.GridCounts(tu.CellCounts(1), tu.TreeCounts(tu.Axis.integers("b", 0, 0), radices=[2])),
     tu.BoxCounts.marginals(AXIS, B, marginals=[("a",), ("b",), ()], shares=["1/2", "1/4", "1/4"]),
     tu.BoxCounts.quadtree(8, 8, branching=2),
     tu.WeightedCounts(3, [[1, 0, 0], [0, 1, 0], [0, 0, 1], ["1/2", "-1/3", 0], [0, "1/2", 2]]),
@@ -74,7 +76,7 @@ def test_square_price_of_replacing_is_never_below_the_furthest_pair(question):
     assert worst < question.square_price("replace") <= 2 * question.square_price()
 
 
-@pytest.mark.parametrize("question", TIGHT[2:6] + TIGHT[9:12], ids=lambda q: f"{q.kind}{q.size}")
+@pytest.mark.parametrize("question", TIGHT[2:6] + TIGHT[10:13], ids=lambda q: f"{q.kind}{q.size}")
 def test_what_a_question_says_is_what_its_matrix_says(question):
     for neighbours in ("add-remove", "replace"):
         said = tu.ask.Question.square_price(question, neighbours)
@@ -86,6 +88,61 @@ def test_signed_weights_can_cost_four_times_when_replaced():
     assert (question.square_price(), question.square_price("replace")) == (2, 4)
     apart = tu.WeightedCounts(2, [[9, -9], [1, 1]])
     assert apart.square_price("replace") == 18**2
+
+
+@pytest.mark.parametrize("size", [4_096, 4_097])
+def test_signed_weights_of_many_cells_cost_what_their_furthest_pair_costs(size):
+    """Twice the most of one cell is a bound only where no weight is negative."""
+    alone = eye_array(size, dtype=np.int64)
+    signed = csr_array(([9, -9], ([0, 0], [0, 1])), (1, size))
+    question = tu.WeightedCounts(size, csr_array(vstack([alone, signed])))
+    assert question.square_price() == 1 + 81
+    assert question.square_price("replace") == 1 + 1 + 18**2
+    plain = tu.WeightedCounts(size, csr_array(vstack([alone, abs(signed)])))
+    assert plain.square_price("replace") == (1 + 1 + 81 if size == 4_096 else 2 * (1 + 81))
+
+
+@pytest.mark.parametrize("weight", [2**29, 2**30, 2**31 - 1, 2**31, 3 * 2**30])
+def test_squares_of_large_weights_are_exact_or_refused(weight):
+    """Also where many of them add up in one cell: none wraps around."""
+    for rows in (1, 3, 4, 17):
+        question = tu.WeightedCounts(2, [*([[weight, 1]] * rows), [1, 0], [0, 1]])
+        added = rows * weight**2 + 1
+        worst = {"add-remove": added, "replace": max(added, rows * (weight - 1) ** 2 + 2)}
+        for neighbours in worst:
+            said = exactly(question, neighbours)
+            assert said == worst[neighbours] or (said is None and 4 * (added + weight**2) >= 2**62)
+
+
+@pytest.mark.parametrize("weight", [2**10, 2**15, 2**16, 2**20, 2**29, 2**30])
+def test_the_furthest_pair_of_large_weights_is_exact_or_refused(weight):
+    """Signed weights are twice as far apart as any is large; squares of units come on top."""
+    for square in (1, 2**10, 2**30, 2**31, 2**33):
+        for rows in (1, 3, 8):
+            far = 4 * weight**2 * square * rows
+            signed = csr_array(np.array([[weight, -weight]] * rows))
+            try:
+                found = furthest(signed, [square] * rows)
+            except tu.InputError:
+                found = far if far >= 2**62 else None
+            assert found == far
+
+
+def exactly(question, neighbours):
+    """The square price by the matrix; None where it is refused."""
+    try:
+        return tu.ask.Question.square_price(question, neighbours)
+    except tu.InputError:
+        return None
+
+
+def test_as_many_pairs_are_looked_at_as_there_is_time_for_and_not_one_more(monkeypatch):
+    rows = csr_array(np.array([[1, 2, 4], [0, 1, 0]]))
+    monkeypatch.setattr(squares, "_MOST_PAIRS", 9)
+    assert furthest(rows, [1, 1]) == 9
+    monkeypatch.setattr(squares, "_MOST_PAIRS", 8)
+    with pytest.raises(tu.InputError, match="too many cells"):
+        furthest(rows, [1, 1])
 
 
 def test_long_weights_that_cannot_be_compared_are_refused():

@@ -29,6 +29,26 @@ def test_the_price_is_the_most_that_one_record_moves(size, neighbours):
     assert question.sensitivity(neighbours) == max(m.sum() for m in moves)
 
 
+@pytest.mark.parametrize("size", [2, 3, 5, 6, 7, 9, 12, 16, 21])
+def test_the_square_price_is_the_most_that_one_record_moves_squared(size):
+    """For shares that fall, rise, or are mostly of one level, which decide where cells part."""
+    levels = len(tu.WaveletCounts(size).shares)
+    weights = [[1 + 30 * (level == most) for level in range(levels)] for most in range(levels)]
+    weights += [
+        [2**level for level in range(levels)],
+        [3 ** (9 - level) for level in range(levels)],
+    ]
+    for parts in weights:
+        question = tu.WaveletCounts(size, [Fraction(part, sum(parts)) for part in parts])
+        columns = question.matrix().toarray().astype(int).T
+        squares = np.repeat(np.array(question.squares, object), [n for n, _ in question.blocks])
+        one = max((column * column * squares).sum() for column in columns)
+        assert question.square_price() == one
+        pairs = itertools.combinations(columns, 2)
+        apart = max(((a - b) * (a - b) * squares).sum() for a, b in pairs)
+        assert question.square_price("replace") == max(one, apart)
+
+
 @pytest.mark.parametrize("size", [1, 6, 64, 100])
 def test_answers_are_the_matrix_times_the_counts(size):
     counts = np.random.default_rng(0).integers(0, 99, size)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, eye_array
 
 import trueup as tu
 from trueup import FileError, HatCounts, InputError, WeightedCounts
-from trueup.ask import question_from_json
+from trueup.ask import question_from_json, weighted
 
 
 def test_rows_are_asked_in_the_smallest_unit_that_makes_them_whole():
@@ -21,6 +21,21 @@ def test_rows_are_asked_in_the_smallest_unit_that_makes_them_whole():
     assert question.answers([10, 1]).tolist() == [32, 17, 10, 1]
     assert question.price() == Fraction(1, 3) + 6 + Fraction(1, 2)
     assert question.sensitivity() == 6
+
+
+def test_whole_weights_and_sparse_ones_are_asked_in_the_smallest_unit_too():
+    """However they are given: entries of a sparse matrix that name one cell twice are added up."""
+    rows = np.array([[4, 6], [0, 15], [7, 0]])
+    twice = csr_array(([1, 3, 6, 20, -5, 7], [0, 0, 1, 1, 1, 0], [0, 3, 5, 6]), (3, 2))
+    for matrix in (rows, rows.tolist(), csr_array(rows), twice, twice.tocoo(), rows.astype(float)):
+        question = WeightedCounts(2, matrix)
+        assert question.matrix().toarray().tolist() == [[2, 3], [0, 1], [1, 0]]
+        assert question.units == (2, 15, 7)
+        assert question.price() == 6 + 15
+        assert question.price("replace") == 2 + 15 + 7
+        assert question.sensitivity() == 4
+        assert question == WeightedCounts(2, rows)
+    assert (twice.data.tolist(), twice.indptr.tolist()) == ([1, 3, 6, 20, -5, 7], [0, 3, 5, 6])
 
 
 def test_scaling_a_matrix_changes_no_noise_scale():
@@ -100,6 +115,16 @@ def test_many_cells_need_a_row_each():
         WeightedCounts(size, eye_array(size, dtype=int) + eye_array(size, k=1, dtype=int))
 
 
+def test_the_price_of_replacing_is_found_in_as_many_steps_as_there_is_time_for(monkeypatch):
+    question = WeightedCounts(3, [[1, 2, 0], [0, 1, 0], [0, 0, 5]])
+    steps = 2**2 + 1 + 1 + 3**2  # pairs of cells in each row, and of all cells
+    monkeypatch.setattr(weighted, "_MOST_PAIRS", steps)
+    assert question.price("replace") == 8
+    monkeypatch.setattr(weighted, "_MOST_PAIRS", steps - 1)
+    with pytest.raises(InputError, match=f"would take {steps} steps"):
+        question.price("replace")
+
+
 def test_more_records_than_the_weights_leave_room_for_are_refused():
     question = WeightedCounts(2, [[1, 2**30], [0, 1]])
     with pytest.raises(InputError, match=r"at most 4,294,967,296 records can be counted"):
@@ -121,10 +146,14 @@ def test_no_weight_is_taken_for_smaller_than_it_is():
     [
         {"cells": [0, 1, 0, 5]},
         {"cells": [0, 1, 1, 1]},
+        {"cells": [0, 1, -2, -1]},
+        {"lengths": [3, -1, 2]},
         {"weights": [1, 1, 0, 1]},
         {"weights": [1, 1]},
         {"lengths": [1, 1]},
         {"units": [[3, "-1"]]},
+        {"units": [[3, "0"]]},
+        {"units": [[2, "1"], [1, "0/7"]]},
         {"units": [[3, "x"]]},
         {"units": [[3, "1/0"]]},
         {"units": [[3, "1e999999999"]]},

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 import trueup as tu
 from trueup import HatCounts, Measurement, infer
@@ -108,6 +108,17 @@ def test_half_widths_of_many_ranges_are_those_of_each_range_alone(size, epsilon,
         monkeypatch.setattr(hat_errors, "_NUMBERS", together)
         found = errors.many_half_widths(starts, stops, 0.95)
         np.testing.assert_allclose(found, alone, rtol=2e-6)
+
+
+@pytest.mark.parametrize("size", [100, 300])
+def test_intervals_of_many_ranges_of_gaussian_noise_are_those_of_each_range_alone(size):
+    """A sum of Gaussian noise is no sum of Laplace noise: its intervals are those of its curve."""
+    release = infer(Measurement(HatCounts(size), np.zeros(HatCounts(size).length, int), rho="1/50"))
+    starts, stops = np.arange(0, 40, 4), np.arange(0, 40, 4) + 55
+    low, high = release.intervals(starts, stops, 0.95, simultaneous=False)
+    spread = np.sqrt(release.errors.range_variances(starts, stops))
+    times = (high - low) / 2 / spread
+    assert norm.ppf(0.975) <= times.min() <= times.max() <= 1.01 * norm.ppf(0.975)
 
 
 def test_laws_of_noise_that_is_mostly_zero_are_not_put_together():

@@ -105,3 +105,16 @@ def test_windows_are_offered_for_what_is_wanted_where_cells_have_a_distance():
     more = tu.Axis.integers("n", 0, module.MOST_CELLS)
     for axes in ((labels,), (one,), (more,), (axis, axis)):
         assert module.WindowModel.candidates(axes, (ranges,), False) == []
+
+
+@pytest.mark.parametrize("best_for", BOTH)
+def test_the_mean_over_a_length_is_that_of_ranges_all_along_the_axis(best_for, monkeypatch):
+    """Those at its ends are no worse than those in its middle: none stands for all."""
+    figures = figures_of(Noise(tu.WindowCounts(400, best_for), rho=1))
+    monkeypatch.setattr(module, "_DENSE", 1)
+    monkeypatch.setattr(module, "_LOOKED_AT", 400 * 20)
+    lengths = [1, 5, 100, 390, 400]
+    exact = figures.mean_by_length(lengths)
+    some = figures_of(Noise(tu.WindowCounts(400, best_for), rho=1))
+    assert isinstance(some, module.WindowFigures)
+    assert some.mean_by_length(lengths) == pytest.approx(exact, rel=0.01)

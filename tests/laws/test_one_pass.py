@@ -40,6 +40,8 @@ QUESTIONS = [
     tree(2 * SPAN + 5, 9, 128, 128),
     tree(3 * SPAN, 3, 256, 256),
     tu.CellCounts(2 * SPAN + 1),
+    tu.TreeCounts(3 * SPAN + 9, branching=64),  # levels of one scale are noised together
+    tu.TreeCounts(5, branching=2),
     tu.TreeCounts(2 * SPAN + 77, radices=(2, 17, 64, 64), shares=("1/2", 0, "1/4", 0, "1/4")),
 ]
 

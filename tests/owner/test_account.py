@@ -21,6 +21,7 @@ from trueup.owner.account import (
     readable_request,
     usable_key,
 )
+from trueup.period import Calendar
 
 NOW = "2026-01-01T00:00:00+00:00"
 
@@ -403,3 +404,15 @@ def test_a_well_hashed_step_that_does_not_follow_is_refused() -> None:
         with pytest.raises(LedgerError, match="edited"):
             made.follow(made.step(key, number, "c"))
     assert made.steps == {"visits": (1, "b")}
+
+
+def test_every_ledger_of_a_sample_has_a_secret_of_its_own() -> None:
+    """By it units are chosen: who knows it knows whose rows count."""
+    calendar = Calendar("day", "at", periods_per_unit=(3, 30))
+    keys = set()
+    for _ in range(3):
+        made = Account()
+        made.follow(opening("test", budget_of(1), NOW, calendar=calendar))
+        keys.add(made.sampling_key)
+    assert len(keys) == 3
+    assert {len(bytes.fromhex(key)) for key in keys} == {32}

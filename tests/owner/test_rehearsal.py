@@ -17,6 +17,7 @@ from trueup._kernels.noise import bits, gauss_tables, laplace_tables
 from trueup.cost import Cost
 from trueup.errors import FileError, InputError, NoiseError
 from trueup.measurement import Measurement
+from trueup.noise import Noise
 from trueup.owner.rehearsal import check_noise
 
 
@@ -26,6 +27,50 @@ def test_noise_is_tried_without_data() -> None:
         check_noise(question, cost, "add-remove", 1)
     with pytest.raises(InputError):
         check_noise(question, Cost.of("1e-14"), "replace", 10**9)
+
+
+@pytest.mark.parametrize("cost", [Cost.of(1), Cost.of(rho=1)])
+def test_tables_of_every_scale_are_made_before_the_charge(
+    cost: Cost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table that one scale alone has not must not be missed after the charge."""
+    tree = tu.TreeCounts(12, radices=(3, 4), shares=("1/6", "1/3", "1/2"))
+    scales = Noise(tree, cost.epsilon, rho=cost.rho).scales
+    assert len(set(scales)) == 3
+    room: Any = gauss_tables if cost.rho else laplace_tables
+    name = "gauss_tables" if cost.rho else "tables"
+    real = getattr(room, name)
+    for missing in scales:
+
+        def made(scale: Fraction, missing: Fraction = missing) -> Any:
+            if scale == missing:
+                raise NoiseError("There is none.")
+            return real(scale)
+
+        monkeypatch.setattr(room, name, made)
+        with pytest.raises(NoiseError):
+            check_noise(tree, cost, "add-remove", 1)
+
+
+def test_weights_leave_room_for_all_records_and_no_more() -> None:
+    """2^34 records, more than any table is asked about, times 2^28: below 2^63 with any noise."""
+    for weight in ((1 << 28), (1 << 28) + 1):
+        question = tu.WeightedCounts(2, [[weight, 1], [1, weight]])
+        if weight == 1 << 28:
+            check_noise(question, Cost.of(weight), "add-remove", 1)
+        else:
+            with pytest.raises(InputError, match="answers up to 268,435,456"):
+                check_noise(question, Cost.of(weight), "add-remove", 1)
+
+
+def test_what_no_memory_holds_or_was_asked_already_is_refused_before_the_charge() -> None:
+    hosts, kinds = tu.Axis.integers("host", 0, (1 << 27) - 1), tu.Axis.integers("kind", 0, 1)
+    large = tu.GridCounts(tu.CellCounts(kinds), tu.TreeCounts(hosts, branching=2))
+    asked = tu.measure([3, 0, 9], tu.TreeCounts(3, branching=2, adaptive=True), 1).question
+    for question, words in ((large, "more than are kept in memory"), (asked, "asked already")):
+        with pytest.raises(InputError, match=words):
+            check_noise(question, Cost.of(1), "add-remove", 1)
+    check_noise(large, Cost.of(1), "add-remove", 1, in_memory=False)  # line by line
 
 
 LONG = Fraction(10**98 + 1, 10**98 + 9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import gzip
 import json
@@ -10,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
+from trueup.ask import Space
 from trueup.errors import InputError, SourceError
+from trueup.owner import source as sources
 from trueup.owner import where as filters
+from trueup.owner.source import open_source
 
 HOUR = tu.Axis.integers("hour", 0, 3)
 
@@ -340,3 +345,59 @@ def test_no_message_repeats_a_password(
         chain = chain.__cause__ or chain.__context__
     assert "canary-word" not in repr(ledger)
     assert "canary-word" not in "".join(capfd.readouterr())
+
+
+def test_a_file_whose_name_has_brackets_is_read_as_it_is(tmp_path: Path) -> None:
+    """As a pattern its name would be that of another file, or of none."""
+    for name, rows in (("rows[1].parquet", [1, 2]), ("rows1.parquet", [3])):
+        pl.DataFrame({"x": rows}).write_parquet(tmp_path / name)
+    axis = tu.Axis.integers("x", 0, 3)
+    for name, counts in (("rows[1].parquet", [0, 1, 1, 0]), ("rows[0-9].parquet", [0, 0, 0, 1])):
+        owner = tu.Owner(str(tmp_path / name), tu.Ledger(tmp_path / f"{name} ledger", limit=1000))
+        assert owner.measure(tu.CellCounts(axis), 1000).noisy.tolist() == counts
+
+
+def test_a_change_of_any_file_is_seen(tmp_path: Path) -> None:
+    for name in "abc":
+        pl.DataFrame({"x": [1]}).write_parquet(tmp_path / f"{name}.parquet")
+    stamp = open_source(str(tmp_path / "*.parquet")).stamp
+    assert stamp is not None
+    for name in "abc":
+        before = stamp()
+        assert before == stamp()
+        pl.DataFrame({"x": [2, 3]}).write_parquet(tmp_path / f"{name}.parquet")
+        assert stamp() != before
+
+
+@pytest.mark.parametrize("failures", [0, 1, 3, 4])
+def test_a_count_that_fails_is_tried_four_times_in_all(
+    failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_PAUSES", (0, 0, 0))
+    tried: list[int] = []
+
+    def count() -> str:
+        tried.append(1)
+        if len(tried) <= failures:
+            raise OSError("the connection is gone")
+        return "counted"
+
+    if failures < 4:
+        assert sources.retried(count) == "counted"
+    else:
+        with pytest.raises(OSError, match="gone"):
+            sources.retried(count)
+    assert len(tried) == min(failures + 1, 4)
+
+
+def test_a_question_is_about_the_features_it_names_or_else_about_all() -> None:
+    features = (("visits", "count of rows"), ("first", "least place"))
+    made = dataclasses.replace(open_source(pl.DataFrame({"x": [1]})), features=features)
+    for names, wanted in (
+        (["visits"], features[:1]),
+        (["first", "town"], features[1:]),
+        (["town"], features),
+    ):
+        axes = tuple(tu.Axis.integers(name, 0, 9) for name in names)
+        assert made.features_in(Space("cells", axes, axes)) == wanted
+    assert made.features_in(Space("ranks", groups=3, by="first")) == features[1:]

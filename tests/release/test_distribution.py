@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueup as tu
+from trueup.release.distribution import quantile_ends
 
 
 def release_of(counts, axis=None):
@@ -80,6 +81,36 @@ def test_the_median_of_a_uniform_release_is_its_middle():
     assert release_of([5] * 10, days).quantile(0.5) == "2013-01-05"
     grades = tu.Axis.categories("grade", ["A", "B", "C"])
     assert release_of([1, 5, 1], grades).quantile(0.5) == "B"
+
+
+def test_a_quantile_lies_in_its_bin_in_proportion_however_few_are_in_it():
+    axis = tu.Axis.regular("x", 0, 3, 3)
+    for counts, share, expected in (
+        ([1, 0, 0], 0.5, 0.5),
+        ([0, 1, 0], 0.25, 1.25),
+        ([0, 0, 1], 1, 3),
+        ([1, 1, 0], 0.75, 1.5),
+        ([4, 0, 4], 0.5, 1),
+    ):
+        assert release_of(counts, axis).quantile(share) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("axis", "ends"),
+    [
+        (tu.Axis.regular("x", 0, 1, 10), (0.1, 0.4)),
+        (tu.Axis.edges("x", [0, 1, 10, 100, 1000]), (1, 1000)),
+        (tu.Axis.integers("age", 10, 19), (11, 13)),
+        (tu.Axis.categories("grade", list("ABCDF")), ("B", "D")),
+        (tu.Axis.dates("day", "2013-01-01", "2013-01-10"), ("2013-01-02", "2013-01-04")),
+        (tu.Axis.edges("x", [-math.inf, 1, 10, 100, math.inf]), (1, math.inf)),
+    ],
+)
+def test_the_ends_of_a_quantile_are_those_of_its_first_and_last_cell(axis, ends):
+    """Of bins, the edges around both; of cells that are values, the values."""
+    assert quantile_ends(axis, 1, 3) == ends
+    if axis.interval(0)[0] is None:
+        assert quantile_ends(axis, 0, 1) == (-math.inf, 10)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, math.nan, math.inf, "half", None, True, 1j])

@@ -161,6 +161,67 @@ def test_arithmetic_of_shown_counts_takes_values_from_them_and_intervals_from_th
     assert (shown.range(1, 2) / 2).interval()[0] == 0
 
 
+COMBINATIONS = {  # of two shown counts and a number: x, y and what is added, in all
+    "x": (lambda x, y: x, 1, 0, 0),
+    "more": (lambda x, y: x + 5, 1, 0, 5),
+    "less": (lambda x, y: x - 5, 1, 0, -5),
+    "what is left": (lambda x, y: 5 - x, -1, 0, 5),
+    "below nothing": (lambda x, y: -x - 2, -1, 0, -2),
+    "twice": (lambda x, y: 2 * (x + 5), 2, 0, 10),
+    "half": (lambda x, y: x / 2, 0.5, 0, 0),
+    "and a half": (lambda x, y: x + 0.5, 1, 0, 0.5),
+    "sum": (lambda x, y: (x + 3) + (y + 4), 1, 1, 7),
+    "difference": (lambda x, y: (x + 3) - (y + 4), 1, -1, -1),
+    "both taken away": (lambda x, y: (5 - x) - (4 + y), -1, -1, 1),
+    "mean": (lambda x, y: (x + y + 1) / 2, 0.5, 0.5, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_intervals_of_shown_counts_are_cut_to_what_the_true_number_can_be(name):
+    """Counts are whole and not below 0; from these follows what a combination of them can be."""
+    make, x, y, plus = COMBINATIONS[name]
+    cut = 0
+    for noisy in ([-9, 2, 3], [40, 1, -7], [2, -1, 0], [-30, -30, 80]):
+        measured = tu.Measurement(tu.CellCounts(3), noisy, "1/3")
+        shown = tu.infer(measured, nonnegative=True, integers=True)
+        made = make(shown.between(0, 1), shown.between(1, 2))
+        for level in (0.5, 0.95):
+            low, high = made.unbiased.interval(level)
+            before = low, high
+            if all(float(part).is_integer() for part in (x, y, plus)):
+                low, high = math.ceil(low), math.floor(high)
+            if min(x, y) >= 0:
+                low = max(low, plus)
+            if max(x, y) <= 0:
+                high = min(high, plus)
+            expected = min(low, made.value), max(high, made.value)
+            assert made.interval(level) == pytest.approx(expected, abs=1e-9)
+            cut += expected != before
+    assert cut or name in ("difference", "half")
+
+
+def test_numbers_that_nobody_counted_are_cut_only_to_what_they_were_said_to_be():
+    """Typed in, they may be below 0, or no whole numbers: unless they were asked to be neither."""
+    typed = {"a": (-30.0, 9.0), "b": (4.3, 9.0), "c": (-20.2, 4.0)}
+    whole = tu.reconcile(typed, "a = b + c", integers=True)
+    for name in "abc":
+        low, high = whole[name].unbiased.interval()
+        value = whole[name].value
+        assert whole[name].interval() == (
+            min(math.ceil(low), value),
+            max(math.floor(high), value),
+        )
+        low, high = whole[name].interval()
+        assert (-whole[name]).interval() == (-high, -low)
+    assert whole["a"].interval()[1] < 0
+    real = tu.reconcile({"a": (3.2, 9.0), "b": (4.0, 9.0)}, nonnegative=True)
+    for name in "ab":
+        low, high = real[name].unbiased.interval()
+        assert low < 0
+        assert real[name].interval() == (0, high)
+
+
 def test_intervals_of_shown_counts_hold_the_truth_at_least_as_often():
     truth = np.array([0, 1, 0, 30, 2])
     held = {"shown": 0, "own": 0}

@@ -92,3 +92,13 @@ def test_estimates_of_several_releases_can_be_reconciled():
     assert agreed["both"].std_error == pytest.approx(
         (one.total() + other.total()).std_error, rel=1e-3
     )
+
+
+def test_noise_of_which_nothing_is_known_is_not_taken_for_independent():
+    """A measurement that was typed in may be one that was measured here, without its id."""
+    here = tu.infer(tu.measure(COUNTS, tu.CellCounts(24), 1)).total()
+    typed = tu.infer(tu.Measurement(tu.CellCounts(24), COUNTS, 1)).total()
+    for one, other in ((here, typed), (typed, here)):
+        for mixed in (lambda a, b: a - b, lambda a, b: a / b, lambda a, b: a + b):
+            with pytest.raises(tu.InputError, match="nothing says whether their noise is the same"):
+                mixed(one, other)

@@ -166,3 +166,22 @@ def test_ratios_of_shown_counts_take_the_value_shown_and_the_interval_of_the_unb
     low, high = plain.interval()
     assert ratio.interval() == (min(low, ratio.value), max(high, ratio.value))
     assert "or more" in ratio.describe()
+
+
+def test_a_ratio_is_cut_at_nothing_only_where_neither_number_can_be_below():
+    """A difference of counts may be negative, above or below the line; a count may not."""
+    made = tu.Measurement(tu.CellCounts(3), [5, 9, 90], "1/3")
+    shown, own = tu.infer(made, nonnegative=True, integers=True), tu.infer(made)
+
+    def ratios(release):
+        first, second, third = (release.between(k, k + 1) for k in range(3))
+        return (first - second) / third, third / (third - first), first / third
+
+    for number, (ratio, plain) in enumerate(zip(ratios(shown), ratios(own), strict=True)):
+        low, high = plain.interval()
+        if number == 2:
+            low = max(low, 0)
+        assert ratio.interval() == (min(low, ratio.value), max(high, ratio.value))
+    assert ratios(shown)[0].interval()[0] < 0
+    mixed = (shown.between(0, 1) - shown.between(1, 2)) / shown.between(2, 3)
+    assert mixed.interval()[0] < -0.1

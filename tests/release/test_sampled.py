@@ -62,6 +62,34 @@ def test_the_ends_are_those_that_chernoff_leaves() -> None:
     assert sample_interval(-5, 0, 0.1, 1, 0.05) == (0, math.ceil(reach / -math.log(0.9)))
 
 
+@pytest.mark.parametrize("days", [1, 2, 5])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_noise_and_sampling_have_half_of_the_chance_each_and_every_day_has_its_rows(
+    level: float, days: int
+) -> None:
+    """A unit brings its rows on each of the days; written out with Chernoff's bound."""
+    made = release([4000, 0], rows=3)
+    names = tuple(f"2026-03-{day + 1:02}" for day in range(days))
+    covered = Covered("day", "UTC", names, (3, 30))
+    facts = replace(made.facts, period=covered)
+    found = replace(made, facts=facts).range(0, 1).scaled(level)
+    spare = (1 - level) / 2
+    # Noise of scale 3 is beyond ±t with the chance 2p^(t + 1)/(1 + p).
+    p = math.exp(-1 / 3)
+    least = next(t for t in range(99) if 2 * p ** (t + 1) / (1 + p) <= spare)
+    reach = 3 * days * math.log(2 / spare)
+
+    def ruled_out(count: float, sampled: float) -> bool:
+        share = sampled / count
+        other = (1 - share) * math.log((1 - share) / 0.9)
+        return count * (share * math.log(share / 0.1) + other) > reach
+
+    assert not ruled_out(found.high - 1, 4000 + least)
+    assert ruled_out(found.high + 1, 4000 + least)
+    assert not ruled_out(found.low + 1, 4000 - least)
+    assert ruled_out(found.low - 1, 4000 - least)
+
+
 def test_a_sample_says_its_scaling_and_only_counts_are_scaled(tmp_path: Path) -> None:
     one = release([40, 12])
     assert "each unit counts on 3 of 30 days, so multiply by 10" in repr(one)

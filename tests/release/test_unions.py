@@ -82,6 +82,8 @@ def test_the_error_of_a_union_is_that_of_the_sum_of_its_estimates() -> None:
         ({"age": [(1, 2, 3)]}, "is \\(low, high\\)"),
         ({"age": np.array([10])}, "has cells 0 to 9"),
         ({"age": np.array([-1])}, "has cells 0 to 9"),
+        ({"age": np.array([0, 10])}, "has cells 0 to 9"),
+        ({"age": np.array([3, -1])}, "has cells 0 to 9"),
         ({"age": np.array([0.5])}, "holds the numbers of cells"),
         ({"age": [11]}, "outside axis"),
     ],

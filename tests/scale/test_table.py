@@ -162,6 +162,29 @@ def test_a_run_that_was_stopped_goes_on_and_draws_no_line_twice(tmp_path: Path) 
         TableJob.open(tmp_path / "other", facts).draw(lambda a, b: changed[::-1][a:b], 1, rest)
 
 
+def test_a_table_whose_lines_are_all_stored_is_not_counted_again(tmp_path: Path) -> None:
+    """What goes on then is of the data before the crash, whatever became of them."""
+    first: Any = open_job(tmp_path / "out", Facts.of(TABLE, 1))
+    answered = first.draw(lambda a, b: COUNTS.ravel()[a:b], 1)
+
+    def gone(start: int, stop: int) -> Ints:
+        raise AssertionError("counted again")
+
+    again: Any = open_job(tmp_path / "out", Facts.of(TABLE, 1))
+    assert again.draw(gone, 1) == answered
+
+
+def test_one_process_at_a_time_draws_and_fits_a_table(tmp_path: Path) -> None:
+    work: Any = open_job(tmp_path / "out", Facts.of(TABLE, 1))
+    flat = COUNTS.ravel()
+    with work.job.store.alone(), pytest.raises(tu.InputError, match="Another process"):
+        work.draw(lambda a, b: flat[a:b], 1)
+    answered = work.draw(lambda a, b: flat[a:b], 1)
+    with work.job.store.alone(), pytest.raises(tu.InputError, match="Another process"):
+        work.finish(answered)
+    assert work.finish(answered).facts.id == work.job.facts.id
+
+
 def test_the_noise_of_a_line_is_that_of_its_levels(tmp_path: Path) -> None:
     """Of 4,000 answers of a level and more, the mean square is near the exact variance.
 

@@ -101,7 +101,7 @@ class WaveletCounts(Question):
                 worst = max(worst, parted * weight + 2 * full)
             if (self.size - 1) % width >= width // 2:
                 worst = max(worst, parted * weight + full + last)
-                last = weight + max(full, last)
+                last = weight + full  # its left part is a full node
             full = weight + full
         return worst
 

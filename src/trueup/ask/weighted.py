@@ -284,7 +284,7 @@ def _as_rows(matrix: Any, size: int) -> tuple[Ints, Ints, Ints, list[Fraction]]:
     from scipy.sparse import csr_array, issparse
 
     if issparse(matrix):
-        sparse = csr_array(cast(Any, matrix))
+        sparse = csr_array(cast(Any, matrix), copy=True)  # the caller's stays as it is
         sparse.sum_duplicates()
         shape, data = sparse.shape, sparse.data
         pointer, cells = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)

@@ -79,11 +79,7 @@ def sample_interval(
     while not ruled_out(top, high):
         top *= 2
     most = _edge(high / chance, top, lambda count: ruled_out(count, high))
-    least = 0.0
-    if low > 0 and ruled_out(low, low):
-        least = _edge(low / chance, low, lambda count: ruled_out(count, low))
-    elif low > 0:
-        least = low
+    least = _edge(low / chance, low, lambda count: ruled_out(count, low)) if low > 0 else 0.0
     return float(math.floor(least)), float(math.ceil(most))
 
 

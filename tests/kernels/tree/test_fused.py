@@ -97,6 +97,33 @@ def test_ranges_of_the_output_add_up_exactly() -> None:
     assert ((prefix[b] - prefix[a]) + (prefix[c] - prefix[b]) == prefix[c] - prefix[a]).all()
 
 
+@pytest.mark.parametrize("where", ["everywhere", "in a span", "in the last block"])
+def test_sums_add_up_exactly_wherever_they_are_large(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The grid leaves room for sums that grow over all spans, or rise and fall within one."""
+    monkeypatch.setattr(blocks, "SPAN", 256)
+    size, large = 11 * 256 + 200, 1 << 38
+    tree = RegularTree(size, (20, 16, 16), (1.0, 2.0, 3.0, 1.0))
+    cells = np.zeros(size, np.int64)
+    if where == "everywhere":
+        cells[:] = large
+    else:
+        first, half = (512, 128) if where == "in a span" else (11 * 256, 100)
+        cells[first : first + half], cells[first + half : first + 2 * half] = large, -large
+    generator = np.random.default_rng(5)
+
+    def noise(values: np.ndarray, runs: Sequence[Run], span: int) -> None:
+        for run in runs:
+            values[run.begin : run.end] += generator.integers(-9, 10, run.end - run.begin)
+
+    prefix = release_prefix(tree, cells, noise)
+    assert np.abs(prefix).max() > 90 * large
+    assert not (prefix == np.rint(prefix)).all()
+    a, b, c = np.sort(generator.integers(0, prefix.size, (3, 20_000)), axis=0)
+    assert ((prefix[b] - prefix[a]) + (prefix[c] - prefix[b]) == prefix[c] - prefix[a]).all()
+
+
 def test_levels_are_put_in_only_where_they_come_out_even() -> None:
     most = blocks.SPAN
     assert refined((2,) * 20) == ((2,) * 20, tuple(range(21)))
