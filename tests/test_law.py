@@ -442,6 +442,9 @@ def test_many_laws_are_as_wide_together_as_one_by_one(kind):
         {"left_open": 2.5},
         {"left_open": 0.25},
         {"among": 4.0, "left_open": 2.5},
+        {"slip": 0.045, "left_open": 2.125},
+        {"slip": 0.2, "unclear": 8.0, "left_open": 0.375},
+        {"slip": 0.2, "unclear": 30.0, "left_open": 0.625},
         {"widened": 0.1, "left_open": 2.5},
         {"scales": np.array([3.0, 6.0])},
         {"coefficients": np.array([1.0, 0.25])},
@@ -449,6 +452,8 @@ def test_many_laws_are_as_wide_together_as_one_by_one(kind):
         {"open_noise": plain, "left_open": 2.5},
         {"open_noise": times(plain, 2.0), "left_open": 2.5},
     ]
+    other = {"discrete": "gaussian", "continuous": "discrete"}.get(kind, "discrete")
+    changes.append({"law": other, "left_open": 0.875})
     laws = [NormalLaw(4.0), *(replace(plain, **change) for change in changes * 2)]
     found = law.half_widths(laws, 0.9).tolist()
     assert found == [each.half_width(0.9) for each in laws]
@@ -470,6 +475,17 @@ def test_among_more_ways_than_floats_can_count_a_width_is_finite_and_holds():
     assert least < many.half_width(0.95) < 2000 * scale * 4
     still = NoiseLaw(np.ones(1), np.array([0.01]), np.ones(1), among=1e30)
     assert 0 < still.half_width(0.95) < 1  # it moves with a chance of 2 e^-100, which is too little
+
+
+@pytest.mark.parametrize("kind", ["normal", "gaussian"])
+def test_of_gaussian_noise_a_width_holds_among_however_many_ways(kind):
+    """By the normal tail, in logarithms; and of noise that hardly moves it has no end."""
+    for ways in (1e3, 1e9, 1e15, 1e60, 1e300):
+        law = NoiseLaw(np.array([2.0]), np.array([400.0]), np.ones(1), kind, among=ways)
+        beyond = (law.half_width(0.95) + 2) / 2 / 20  # the next of its values
+        assert np.log(2) + norm.logsf(beyond) <= np.log(0.05) - np.log(ways)
+    still = NoiseLaw(np.ones(1), np.array([0.01]), np.ones(1), "gaussian", among=1e30)
+    assert still.half_width(0.95) == np.inf  # it moves with a chance of 2 e^-50, which is too much
 
 
 @pytest.mark.parametrize("kind", ["discrete", "normal", "gaussian"])

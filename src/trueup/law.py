@@ -33,6 +33,7 @@ _WORTH_COMPILING = 1000  # intervals: they take longer one by one than compiling
 _COMPILED = 8  # intervals at once that are quicker by code that is compiled already
 _ROWS = "trueup._kernels.law.laplace_rows"
 _RARE = 2.0**-40  # a chance to fail below which half-widths are Chernoff's bound
+_FLOATS = 700.0  # the logarithm of a number that floats still hold
 _TOGETHER = 1000  # intervals in one call of compiled code: each takes room
 
 
@@ -176,7 +177,7 @@ def added(laws: Sequence[Law]) -> Law:
     if not known:
         return NoiseLaw(np.zeros(0), np.zeros(0), np.zeros(0))
     widened = max(law.widened for law in known)
-    among, slip = _product([law.among for law in known]), math.fsum(law.slip for law in known)
+    among, slip = product([law.among for law in known]), math.fsum(law.slip for law in known)
     left_open = math.fsum(law.left_open for law in known)
     plain = [law for law in known if law.law not in GAUSSIAN]
     plain += [law.beside for law in known if law.beside is not None]
@@ -192,7 +193,7 @@ def added(laws: Sequence[Law]) -> Law:
         found,
         widened=widened,
         among=among,
-        unclear=_product([law.unclear if law.slip else law.among for law in known]),
+        unclear=product([law.unclear if law.slip else law.among for law in known]),
         slip=slip,
         left_open=left_open,
         beside=beside,
@@ -200,10 +201,11 @@ def added(laws: Sequence[Law]) -> Law:
     )
 
 
-def _product(among: Sequence[float]) -> float:
+def product(among: Sequence[float]) -> float:
     """The product of numbers of laws; whole numbers have no largest one."""
-    found = math.prod(among)
-    return found if found < math.inf else math.prod(map(math.ceil, among))
+    if math.fsum(map(math.log, among)) < _FLOATS:
+        return math.prod(among)
+    return math.prod(map(math.ceil, among))
 
 
 def _joined(laws: Sequence[NoiseLaw], law: str) -> NoiseLaw:

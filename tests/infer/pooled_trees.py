@@ -33,3 +33,22 @@ def fit_matrix(m: Measurement) -> np.ndarray:
     model = axis_model(m.noise)
     each = [model.fit(row) for row in np.eye(len(m.noisy), dtype=np.int64)]
     return np.array(each).T
+
+
+def spikes(height: int) -> np.ndarray:
+    counts = np.zeros(60, np.int64)
+    counts[2::8] = height
+    return counts
+
+
+THRESHOLD = 5 * 2**0.5 / 0.4 * 2  # of a node of the first level at ε = 1/2, in counts
+WORST = {
+    "empty": np.zeros(60, np.int64),
+    "ones": np.ones(60, np.int64),
+    "spikes at the threshold": spikes(round(THRESHOLD / 2)),
+    "spikes above it": spikes(round(THRESHOLD / 2) + 6),
+    "spikes that are a node": np.where(np.arange(60) % 16 == 5, round(THRESHOLD), 0),
+    "comb": np.where(np.arange(60) % 2, 9, 0),
+    "ramp": np.arange(60) // 2,
+    "one cell": np.where(np.arange(60) == 33, round(THRESHOLD) + 5, 0),
+}

@@ -38,6 +38,40 @@ def test_what_fails_in_a_thread_fails_the_whole() -> None:
         in_threads(work, 100, 2)
 
 
+def test_nothing_is_worked_on_any_more_once_a_failure_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of two helpers the first fails at once, and the second is slow: both are waited for."""
+    names = iter(["first", "second"])
+
+    class Named:
+        def give(self, task: threads._Task) -> None:
+            threading.Thread(target=self.run, args=(task,), name=next(names)).start()
+
+        def run(self, task: threads._Task) -> None:
+            task.taken.acquire()
+            try:
+                threads._drain(task.work, task.stretches)
+            except ArithmeticError as failure:
+                task.failure = failure
+            task.running.release()
+
+    monkeypatch.setattr(threads, "_helper", Named)
+    began, lasted = threading.Barrier(3, timeout=20), threading.Event()
+
+    def work(begin: int, end: int) -> None:
+        began.wait()
+        if threading.current_thread().name == "first":
+            raise ArithmeticError("in a helper")
+        if threading.current_thread().name == "second":
+            time.sleep(0.2)
+            lasted.set()
+
+    with pytest.raises(ArithmeticError, match="in a helper"):
+        in_threads(work, 3, 3)
+    assert lasted.is_set()
+
+
 def test_work_is_done_though_no_helper_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     class Busy:
         def give(self, task: object) -> None:

@@ -170,3 +170,20 @@ def test_nothing_is_said_of_a_price_that_is_not_known():
     typed = tu.reconcile({"a": (1, 1), "b": (2, 1)}, "a = b")
     assert "None" not in typed._repr_html_()
     assert "None" not in typed.plot().layout.annotations[0].text
+
+
+def test_an_estimate_is_refused_if_its_variance_does_not_tell_how_far_off_it_is():
+    """Inside what was pooled: of a tree and of a quadtree. Ranges that cut nothing are taken."""
+    line = tu.Axis.integers("x", 0, 63)
+    tree = tu.TreeCounts(line, radices=(4, 4, 4), shares=("2/5", "3/10", "3/10"), adaptive=True)
+    counts = np.where(np.arange(64) < 32, 0, 10**6)
+    release = tu.infer(measured(counts, tree, 1, 1))
+    with pytest.raises(tu.InputError, match="'cut' is of cells that an adaptive question has poo"):
+        tu.reconcile({"whole": release.range(0, 16), "cut": release.range(5, 48)})
+    for estimate in (release.range(0, 16), release.range(37, 50)):
+        assert tu.reconcile({"x": estimate})["x"].std_error == pytest.approx(estimate.std_error)
+    grid = tu.BoxCounts.quadtree(16, 16, branching=2, adaptive=True)
+    table = tu.infer(measured(np.zeros(256, int), grid, 1, 1), nonnegative=True)
+    with pytest.raises(tu.InputError, match="asked with adaptive=False"):
+        tu.reconcile({"cut": table.between((3, 9), (0, 5))})
+    tu.reconcile({"whole": table.between((0, 8), (0, 16))})

@@ -176,6 +176,27 @@ def test_what_the_runs_leave_open_grows_with_the_factor_of_a_range() -> None:
     assert opened
 
 
+def test_runs_of_a_mean_leave_open_how_far_the_count_is_from_the_mean_of_their_bounds() -> None:
+    """With weights, and known totals that move the count: from each side of the bounds."""
+    sides = set()
+    for seed in range(6):
+        parts = [measured(ADAPTIVE, 10 + seed, "1/10", 0 * COUNTS)]
+        parts.append(measured(ADAPTIVE, 30 + seed, "1/5", 0 * COUNTS))
+        for known in (None, {"total": 60}, {"total": 0}):
+            release = tu.reconcile(parts, known=known)
+            errors = release.errors
+            for start, stop in ((5, 30), (16, 48), (0, 20), (33, 34)):
+                runs = errors._by_runs((((start, stop), 1.0),))
+                assert runs is not None
+                each = [tu.infer(m).errors.by_runs(start, stop)[:2] for m in parts]
+                least, most = np.average(each, axis=0, weights=errors.weights)
+                value = release.between(start, stop).value
+                off = max(value - least, most - value)
+                assert runs.left_open == pytest.approx(off, abs=1e-6)
+                sides.add(bool(value - least > most - value))
+    assert sides == {True, False}
+
+
 def spikes(height: int) -> np.ndarray:
     return np.where(np.arange(60) % 8 == 2, height, 0)
 

@@ -30,8 +30,6 @@ class _Task:
         """Waits for the helper if it has begun; from now on it need not."""
         if not self.taken.acquire(blocking=False):
             self.running.acquire()
-            if self.failure is not None:
-                raise self.failure
 
 
 class _Helper:
@@ -101,6 +99,9 @@ def in_threads(work: Work, number: int, threads: int) -> None:
     finally:
         for task in tasks:
             task.finish()
+    for task in tasks:  # once none works on what is shared any more
+        if task.failure is not None:
+            raise task.failure
 
 
 def _stretches(number: int, threads: int) -> list[tuple[int, int]]:

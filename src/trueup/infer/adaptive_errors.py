@@ -15,9 +15,16 @@ fit says of the node, and the total of its run.
 *Clear paths.* Where every node of the paths is so far above what is small that noise did not decide
 that it was split, all of the chance to fail is theirs. Take any true counts. Either each node of
 the paths is split but for a tiny chance; then paths go all the way, and have one law. Or one of the
-nodes is likely enough to be small; then it does not look clear, but for a tiny chance. SLIP is the
-larger of the two. Where it is more than half of the chance to fail, no path is taken to be clear.
-Runs keep their quarter where they may have a say though no path ends in a pooled node.
+nodes is likely enough to be small; then it does not look clear, but for a tiny chance. SLIP is
+twice the larger of the two: on each side of an interval it may be all of it. Where SLIP is more
+than half of the chance to fail, no path is taken to be clear. Runs keep their quarter where they
+may have a say though no path ends in a pooled node.
+
+*Many ends.* Of a sum of several ranges there would be too many ways. Had everything been asked, its
+noise would have one law. What was left out is symmetric whatever was asked, so that it takes that
+noise nearer to zero at most half of the time (Lévy): the noise of what was asked is beyond t with
+at most twice the chance. Three quarters of the chance to fail are for that, where paths are not
+clear; a quarter is for the noise of the totals of runs, which tell what lies inside pooled nodes.
 
 *Runs.* The totals of runs chose nothing, so that they are unbiased whatever was asked. A range
 whose every cell was pooled holds the runs inside it, and at most the runs that it cuts.
@@ -34,6 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import AdaptiveTreeCounts
+from trueup.coefficient_classes import law_of
 from trueup.law import Combination, NoiseLaw, RangeErrors, steps
 from trueup.noise import GAUSSIAN, noise_variance
 
@@ -41,12 +49,12 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 ALL_THE_WAY = 4.0  # the part of the chance to fail for paths that go all the way: one in so many
-OTHER_WAYS = 2.0  # the part that all other ways of paths share
+OTHER_WAYS = 2  # the part that all other ways of paths share
 RUNS = 4.0  # the part that is for runs
-SLIP = (
-    1e-6  # the chance that noise makes a node look clearly split, and that one is small after all
-)
+SLIP = 1e-6  # half: noise makes a node look clearly split. Half: one is small that hardly ever is
 MOST_NODES = 64  # on the paths: with more, none is taken to be clear
+FEW_ENDS = 16  # of ranges: of more, ways of paths are not counted
+TWICE = 2.0  # what is asked is as far off as all with at most so many times the chance
 _REACH = 5.0  # scales of noise by which an interval is about wider for a noise more
 
 
@@ -106,16 +114,16 @@ class PathErrors(RangeErrors):
     def clear_from(self) -> Floats:
         """From which count of the fit on a node of each level but the last was clearly split.
 
-        Its noisy count was below `split_from` with a chance of at most SLIP / V, where V nodes are
-        on the paths. If that chance is larger, the true count is at most q above `split_from`,
-        where noise is above q with that chance: by its law, q ≤ b ln(V / (2 SLIP)). The fit of a
+        Its noisy count was below `split_from` with a chance of at most p / V, where p is half of
+        SLIP and V nodes are on the paths. If that chance is larger, the true count is less than q
+        above `split_from`, where P(noise ≥ q) = p / V: by its law, q ≤ b ln(V / p). The fit of a
         node is off by Z, the sum of its own noise and of parts, of a half at most, of its siblings'
         and its ancestors'. By Chernoff's bound at 0.8 / b, b being the largest scale above,
-        P(Z ≥ z) ≤ 4.5 exp(−0.8 z / b), which is SLIP at z = b ln(4.5 / SLIP) / 0.8. So the fit is
-        q + z above `split_from` with a chance of at most SLIP.
+        P(Z ≥ z) ≤ 4.5 exp(−0.8 z / b), which is p at z = b ln(4.5 / p) / 0.8. So the fit is q + z
+        above `split_from` with a chance of at most p.
         """
         widest = np.maximum.accumulate(self._widths[: len(self.levels) - 1])
-        scales = math.log(MOST_NODES / (2 * SLIP)) + math.log(4.5 / SLIP) / 0.8
+        scales = math.log(MOST_NODES / (SLIP / 2)) + math.log(4.5 / (SLIP / 2)) / 0.8
         return np.array(self.split_from) + scales * widest
 
     @cached_property
@@ -147,6 +155,9 @@ class PathErrors(RangeErrors):
 
     def noise_law(self, combination: Combination) -> NoiseLaw:
         """The law of the error of a combination of ranges, with what makes it honest."""
+        cuts, values = steps(combination, self.question.shape.size)
+        if self.prefix is not None and len(cuts) - 2 > FEW_ENDS:
+            return self._of_many_ends(cuts, values)
         paths, _ = self.by_paths(combination)
         runs = self._by_runs(combination) if paths.slip else None
         return paths if runs is None or rough_reach(paths) < rough_reach(runs) else runs
@@ -160,13 +171,11 @@ class PathErrors(RangeErrors):
         rows, told = paths_of.classes_of(self.tree, np.array(cuts), np.array(values), self._known)
         sizes = np.abs(rows[:, paths_of.COEFFICIENT]) + rows[:, paths_of.SLACK]
         rows, sizes = rows[sizes != 0], sizes[sizes != 0]
-        ways, stopped = float(told[paths_of.WAYS]), bool(told[paths_of.STOPPED])
+        ways, stopped = told[paths_of.WAYS].item(), bool(told[paths_of.STOPPED])
+        if ways >= paths_of.MANY_WAYS:  # on each level by its count, by a run, or by one before
+            ways = (1 + 3 * (len(self.levels) - 1)) ** (len(cuts) - 2)
         unclear = OTHER_WAYS * (ways - 1) if stopped else ALL_THE_WAY if ways > 1 else 1.0
-        nodes = (len(self.levels) - 1) * (len(cuts) - 2)
-        unasked = self.question.pooled is None  # then a plan is made, for counts that are not small
-        clear = ways > 1 and not stopped and nodes <= MOST_NODES
-        if not unasked and told[paths_of.UNCLEAR]:
-            clear = False
+        clear = ways > 1 and self._all_clear(cuts, told)
         law = NoiseLaw(
             sizes,
             self._scales[rows[:, paths_of.LEVEL].astype(np.int64)],
@@ -178,6 +187,48 @@ class PathErrors(RangeErrors):
             left_open=float(told[paths_of.OPEN]),
         )
         return law, stopped
+
+    def _all_clear(self, cuts: list[int], told: Floats) -> bool:
+        """Whether all paths to these cuts go all the way, through nodes that are clear.
+
+        Of a question that was not asked it is so: a plan is made for counts that are not small.
+        """
+        from trueup._kernels.error.pooled_paths import STOPPED, UNCLEAR
+
+        few = (len(self.levels) - 1) * (len(cuts) - 2) <= MOST_NODES
+        clear = self.question.pooled is None or not told[UNCLEAR]
+        return few and clear and not told[STOPPED]
+
+    def _of_many_ends(self, cuts: list[int], values: list[float]) -> NoiseLaw:
+        """The law of the error of a sum of ranges, by what its noise had been with nothing pooled.
+
+        What lies inside runs is told by their totals alone: their noise chose nothing, and has a
+        part of the chance to fail of its own.
+        """
+        from trueup._kernels.error import pooled_paths as paths_of
+
+        ends = np.array(cuts), np.array(values)
+        rows, told = paths_of.classes_if_all_were_asked(self.tree, *ends, self._known)
+        levels = [rows[rows[:, paths_of.LEVEL] == level] for level in range(len(self.levels))]
+        coefficients = [own[:, paths_of.COEFFICIENT] for own in levels]
+        counts = [own[:, paths_of.MANY] for own in levels]
+        law = law_of(coefficients, self.scales[: len(levels)], self.law, counts)
+        if told[paths_of.WAYS] == 1:
+            return law
+        among = TWICE / (1 - 1 / RUNS)
+        own = 1.0 if self._all_clear(cuts, told) else among
+        law = replace(law, among=own, unclear=among, slip=SLIP)
+        if not told[paths_of.STOPPED]:
+            return law
+        runs = rows[rows[:, paths_of.LEVEL] >= len(levels)]
+        inside = NoiseLaw(
+            runs[:, paths_of.COEFFICIENT].copy(),
+            self._scales[runs[:, paths_of.LEVEL].astype(np.int64)],
+            np.ones(len(runs)),
+            self.law,
+            among=RUNS,
+        )
+        return replace(law, left_open=float(told[paths_of.OPEN]), open_noise=inside)
 
     def _clear(self, cuts: list[int]) -> float:
         """One among how many laws that of clear paths to these cuts is.

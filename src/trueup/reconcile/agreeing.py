@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from trueup.ask import NamedCounts
 from trueup.errors import InputError, shown
 from trueup.facts import LEAST_SQUARES, Facts
-from trueup.law import QueryErrors
+from trueup.law import NoiseLaw, QueryErrors
 from trueup.measurement import Measurement
 from trueup.reconcile.averaged import AveragedErrors, shown_mean
 from trueup.reconcile.combined import (
@@ -179,6 +180,7 @@ def _read(
         if given is None:
             continue
         if isinstance(given, Estimate):
+            _check_told(name, given.unbiased)
             _put_together(together, place, given.unbiased)
         else:
             single.append((place, *_pair(name, given)))
@@ -191,6 +193,24 @@ def _read(
     if not names:
         raise InputError("There are no estimates to reconcile.")
     return names, (single, blocks), obeyed, sources
+
+
+def _check_told(name: str, estimate: Estimate) -> None:
+    """Refuses an estimate that may be off by more than its noise, of which its variance is silent.
+
+    So it is inside what an adaptive tree or quadtree has pooled: its law has other noise then.
+    """
+    law, variance = estimate.noise_law, estimate.std_error**2
+    if not isinstance(law, NoiseLaw) or (law.among == 1 and not law.slip):
+        return
+    other = not math.isclose(law.variance, variance, rel_tol=1e-6)
+    if other or law.left_open or law.open_noise:
+        raise InputError(
+            f"The estimate {name!r} is of cells that an adaptive question has pooled. How its "
+            f"count lies in them is not known, and its variance does not say so: put whole "
+            f"releases together, or take the estimate from counts that were asked with "
+            f"adaptive=False."
+        )
 
 
 def _put_together(

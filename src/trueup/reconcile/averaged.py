@@ -11,7 +11,6 @@ A known total moves all counts alike, by shares of the tree that are known befor
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,7 +34,7 @@ from trueup.infer.adaptive_errors import (
 )
 from trueup.infer.model import axis_model
 from trueup.intervaltree import IntervalTree
-from trueup.law import Combination, Law, NoiseLaw, RangeErrors, added, times
+from trueup.law import Combination, Law, NoiseLaw, RangeErrors, added, product, times
 from trueup.measurement import Measurement
 from trueup.release import Release
 
@@ -163,7 +162,7 @@ def _shared(among: Sequence[float], stopped: bool) -> float:
         return _ALL_THE_WAY
     one = 1 / ALL_THE_WAY
     others: float = (one + 1 / OTHER_WAYS) ** len(among) - one ** len(among)
-    return math.prod(among) * others * _OTHER_WAYS
+    return product([*among, others * _OTHER_WAYS])
 
 
 LeastSquares = Callable[[Sequence[Facts]], tuple[Axis, RangeErrors]]

@@ -58,6 +58,70 @@ def ways_by_hand(cuts: list[int], own: bool) -> int:
     return len(found)
 
 
+def ways_that_can_be(cuts: list[int], own: bool) -> int:
+    """Every set of nodes that may be pooled on four nodes of four cells, two in each of two, and
+    for each cut by what its end is told: so many different laws come of it."""
+    by = ("run", "fit") if own else ("run",)
+    found = set()
+    for tops in itertools.product((True, False), repeat=4):
+        open_pairs = [pair for pair in range(8) if not tops[pair // 2]]
+        for some in itertools.product((True, False), repeat=len(open_pairs)):
+            pooled = {(1, top) for top in range(4) if tops[top]}
+            pooled |= {(2, pair) for pair, own_end in zip(open_pairs, some, strict=True) if own_end}
+            ends = []
+            for cut in cuts:
+                path = [(level, cut // width) for level, width in ((1, 4), (2, 2)) if cut % width]
+                ends.append(next((node for node in path if node in pooled), None))
+            stopped = sorted({end for end in ends if end})
+            for choice in itertools.product(by, repeat=len(stopped)):
+                told = dict(zip(stopped, choice, strict=True))
+                runs = []
+                for level, node in (end for end in stopped if told[end] == "run"):
+                    first = node
+                    while (level, first - 1) in pooled and (level == 1 or first % 2):
+                        first -= 1
+                    runs.append((level, first))
+                same = tuple(runs.index(run) for run in runs)
+                found.add((tuple(ends), choice, same))
+    return len(found)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_no_way_in_which_paths_can_end_is_left_out(own: bool) -> None:
+    """Of any few cuts, some of them between two nodes: as many laws as can come of them, or a few
+    more. Two ends may have one run if a path between them ends by its count, or is no path."""
+    begins = np.array([0, 4, 8, 12, 16, *range(0, 17, 2)])
+    tree = begins, np.array([0, 5, 14]), np.full(14, SPLIT)
+    prefix = np.arange(17.0) if own else None
+    for cuts in [(1, 8, 13), (1, 5, 13), (1, 4, 9), (2, 9, 14), (1, 3, 5, 13), (3, 4, 8, 15)]:
+        ends = np.array([0, *cuts, 16])
+        _, told = classes_of(tree, ends, np.arange(len(cuts) + 1.0), known(TOTALS, prefix))
+        least = ways_that_can_be(list(cuts), own)
+        assert least <= told[WAYS] <= 1.3 * least
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_of_nodes_that_lie_apart_every_law_is_counted_once(own: bool) -> None:
+    """Seven nodes of four cells: some are pooled, runs are as long as they can be, and for the ends
+    in pooled nodes it is told by what. Of laws that differ there are as many as are counted."""
+    tree = np.arange(0, 29, 4), np.array([0, 8]), np.full(8, SPLIT)
+    prefix = np.arange(29.0) if own else None
+    for cuts in [(1, 9), (1, 9, 17), (2, 12, 25), (1, 9, 17, 25), (3, 11, 16, 21), (1, 8, 16, 27)]:
+        found, nodes = set(), [cut // 4 if cut % 4 else None for cut in cuts]
+        for pooled in itertools.product((True, False), repeat=7):
+            run = np.cumsum([not one for one in pooled])  # alike in a run, and for what ends it
+            by = [
+                ("run", "fit")[: 1 + own] if n is not None and pooled[n] else ("",) for n in nodes
+            ]
+            for told in itertools.product(*by):
+                each = (int(run[n]) for n, how in zip(nodes, told, strict=True) if how == "run")
+                first = {}
+                found.add((told, tuple(first.setdefault(one, len(first)) for one in each)))
+        ends = np.array([0, *cuts, 28])
+        _, said = classes_of(tree, ends, np.arange(len(cuts) + 1.0), known(TOTALS, prefix))
+        assert said[WAYS] == len(found)
+
+
 def by_hand(values: np.ndarray) -> dict[int, list[float]]:
     """What each answer counts for: means of children go up, what is left of them stays."""
     found: dict[int, list[float]] = {0: [], 1: [], 2: []}
@@ -131,6 +195,11 @@ def test_two_runs_have_a_noise_each() -> None:
     )
     assert told[OPEN] == pytest.approx(7 * 0.75 + 10 * 0.5)
     assert sorted(rows[rows[:, 1] > 2, 0]) == [0.5, 0.75]
+    # A total below zero leaves nothing open, and takes nothing from what another does.
+    _, told = classes_of(
+        tree, np.array([0, 1, 10, 12]), np.array([0.0, 1.0, 0.0]), known(np.array([7.0, -10.0]))
+    )
+    assert told[OPEN] == pytest.approx(7 * 0.75)
 
 
 @pytest.mark.parametrize(

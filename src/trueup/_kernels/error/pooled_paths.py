@@ -33,6 +33,7 @@ clearly split; and by how much a run's total may be above a node's count and sti
 SPLIT, NOT_REACHED = -1, -2
 WAYS, STOPPED, OPEN, UNCLEAR = 0, 1, 2, 3  # places in what is told of the paths
 COEFFICIENT, LEVEL, MANY, RUN, SLACK = 0, 1, 2, 3, 4  # columns of rows
+MANY_WAYS = 1e300  # more are not told apart: floats count no further
 
 
 @compiled
@@ -96,15 +97,24 @@ def _family(
 
 
 @compiled
-def _pooled(span: Ints, cuts: Ints, values: Floats) -> tuple[float, float]:
-    """The mean value of the cells of a span, and how far a cell's value is from it at most."""
-    mean, low, high = 0.0, np.inf, -np.inf
+def _evened(span: Ints, cuts: Ints, values: Floats) -> float:
+    """The mean value of the cells of a span."""
+    mean = 0.0
     for part in range(len(values)):
         cells = min(span[1], cuts[part + 1]) - max(span[0], cuts[part])
         if cells > 0:
             mean += values[part] * cells / (span[1] - span[0])
-            low, high = min(low, values[part]), max(high, values[part])
-    return mean, max(high - mean, mean - low)
+    return mean
+
+
+@compiled
+def _furthest(span: Ints, cuts: Ints, values: Floats, middle: float) -> float:
+    """How far the value of a cell of a span is from this one at most."""
+    most = 0.0
+    for part in range(len(values)):
+        if min(span[1], cuts[part + 1]) > max(span[0], cuts[part]):
+            most = max(most, abs(values[part] - middle))
+    return most
 
 
 @compiled
@@ -127,14 +137,15 @@ def _open(run: int, level: int, most: float, total: float, rows: Floats) -> floa
 
 
 @compiled
-def _joined(node: Ints, ways: Floats, stops: float) -> None:
+def _joined(node: Ints, ways: Floats, stops: float, own: bool) -> None:
     """Puts cuts of one node together: in how many ways their paths can end, `stops` of them in the
     node itself. A cut that was put to an earlier one has no ways of its own.
 
-    Of two paths that end in neighbours of one family, by the total of a run, it may be one run or
-    two. So ways are counted apart in which the last path so far ends like that, once each.
+    Of two paths that end in nodes of one family, both by the total of a run, it may be one run or
+    two: one if every path between them ends in its node too, by the `own` count of that, or goes
+    between two nodes. So ways are counted apart in which the last run may still go on.
     """
-    first, by_run = 0, 0.0
+    first, run = 0, 0.0
     for cut in range(1, len(ways)):
         same = first > 0 and cut < len(ways) - 1 and node[cut] == node[first]
         if first > 0 and not same:
@@ -142,69 +153,91 @@ def _joined(node: Ints, ways: Floats, stops: float) -> None:
             first = 0
         if cut == len(ways) - 1 or node[cut] < 0 or ways[cut] == 0.0:
             continue
-        one = 1.0 if ways[cut] > 1.0 else 0.0
+        inside = ways[cut] > 1.0
         if same:
             before = ways[first]
-            ways[first] = before * ways[cut] + by_run * one
-            by_run = (before + by_run) * one
+            ways[first] = min(before * ways[cut] + (run if inside else 0.0), MANY_WAYS)
+            passed = run if own or not inside else 0.0
+            run = min((before + run if inside else 0.0) + passed, MANY_WAYS)
             ways[cut] = 0.0
         else:
-            first, by_run = cut, one
+            first, run = cut, 1.0 if inside else 0.0
 
 
-@compiled(work=1)  # by its cuts: few, however large the tree
-def classes_of(tree: Tree, cuts: Ints, values: Floats, known: Known) -> tuple[Floats, Floats]:
-    """The classes of answers in a sum of counts, and what is told about the paths to its cuts.
-
-    In how many ways they could have ended; whether one of them ends in a pooled node; how far the
-    sum may be off because nothing is known inside such nodes; whether one goes through a node that
-    is not clearly split.
-    """
+@compiled
+def _classes(
+    tree: Tree, cuts: Ints, values: Floats, known: Known, all_asked: bool
+) -> tuple[Floats, Floats]:
+    """As `classes_of`; or with `all_asked` as `classes_if_all_were_asked`."""
     begins, offsets, runs = tree
     totals, prefix, clear, better = known
-    ends, last = len(cuts), len(offsets) - 1
-    rows = np.full(((last + 1) * 2 * ends + ends, 5), -1.0)
+    ends, last, own = len(cuts), len(offsets) - 1, len(prefix) > 0
+    # On a level a cut has a row of its node, and rows of the nodes on its two sides.
+    rows = np.full(((last + 1) * 3 * ends + ends + 1, 5), -1.0)
     rows[-1, 0] = 0.0
     told, ways = np.zeros(4), np.ones(ends)
     below = np.full((ends, 3), -1.0)
     for level in range(last - 1, -1, -1):
-        above = np.full((ends, 3), -1.0)
-        node = np.full(ends, -1)
+        above, node = np.full((ends, 3), -1.0), np.full(ends, -1)
         for cut in range(1, ends - 1):
             v = offsets[level] + _first_from(tree, level, cuts[cut])
             if begins[v] == cuts[cut]:
                 continue  # the cut lies between two nodes
             v -= 1
             node[cut] = v
-            if runs[v] == NOT_REACHED:
+            if runs[v] == NOT_REACHED and not all_asked:
                 continue
             if above[cut - 1, 0] == v:
                 above[cut] = above[cut - 1]
                 continue
             span = begins[v : v + 2]
-            above[cut, 0], above[cut, 2] = v, 0.0
-            count = prefix[span[1]] - prefix[span[0]] if len(prefix) > 0 else np.inf
-            if runs[v] == SPLIT:
-                mean, slack = _family(tree, level + 1, span, cuts, values, below, rows)
-                above[cut, 1], above[cut, 2] = mean, slack
-                if len(prefix) == 0 or count < clear[level]:
-                    told[UNCLEAR] = 1.0
-                continue
-            above[cut, 1], most = _pooled(span, cuts, values)
-            told[STOPPED] = 1.0
-            total = totals[runs[v]]
-            if max(count, 0.0) + better[level] < max(total, 0.0):
-                above[cut, 2] = most
-                told[OPEN] += most * max(count, 0.0)
-            else:
-                told[OPEN] += _open(runs[v], last + 1 + level, most, total, rows)
-        _joined(node, ways, 2.0 if len(prefix) > 0 else 1.0)
+            middle, slack = _evened(span, cuts, values), 0.0
+            if runs[v] == SPLIT or all_asked:
+                middle, slack = _family(tree, level + 1, span, cuts, values, below, rows)
+            count = prefix[span[1]] - prefix[span[0]] if own else np.inf
+            if runs[v] == SPLIT and (not own or count < clear[level]):
+                told[UNCLEAR] = 1.0
+            if runs[v] >= 0:
+                told[STOPPED] = 1.0
+                most, total = _furthest(span, cuts, values, middle), totals[runs[v]]
+                if all_asked:
+                    told[OPEN] += abs(_evened(span, cuts, values) - middle) * abs(count)
+                if not all_asked and max(count, 0.0) + better[level] < max(total, 0.0):
+                    slack = most
+                    told[OPEN] += most * max(count, 0.0)
+                else:
+                    told[OPEN] += _open(runs[v], last + 1 + level, most, total, rows)
+            above[cut, 0], above[cut, 1], above[cut, 2] = v, middle, slack
+        _joined(node, ways, 2.0 if own else 1.0, own)
         below = above
-    span = np.array([0, cuts[-1]])
-    _family(tree, 0, span, cuts, values, below, rows)
-    _joined(np.zeros(ends, np.int64), ways, 0.0)
+    _family(tree, 0, np.array([0, cuts[-1]]), cuts, values, below, rows)
+    _joined(np.zeros(ends, np.int64), ways, 0.0, own)
     told[WAYS] = ways[1] if ends > 2 else 1.0
     return rows[: int(rows[-1, 0])], told
+
+
+@compiled(work=1)  # by its cuts: few, however large the tree
+def classes_of(tree: Tree, cuts: Ints, values: Floats, known: Known) -> tuple[Floats, Floats]:
+    """The classes of answers in a sum of counts, and what is told about the paths to its cuts.
+
+    In how many ways they could have ended, MANY_WAYS of more than that; whether one of them ends in
+    a pooled node; how far the sum may be off because nothing is known inside such nodes; whether
+    one goes through a node that is not clearly split.
+    """
+    return _classes(tree, cuts, values, known, False)
+
+
+@compiled(work=1)
+def classes_if_all_were_asked(
+    tree: Tree, cuts: Ints, values: Floats, known: Known
+) -> tuple[Floats, Floats]:
+    """As `classes_of`, but of all answers that there would have been, had nothing been pooled.
+
+    The fit shares the count of a pooled node evenly among its cells. Families of uneven nodes would
+    not have: by the difference, times the count, the sum is off besides. What lies inside pooled
+    nodes is told by the totals of their runs, in rows of their own.
+    """
+    return _classes(tree, cuts, values, known, True)
 
 
 @compiled
