@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_every_answer_gets_noise_of_its_own(draws):
         ({"epsilon": None}, "Give the cost as epsilon or as rho, one of the two; got neither"),
         ({"epsilon": 0.1 + 0.2}, "Give it as text or a Fraction"),
         ({"epsilon": 10**6}, "The noise scale must lie between 1/1000 and"),
-        ({"epsilon": "1e-12"}, "choose an epsilon that brings it inside"),
+        ({"epsilon": "1e-12"}, "choose an epsilon between"),
         ({"counts": [2, 0, 10]}, "has 4 cells, but 3 counts were given"),
         ({"counts": [2, 0, 10, -2]}, "Counts must not be negative"),
         ({"counts": [2, 0, 10, 2.5]}, "Counts must be whole numbers"),
@@ -227,3 +228,15 @@ def test_adaptive_answers_have_the_variances_declared(monkeypatch: pytest.Monkey
     drawn.clear()
     m = tu.measure(counts, tu.SortedCounts(60, ends=2), rho="1/8", neighbours="replace")
     assert set(drawn) == set(m.noise.scales) == {Fraction(32)}
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", 10**6])
+def test_an_epsilon_whose_noise_is_not_drawn_is_refused_with_those_that_are(
+    epsilon: object,
+) -> None:
+    question = tu.TreeCounts(100, branching=10)
+    with pytest.raises(tu.InputError, match="choose an epsilon between") as refused:
+        tu.measure(np.zeros(100, int), question, epsilon)
+    least, most = re.findall(r"between (\S+) and (\S+)\.", str(refused.value))[-1]
+    for one in (least, most):
+        tu.measure(np.zeros(100, int), question, one)

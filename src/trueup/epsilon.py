@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational
 
@@ -14,6 +14,7 @@ from trueup.errors import InputError, kind, shown
 Exact = int | float | str | Fraction | Decimal
 
 _FLOAT_DIGITS = 15  # every decimal of 15 digits survives a round trip through a float
+_SHORT = 9  # decimals
 _DIGITS = 100  # of a numerator or denominator: floats of it neither overflow nor vanish
 # What is taken as a Fraction is read back from the text that a ledger or a file has of it.
 _WHOLE = rf"\d{{1,{_DIGITS}}}"
@@ -79,3 +80,25 @@ def positive(value: object, name: str = "epsilon") -> Fraction:
     if number <= 0:
         raise InputError(f"{name} must be positive, got {value}.")
     return number
+
+
+def rounded(number: Fraction, upward: bool) -> str:
+    """A number to three figures, as it can be typed.
+
+    >>> rounded(Fraction(1, 3), True), rounded(Fraction(20_000, 3), False)
+    ('0.334', '6660')
+    """
+    context = Context(prec=3, rounding=ROUND_CEILING if upward else ROUND_FLOOR)
+    found = context.divide(Decimal(number.numerator), Decimal(number.denominator))
+    return f"{found:f}"
+
+
+def written(cost: Fraction) -> str:
+    """A cost as people write it: as a decimal where that is short.
+
+    >>> written(Fraction(253, 1000)), written(Fraction(1, 3)), written(Fraction(2))
+    ('0.253', '1/3', '2')
+    """
+    if 10**_SHORT % cost.denominator:
+        return str(cost)
+    return f"{Decimal(cost.numerator) / Decimal(cost.denominator):f}"

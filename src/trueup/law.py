@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,11 @@ Ints = npt.NDArray[np.int64]
 Combination = tuple[tuple[Any, float], ...]
 """Answers with coefficients: ((start, stop), 1.0) is a range of cells, (name, 1.0) a query."""
 
+EXACT = "exact, from the law of the noise"
+UPPER_BOUND = (
+    "an upper bound: what was asked depended on the noise, so it allows for all that could have "
+    "been asked"
+)
 FINER = 1024  # continuous noise is taken as discrete noise on a lattice this much finer
 _WORTH_COMPILING = 1000  # intervals: they take longer one by one than compiling does
 _COMPILED = 8  # intervals at once that are quicker by code that is compiled already
@@ -64,14 +69,15 @@ class NoiseLaw:
     open_noise: NoiseLaw | None = None
 
     @property
+    def noise_alone(self) -> bool:
+        """Whether noise of this law separates the answer from the truth, but for a slip."""
+        return self.among < 2 and not self.left_open
+
+    @property
     def words(self) -> str:
         """What kind of interval it makes."""
-        if self.among == 1 and not self.left_open and not self.slip:
-            return "exact, from the law of the noise"
-        return (
-            "an upper bound: what was asked depended on the noise, so it allows for all that could "
-            "have been asked"
-        )
+        exact = self.among == 1 and not self.left_open and not self.slip
+        return EXACT if exact else UPPER_BOUND
 
     @property
     def columns(self) -> tuple[Floats, Floats, Floats]:
@@ -137,6 +143,8 @@ class NormalLaw:
     """An error of which only the variance is known, taken as normal."""
 
     variance: float
+    noise_alone: ClassVar[bool] = True
+    """Noise is what separates the answer from the truth, as far as is known."""
 
     @property
     def words(self) -> str:
@@ -270,6 +278,8 @@ class RangeErrors(ABC):
 
     alike: bool = True
     """Whether intervals are wide as standard errors are: some stand for all."""
+    pooled: bool = False
+    """Whether cells were counted together, so that a count may be further off than noise says."""
 
     @abstractmethod
     def variance(self, combination: Combination) -> float:

@@ -111,6 +111,7 @@ def measure_all(
     # Whatever is wrong with the request is said before the noise is drawn.
     noise = Noise(question, epsilon, neighbours, rows_per_unit, rho=rho)  # type: ignore[arg-type]
     check_unit(unit)
+    noise.check_scales()
     sampler = sampler_of(noise)
 
     def add(answers: Ints, noise: Noise) -> Ints:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from trueup.ask.question import Neighbours, Question, check_neighbours, check_question
 from trueup.axis.numbers import whole_number
 from trueup.cost import Cost
+from trueup.epsilon import rounded
 from trueup.errors import InputError, shown
 
 Floats = npt.NDArray[np.float64]
@@ -164,14 +165,26 @@ class Noise:
 
     def check_scales(self) -> None:
         """Refuses scales that the sampler does not draw."""
-        from trueup._kernels.noise.gauss_tables import checked_variance
-        from trueup._kernels.noise.laplace_tables import checked_scale
+        if self.gaussian:
+            from trueup._kernels.noise.gauss_tables import checked_variance
 
-        for scale in self.scales:
-            if self.gaussian:
-                checked_variance(scale)
-            else:
-                checked_scale(scale)
+            for variance in self.scales:
+                checked_variance(variance)
+            return
+        from trueup._kernels.noise.laplace_tables import LEAST, MOST
+
+        wrong = [scale for scale in self.scales if not LEAST <= scale <= MOST]
+        if wrong:
+            cost = Fraction(self.epsilon or 1)
+            least, most = cost * max(self.scales) / MOST, cost * min(self.scales) / LEAST
+            advice = "shares of epsilon that differ less"
+            if least <= most:
+                ends = rounded(least, upward=True), rounded(most, upward=False)
+                advice = f"an epsilon between {ends[0]} and {ends[1]}"
+            raise InputError(
+                f"The noise scale must lie between {LEAST} and {MOST}, got {wrong[0]}. It is "
+                f"sensitivity / epsilon: choose {advice}."
+            )
 
 
 def check_law(law: object) -> Law:

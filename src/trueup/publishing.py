@@ -295,8 +295,9 @@ def _is_table(data: object) -> bool:
 
 def _is_column(data: object) -> bool:
     """Whether it is one column of a library of tables."""
-    kind = type(data).__module__.partition(".")[0].lstrip("_")
-    return kind in _FRAMES and not hasattr(data, "columns") and not hasattr(data, "schema")
+    own = type(data)  # to ask a lazy table itself for its columns would plan its query
+    kind = own.__module__.partition(".")[0].lstrip("_")
+    return kind in _FRAMES and not hasattr(own, "columns") and not hasattr(own, "schema")
 
 
 def _count_table(data: object, question: Question, unit: str, rows_per_unit: int) -> Ints:

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import trueup as tu
 from trueup.cli.answers import parse_box
+from trueup.paper.noise import measure_for_experiment
 
 Run = Callable[..., Any]
 
@@ -269,3 +271,30 @@ def test_a_box_is_a_range_of_each_axis_or_all_of_it() -> None:
     assert parse_box(axes, "4") == ((4, 5), (0, 2))
     with pytest.raises(tu.InputError, match=r"3 ranges; the axes are age, sex"):
         parse_box(axes, "1:2,F,M")
+
+
+def test_no_standard_error_is_told_of_counts_from_pooled_cells(run: Run, tmp_path: Path) -> None:
+    counts = np.zeros(4096, np.int64)
+    counts[2000] = 60
+    axis = tu.Axis.integers("cell", 0, 4095)
+    asked = tu.TreeCounts(axis, adaptive=True)
+    measure_for_experiment(counts, asked, 0.1, seed=1).save(tmp_path / "m.parquet")
+    for how in ((), ("--nonnegative",)):
+        ran = run("query", "m.parquet", "2000", "0:2048", *how)
+        assert "std. error" not in ran.out
+        assert "95 % sure from" in ran.out
+        told = run("query", "m.parquet", "2000", *how, "--json").json["answers"][0]
+        assert told["std_error"] is None
+        assert told["low"] <= 60 <= told["high"]
+        shown = run("show", "m.parquet", *how)
+        assert "± is half the 95 % interval" in shown.out
+        assert run("show", "m.parquet", *how, "--json").json["error_is"] == "half the 95 % interval"
+
+
+def test_the_ends_of_an_interval_are_rounded_outward(run: Run, ages: dict[str, Path]) -> None:
+    for words in ("0:1", "3:70"):
+        told = run("query", "r.parquet", words, "--json").json["answers"][0]
+        line = run("query", "r.parquet", words).out.splitlines()[1].split()
+        low, high = (float(end.replace(",", "").replace("−", "-")) for end in line[-2:])
+        assert low <= told["low"]
+        assert told["high"] <= high

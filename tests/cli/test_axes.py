@@ -39,7 +39,7 @@ def test_a_hierarchy_is_read_from_a_file(tmp_path: Path) -> None:
     file.write_text("{")
     with pytest.raises(tu.InputError, match="is not JSON"):
         AxisOptions(hierarchy=file).axis("place")
-    with pytest.raises(tu.InputError, match="There is no file"):
+    with pytest.raises(tu.FileError, match="There is no file"):
         AxisOptions(hierarchy=tmp_path / "gone.json").axis("place")
 
 
@@ -59,3 +59,9 @@ def test_options_that_make_no_sense_are_refused(given: dict[str, Any], says: str
     with pytest.raises(tu.InputError) as refused:
         AxisOptions(**given).axis(None)
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("typed", ["", "A,,B", "A,B,"])
+def test_an_empty_label_is_refused(typed: str) -> None:
+    with pytest.raises(tu.InputError, match="empty label"):
+        AxisOptions(categories=typed).axis("grade")

@@ -236,7 +236,7 @@ def test_epsilon_and_ledger_may_come_from_the_environment(
         (["people.parquet", *AXIS, "--by", "user", *PAY, "-o", "m.parquet"], 1, "one thing"),
         (["people.parquet", "--by", "user", *PAY, "-o", "m.parquet"], 1, "--groups"),
         (["people.parquet", "--degrees", "a", "--nodes", 5, *PAY, "-o", "m.parquet"], 1, "src,dst"),
-        (["gone.parquet", *AXIS, *PAY, "-o", "m.parquet"], 1, "There is no file"),
+        (["gone.parquet", *AXIS, *PAY, "-o", "m.parquet"], 5, "There is no file"),
         (["people.parquet", *AXIS, *PAY, "--where", "f(age)", "-o", "m.parquet"], 1, "filter"),
         (["people.parquet", *AXIS, *PAY, "--epsilon", "-1", "-o", "m.parquet"], 1, "positive"),
         (["people.parquet", "--column", "x", "--integers", 0, 9, *PAY, "-o", "m.json"], 1, "'x'"),
@@ -337,3 +337,15 @@ def test_unit_rows_relation_and_filter_reach_the_measurement(
     assert measured.noise.scales == (Fraction(24),)
     (charge,) = Ledger(tmp_path / "a.ledger").history()
     assert '"where":"sex = \'F\'"' in charge.request
+
+
+def test_a_key_that_has_paid_is_said_to_cost_nothing_more_and_asks_nobody(
+    run: Run, people: Path, tmp_path: Path
+) -> None:
+    ask = ["measure", people, *AXIS, "--epsilon", "1/2", "--ledger", "a.ledger", "--limit", "1"]
+    assert "cost      epsilon 1/2" in run(*ask, "--key", "k", "-y", "-o", "m.parquet").out
+    again = run(*ask, "--key", "k", "-o", "n.parquet")  # nobody is there to be asked
+    assert again.code == 0
+    assert "nothing more: this key has paid; 1/2 is left" in again.out
+    assert (tmp_path / "n.parquet").read_bytes() == (tmp_path / "m.parquet").read_bytes()
+    assert left(tmp_path) == Fraction(1, 2)

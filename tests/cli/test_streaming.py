@@ -24,7 +24,7 @@ def test_a_stream_from_opening_to_closing(run: Run, tmp_path: Path) -> None:
     assert found["level"] == 0.9
     assert found["value"] == pytest.approx(358, abs=15)
     assert found["interval"][0] <= found["value"] <= found["interval"][1]
-    assert "after 3 steps; 95%" in run("stream", "show", path).out
+    assert "after 3 steps; 95 %" in run("stream", "show", path).out
     window = run("stream", "show", path, "--start", 1, "--stop", 2, "--json").json
     assert window["value"] == pytest.approx(95, abs=15)
     assert "Closed after 3 steps" in run("stream", "close", path, "-o", saved).out

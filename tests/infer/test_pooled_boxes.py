@@ -190,3 +190,21 @@ def test_open_noise_is_multiplied_and_added() -> None:
     assert both.open_noise.counts.sum() == 2
     assert both.open_noise.among == 4.0
     assert both.half_width(0.9) < 2 * law.half_width(0.9) * 1.5
+
+
+@pytest.mark.parametrize("name", heaps())
+def test_intervals_of_the_boxes_of_a_map_are_those_of_each_box(name: str) -> None:
+    """Of all the table, of a part of it, and along its sides."""
+    counts, level = heaps()[name].astype(np.int64), 0.9
+    release = tu.infer(measure_for_experiment(counts.ravel(), QUESTION, "1/2", seed=3))
+    whole, fours, twos = np.array([0, SIDE]), np.arange(0, SIDE + 1, 4), np.arange(0, SIDE + 1, 2)
+    part = [np.array([4, 6, 8]), np.array([8, 10, 12])]
+    for cuts in ([fours, fours], [twos, twos], part, [fours, whole], [whole, fours]):
+        found = release.errors.half_widths_between(cuts, level)
+        assert found.shape == tuple(len(own) - 1 for own in cuts)
+        for i, j in np.ndindex(found.shape):
+            box = (tuple(cuts[0][i : i + 2].tolist()), tuple(cuts[1][j : j + 2].tolist()))
+            exact = release.errors.noise_law(((box, 1.0),)).half_width(level)
+            assert found[i, j] >= 0.99 * exact
+            if cuts is part:  # where only what lies inside tells the boxes apart
+                assert found[i, j] <= 1.02 * exact

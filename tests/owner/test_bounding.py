@@ -428,7 +428,7 @@ def test_what_has_no_bound_is_refused_before_anything_is_spent(
         (owner, cells, 1, {"at_most": 9, "share": 1}, "below 1"),
         (owner, cells, 0, {"at_most": 9}, "must be positive"),
         (owner, tu.SortedCounts(5, by="hour"), 1, {"at_most": 9}, "counts over axes"),
-        (owner, tu.TreeCounts(HOUR, adaptive=True), 1, {"at_most": 9}, "fixed"),
+        (owner, tu.TreeCounts(HOUR, adaptive=True), 1, {"at_most": 9}, "leave out"),
         (owner, cells, 1_001, {"at_most": 9}, "is left"),
         (owner, tu.CellCounts(tu.Axis.integers("age", 0, 9)), 1, {"at_most": 9}, "no column"),
     ]

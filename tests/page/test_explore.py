@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 import urllib.parse
 from collections.abc import Callable
 from typing import Any
@@ -194,6 +195,24 @@ def test_both_versions_show_their_own_counts_and_what_each_is_for(
     assert sum(int(cell.replace(",", "")) for cell in cells) == sum(view["counts"])
 
 
+def test_pooled_counts_are_shown_first_in_the_version_that_errs_least(
+    opened: Opened, site: Any
+) -> None:
+    release = site.measure("trips", column="fare", epsilon="1/20", strategy="adaptive")
+    page = opened(f"#/release/{release}")
+    expect(page.get_by_label("Non-negative whole")).to_be_checked()
+    whole = site.call(f"/releases/{release}/range?version=whole")
+    expect(page.locator(".answer .count")).to_have_text(shown(whole["count"]))
+    expect(page.locator(".more .hint")).to_contain_text("at least as often as it says")
+    pick(page, "As inferred")
+    expect(page.locator(".more .hint")).to_contain_text("share their count evenly")
+    expect(page.locator("main")).not_to_contain_text("Right on average")
+    link = page.get_by_label("Link to this view")
+    expect(link).to_have_value(re.compile("version=unbiased"))
+    other = opened(link.input_value().removeprefix(f"{site.address}/"))
+    expect(other.get_by_label("As inferred")).to_be_checked()
+
+
 def test_raw_answers_stand_beside_the_inferred_ones(opened: Opened, site: Any, fares: str) -> None:
     page = opened(f"#/release/{fares}")
     page.get_by_label("See what consistency did").check()
@@ -277,7 +296,8 @@ def test_dates_and_labels_are_ranges_too(opened: Opened, site: Any) -> None:
     page.get_by_label("From").fill("2013-02-01")
     page.get_by_label("Up to").fill("2013-03-01")
     page.keyboard.press("Enter")
-    query = urllib.parse.urlencode({"low": "2013-02-01", "high": "2013-03-01"})
+    ends = {"low": "2013-02-01", "high": "2013-03-01"}
+    query = urllib.parse.urlencode({**ends, "version": "whole"})  # which pooled counts show first
     answer = site.call(f"/releases/{days}/range?{query}")
     expect(page.locator(".ranges .count")).to_have_text(shown(answer["count"]))
     places = site.measure("trips", column="borough", epsilon="1/10")

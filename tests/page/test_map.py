@@ -99,7 +99,7 @@ def middle(page: Page, i: float, j: float) -> tuple[float, float]:
 def test_a_region_is_clicked_and_an_outline_summed_as_the_api_has_it(
     opened: Callable[..., Page], towns: Site, counted: str
 ) -> None:
-    page = opened(f"#/release/{counted}?show=map", at=towns)
+    page = opened(f"#/release/{counted}?show=map&version=unbiased", at=towns)
     canvas = page.locator("canvas.map")
     expect(canvas).to_have_attribute("data-hatched", SOME)
     page.mouse.click(*middle(page, 20, 25))

@@ -187,3 +187,12 @@ def test_an_estimate_is_refused_if_its_variance_does_not_tell_how_far_off_it_is(
     with pytest.raises(tu.InputError, match="asked with adaptive=False"):
         tu.reconcile({"cut": table.between((3, 9), (0, 5))})
     tu.reconcile({"whole": table.between((0, 8), (0, 16))})
+
+
+def test_counts_from_pooled_cells_are_refused_because_no_variance_is_known():
+    counts = np.zeros(4096, np.int64)
+    counts[2000] = 60
+    pooled = tu.infer(measured(counts, tu.TreeCounts(4096, adaptive=True), "1/10", 1))
+    with pytest.raises(tu.InputError, match="an adaptive question has pooled"):
+        tu.reconcile({"a": pooled.between(2000, 2001), "b": (1, 1)}, "a = b")
+    assert tu.reconcile({"a": pooled.total(), "b": (60, 100)}, "a = b")["a"].std_error < 10

@@ -9,6 +9,7 @@ import pytest
 
 import trueup as tu
 from trueup.paper.noise import measure_for_experiment
+from trueup.pictures.places import row_edges
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAME = '<script>alert("x")</script>'
@@ -69,3 +70,34 @@ def test_negative_and_empty_counts_can_be_drawn():
         assert drawn
         for part in drawn:
             assert float(part.get("height", "0").rstrip("%")) >= 0
+
+
+def test_marks_of_pooled_cells_are_their_intervals_in_every_showing():
+    counts = np.zeros(4096, np.int64)
+    counts[2000] = 60
+    asked = measure_for_experiment(counts, tu.TreeCounts(4096, adaptive=True), 0.1, seed=1)
+    release = tu.infer(asked, nonnegative=True, integers=True)
+    assert "marks show 95 % intervals" in " ".join(ET.fromstring(release._repr_html_()).itertext())
+    assert release.error_words == "half the 95 % interval"
+    edges = row_edges(4096, 24)
+    for (_, _, error), first, last in zip(
+        release.lines(24), edges[:-1].tolist(), edges[1:].tolist(), strict=True
+    ):
+        low, high = release.unbiased.between(first, last).interval()
+        assert error == pytest.approx((high - low) / 2)
+
+
+def test_a_page_of_pooled_cells_finds_few_laws(monkeypatch):
+    """Each takes a while: a page of a million cells took half a minute."""
+    counts = np.zeros(100_000, np.int64)
+    counts[2000] = 60
+    asked = measure_for_experiment(counts, tu.TreeCounts(100_000, adaptive=True), 0.1, seed=1)
+    release, looked = tu.infer(asked), []
+    reach = type(release.errors).half_widths
+    monkeypatch.setattr(
+        type(release.errors),
+        "half_widths",
+        lambda errors, starts, *given: looked.append(len(starts)) or reach(errors, starts, *given),
+    )
+    assert release.picture().script()
+    assert 2048 <= sum(looked) <= 3 * 4096

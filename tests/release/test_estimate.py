@@ -261,3 +261,42 @@ def test_an_interval_says_in_words_what_it_is():
     )
     typed = tu.reconcile({"a": (10, 2.0), "b": (5, 1.0), "t": (17, 1.0)}, ["t == a + b"])["t"]
     assert "normal curve, as only standard errors are known" in typed.describe()
+
+
+def lone_spike(nonnegative=False):
+    """A spike that an adaptive tree takes for nothing, and its release: no ± knows of it."""
+    counts = np.zeros(4096, np.int64)
+    counts[2000] = 60
+    asked = measure_for_experiment(counts, tu.TreeCounts(4096, adaptive=True), 0.1, seed=1)
+    return counts, tu.infer(asked, nonnegative=nonnegative)
+
+
+def test_a_count_from_pooled_cells_prints_with_an_interval_that_reaches_as_far_as_it_may_be_off():
+    counts, release = lone_spike()
+    spike = release.between(2000, 2001)
+    assert spike.std_error < 5  # of noise alone: some sixty counts away
+    low, high = spike.interval()
+    assert low <= counts[2000] <= high
+    for written_out in (str(spike), f"{spike:,.0f}", str(spike - 3), repr(spike)):
+        assert "±" not in written_out
+        assert "95 %" in written_out
+    assert "±" not in lone_spike(nonnegative=True)[1].between(2000, 2001).describe()
+    assert "±" in str(release.total())  # no pooled cell is cut
+
+
+def test_a_table_calls_the_error_of_pooled_cells_that_of_their_noise():
+    _, release = lone_spike()
+    assert release.to_frame().column_names[-2:] == ["count", "noise_std_error"]
+    _, shown = lone_spike(nonnegative=True)
+    assert shown.to_frame().column_names[-3:] == ["count", "unbiased", "noise_std_error"]
+    assert release.variances() is None  # a histogram's error bars would be those of noise alone
+    at_once = tu.infer(tu.measure(np.zeros(8, int), tu.TreeCounts(8), epsilon=1))
+    assert at_once.to_frame().column_names[-1] == "std_error"
+
+
+def test_a_count_whose_paths_are_clear_has_the_standard_error_of_its_noise():
+    counts = np.full(4096, 10_000)
+    asked = measure_for_experiment(counts, tu.TreeCounts(4096, adaptive=True), 1, seed=1)
+    some = tu.infer(asked).between(5, 3000)
+    assert str(some) == f"{written(some.value)} ± {written(some.std_error)}"
+    assert "an upper bound" in some.describe()

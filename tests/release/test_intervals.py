@@ -156,3 +156,19 @@ def test_quantiles_of_adaptive_counts_are_what_no_cut_rules_out(where: str, leve
             assert told == (min(low, high), max(low, high))
             narrow += counted is prefix and told[1] - told[0] < size - 1
     assert narrow or where == "nowhere"
+
+
+def test_a_quantile_found_in_stages_is_as_narrow_as_its_cells_allow() -> None:
+    """A few looks find the cell that all looks find, at each stage's part of the chance to fail."""
+    size, level = 1024, 0.95
+    counts = np.zeros(size, np.int64)
+    counts[100:140] = 500
+    question = tu.TreeCounts(size, adaptive=True)
+    release = tu.infer(measure_for_experiment(counts, question, 1, seed=1)).unbiased
+    errors, prefix = release.errors, release.prefix
+    for share in (0.05, 0.5, 0.95):
+        stages = quantile_cells(errors, prefix, share, level, few=32)
+        # As if all cuts were looked at one by one, with half the chance: there are two stages.
+        at_once = quantile_cells(errors, prefix, share, 1 - (1 - level) / 2, few=size)
+        assert stages == at_once
+        assert stages[1] - stages[0] < size // 32

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.law import UPPER_BOUND
+from trueup.paper.noise import measure_for_experiment
 from trueup.server.answers import OF_UNBIASED, Answering, ranks, spans
 
 AXES = [
@@ -57,3 +59,15 @@ def test_whole_counts_are_served_with_the_intervals_that_they_have_in_python() -
     )
     less = asked.difference((5, 6), (0, 1), 0.95)
     assert less["low"] <= less["count"] <= less["high"]
+
+
+def test_an_upper_bound_is_not_called_exact() -> None:
+    counts = np.zeros(4096, np.int64)
+    counts[2000] = 60
+    asked = measure_for_experiment(counts, tu.TreeCounts(4096, adaptive=True), 0.1, seed=1)
+    release = tu.infer(asked)
+    told = Answering(release, "unbiased")
+    starts = np.array([2000, 10])
+    for one in (*told.many(starts, starts + 1, 0.95), told.difference((2000, 2001), (0, 1), 0.95)):
+        assert one["kind"] == UPPER_BOUND
+        assert one["kind"] in release.range(*np.ravel(one["range"])[:2]).describe()

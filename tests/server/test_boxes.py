@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.paper.noise import measure_for_experiment
 from trueup.server.boxes import AnsweringBoxes
 
 GRID = [{"column": "age", "cells": 50}, {"column": "borough"}]
@@ -149,3 +150,18 @@ def test_what_stands_for_the_interval_of_a_box_is_no_narrower_than_of_unlike_one
             own = found.between(*box)
             low, high = own.interval(level)
             assert boxes._times_spread(level) * own.std_error >= (high - low) / 2 * (1 - 1e-9)
+
+
+def test_no_box_of_a_map_has_a_narrower_interval_than_it_has_by_itself() -> None:
+    """A quadtree that pools boxes leaves open what lies inside: more in one than in another."""
+    x, y = tu.Axis.integers("x", 0, 31), tu.Axis.integers("y", 0, 31)
+    counts = np.zeros((32, 32), np.int64)
+    counts[3, 3], counts[16:24, 16:20] = 25, 60
+    asked = tu.BoxCounts.quadtree(x, y, adaptive=True)
+    release = tu.infer(measure_for_experiment(counts.ravel(), asked, "1/2", seed=1))
+    seen = AnsweringBoxes(release, "unbiased").heatmap(((0, 32), (0, 32)), 16, 0.95)
+    low, high, (across, down) = np.array(seen["low"]), np.array(seen["high"]), seen["cells"]
+    for i, j in np.ndindex(low.shape):
+        box = (across[i], across[i + 1]), (down[j], down[j + 1])
+        least, most = release.between(*box).interval()
+        assert high[i, j] - low[i, j] >= 0.99 * (most - least)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.law import EXACT
 from trueup.server import reach
-from trueup.server.answers import EXACT, NEARLY, Answering
+from trueup.server.answers import NEARLY, Answering
 from trueup.server.reach import Reach
 
 SIZE = 2000

@@ -25,7 +25,8 @@ from trueup.errors import InputError, shown
 
 Path = tuple[Label, ...]
 
-_TAKEN = {"level", "noisy", "count", "unbiased", "std_error", "unbiased_std_error"}
+_ERRORS = {"std_error", "unbiased_std_error", "noise_std_error"}
+_TAKEN = {"level", "noisy", "count", "unbiased", *_ERRORS}
 
 
 @dataclass(frozen=True)

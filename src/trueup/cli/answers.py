@@ -14,10 +14,6 @@ from trueup.cli.output import AsJson, emit, number, say, table, visible, waiting
 from trueup.errors import InputError
 
 File = Annotated[Path, typer.Argument(help="A saved measurement or release.", show_default=False)]
-_NOT_ITS_OWN = (
-    "error and interval belong to the unbiased answers; the interval is cut to whole numbers from "
-    "0 and stretched to hold the count"
-)
 
 Level = Annotated[
     float, typer.Option("--level", help="How often the interval holds the true count.")
@@ -101,44 +97,56 @@ def query_command(
     for text in ranges:
         estimate = _estimate(release, text)
         low, high = estimate.interval(level)
+        own = estimate.unbiased
         answers.append(
             {
                 "range": text,
                 "value": estimate.value,
-                "std_error": estimate.unbiased.std_error,
+                "std_error": own.std_error if own.told_by_error else None,
                 "low": low,
                 "high": high,
             }
         )
-    own = release.unbiased is release
+    shown = release.unbiased is not release
+    pooled = any(a["std_error"] is None for a in answers)
     name = ", ".join(_names(release))
 
     def show() -> None:
+        from trueup.release.wording import outward
+
         rows = [
             [
                 a["range"],
                 number(a["value"]),
-                number(a["std_error"]),
-                f"{a['low']:,.0f}",
-                f"{a['high']:,.0f}",
+                *([] if pooled else [number(a["std_error"])]),
+                *outward(a["low"], a["high"]),
             ]
             for a in answers
         ]
         sure = f"{100 * level:.6g} % sure from"
-        table([name, "count", "± std. error", sure, "to"], rows)
-        if not own:
-            say(f"Counts are {release.facts.inferred}; {_NOT_ITS_OWN}.")
+        table([name, "count", *([] if pooled else ["± std. error"]), sure, "to"], rows)
+        if shown:
+            say(f"Counts are {release.facts.inferred}; {_of_unbiased(pooled)}.")
         _say_capped(release)
 
     facts = {
         "axis": name,
         "level": level,
         "inferred": release.facts.inferred,
-        "intervals_of": "these answers" if own else "the unbiased answers",
+        "intervals_of": "the unbiased answers" if shown else "these answers",
         **_counted_rows(release),
         "answers": answers,
     }
     emit(as_json, facts, show)
+
+
+def _of_unbiased(pooled: bool) -> str:
+    """Whose the errors are of counts that were made to be shown."""
+    what = "intervals belong" if pooled else "errors and intervals belong"
+    return (
+        f"{what} to the unbiased answers; intervals are cut to whole numbers from 0 and stretched "
+        f"to hold the count"
+    )
 
 
 def quantile_command(
@@ -238,6 +246,7 @@ def show_command(
     facts = {
         "about": release.facts.to_json(),
         **_counted_rows(release),
+        "error_is": release.error_words,
         "rows": [{"what": w, "count": c, "std_error": e} for w, c, e in rows],
     }
     emit(as_json, facts, lambda: _draw(release, rows, bars))

@@ -58,9 +58,8 @@ class Counted:
         str | None,
         typer.Option(
             "--strategy",
-            help="best (what is asked without this option), adaptive (pools what is empty), shown "
-            "(at once, for narrower intervals), tree, hats, flat or binary; on a server also "
-            "sorted.",
+            help="best (the default), adaptive (counts small neighbours together), shown (asked at "
+            "once, with narrower intervals), tree, hats, flat or binary; on a server also sorted.",
         ),
     ] = None
     by: Annotated[
@@ -70,7 +69,8 @@ class Counted:
         ),
     ] = None
     groups: Annotated[
-        int | None, typer.Option("--groups", help="The number of groups; it must be public.")
+        int | None,
+        typer.Option("--groups", help="With --by: the number of groups; it must be public."),
     ] = None
     degrees: Annotated[
         str | None,

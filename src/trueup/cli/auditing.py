@@ -29,7 +29,8 @@ class ClaimOptions:
         str | None, typer.Option("--rho", help="The claim of a zero-concentrated mechanism.")
     ] = None
     scale: Annotated[
-        str | None, typer.Option("--scale", help="That of exact discrete Laplace noise, if so.")
+        str | None,
+        typer.Option("--scale", help="The scale, if outputs have discrete Laplace noise."),
     ] = None
     sensitivity: Annotated[
         str | None, typer.Option("--sensitivity", help="How far one record may move all outputs.")
@@ -50,10 +51,12 @@ class InputOptions:
     """The made-up inputs that one record sets apart."""
 
     counts: Annotated[
-        str | None, typer.Option("--counts", help="Counts, such as 2,0,10: neighbours are sought.")
+        str | None,
+        typer.Option("--counts", help="Counts, such as 2,0,10; their neighbours are found."),
     ] = None
     records: Annotated[
-        Path | None, typer.Option("--records", help="A JSON list of records: neighbours likewise.")
+        Path | None,
+        typer.Option("--records", help="A JSON list of records; their neighbours are found."),
     ] = None
     inputs: Annotated[
         tuple[Path, Path] | None,
@@ -111,7 +114,10 @@ def audit_command(
         typer.Argument(help="module:function, 'command: …' or http://…/DATASET; our own if none."),
     ] = None,
     draws: Annotated[
-        int, typer.Option("--draws", help="Draws a side; more find smaller lies.", min=20)
+        int,
+        typer.Option(
+            "--draws", help="Draws from each input; more draws find smaller lies.", min=20
+        ),
     ] = 1_000_000,
     level: Annotated[float, typer.Option("--level", help="How sure a bound is.")] = 1 - 1e-6,
     bulk: Annotated[

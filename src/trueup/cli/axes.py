@@ -12,7 +12,7 @@ import typer
 from trueup.axis import Axis
 from trueup.axis.declared import declared_axis
 from trueup.axis.numbers import typed_number
-from trueup.errors import InputError
+from trueup.errors import FileError, InputError
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,10 @@ class AxisOptions:
             given["--edges"] = {"kind": "edges", "edges": edges}
         if self.categories is not None:
             labels = [text.strip() for text in self.categories.split(",")]
+            if not all(labels):
+                raise InputError(
+                    f"--categories has an empty label: {self.categories!r}. Write A,B,C."
+                )
             given["--categories"] = {"kind": "categories", "labels": labels}
         if self.dates is not None:
             ends = dict(zip(("first", "last"), self.dates, strict=True))
@@ -100,6 +104,6 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        raise InputError(f"There is no file {path}.") from None
+        raise FileError(f"There is no file {path}.") from None
     except ValueError:
         raise InputError(f"{path} is not JSON.") from None

@@ -71,12 +71,12 @@ class KeyOptions:
         str,
         typer.Option("--false-keys", help="How many keys that nobody has may be shown on average."),
     ] = "1"
-    total: Annotated[
-        str, typer.Option("--total", help="The share of the cost that goes to the total.")
-    ] = "1/10"
+    total: Annotated[str, typer.Option("--total", help="The share of the cost for the total.")] = (
+        "1/10"
+    )
     number: Annotated[
         str,
-        typer.Option("--number", help="The share that goes to how many different keys there are."),
+        typer.Option("--number", help="The share of the cost for the number of different keys."),
     ] = "0"
 
     @property

@@ -42,9 +42,12 @@ def _plain(value: object) -> Any:
 
 
 def check_output(path: Path) -> None:
-    """Refuses, before anything is spent, a file that a measurement could not be saved in."""
+    """Refuses, before anything is spent, a file that the answer could not be saved in."""
     if path.suffix not in (".parquet", ".json"):
-        raise InputError(f"A measurement must end in .parquet or .json, got {shown(path.name)}.")
+        raise InputError(
+            f"The file must end in .parquet or .json, got {shown(path.name)}. trueup export makes "
+            f"a CSV file of it."
+        )
     folder = path.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InputError(f"Cannot write {path}: it is a folder, or its folder cannot be written.")

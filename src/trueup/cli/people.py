@@ -24,7 +24,7 @@ AtMost = Annotated[
     int | None,
     typer.Option(
         "--at-most",
-        help="With --rows-per-unit auto: the most rows that anybody has, from what is public.",
+        help="With --rows-per-unit auto: the most rows that anybody can have; it must be public.",
     ),
 ]
 

@@ -11,7 +11,7 @@ from trueup.cli.asking import Epsilon
 from trueup.cli.axes import AxisOptions
 from trueup.cli.options import spelled_out
 from trueup.cli.output import AsJson, emit, number, say, table
-from trueup.epsilon import positive
+from trueup.epsilon import positive, written
 from trueup.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -74,11 +74,13 @@ def plan_command(
     }
 
     def show() -> None:
-        title = f"Expected squared error at epsilon {cost} over {asked}, {axis.size:,} cells"
+        cells = "1 cell" if axis.size == 1 else f"{axis.size:,} cells"
+        title = f"Expected squared error at epsilon {written(cost)} over {asked}, {cells}"
         _show(found, title)
+        sure = f"{100 * level:g} %"
         if needed is not None:
-            say(f"±{number(float(within or 0))} at {100 * level:g} % needs epsilon = {needed}")
-        say(f"epsilon {cost} buys ±{number(typical)} on a typical answer at {100 * level:g} %")
+            say(f"±{number(float(within or 0))} at {sure} needs epsilon = {written(needed)}")
+        say(f"epsilon {written(cost)} buys ±{number(typical)} on a typical answer at {sure}")
 
     emit(as_json, facts, show)
 

@@ -33,10 +33,11 @@ class DueOptions:
     """The options about standing publications."""
 
     due: Annotated[
-        bool, typer.Option("--due", help="Publish what is due of trueup.toml, each period once.")
+        bool, typer.Option("--due", help="Publish the series that are due, each period once.")
     ] = False
     status: Annotated[
-        bool, typer.Option("--status", help="What is published, what is due, which gaps there are.")
+        bool,
+        typer.Option("--status", help="Say what is published, what is due, and what is missing."),
     ] = False
     through: Annotated[
         str | None, typer.Option("--through", help="The last period to publish: 2026-03-31.")
@@ -101,7 +102,7 @@ def publish_command(
     counted: Counted,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a table once, or with --due all that stands in trueup.toml and is due."""
+    """Publish a table once, or with --due the series of trueup.toml that are due."""
     if standing.status or (source == "status" and not Path(source).exists()):
         _status(standing, as_json)
     elif standing.due:
@@ -129,7 +130,7 @@ def _once(
     if once.output is not None:
         check_output(once.output)
     if not Path(source).exists():
-        raise InputError(f"There is no file {source}.")
+        raise FileError(f"There is no file {source}.")
     cost, neighbours = Cost.of(once.epsilon, once.rho), check_neighbours(once.neighbours)
     typed = rows_typed(once.rows_per_unit)
     rows = 1 if typed == "auto" else rows_for(once.unit, typed)

@@ -29,7 +29,7 @@ from trueup.cli.output import (
 from trueup.cli.people import AtMost, RowsPerUnit, features, rows_typed
 from trueup.config import Dataset, read_config
 from trueup.cost import Cost
-from trueup.errors import InputError, shown
+from trueup.errors import FileError, InputError, shown
 from trueup.facts import counted_rows, rows_for
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class TableOptions:
             )
         # The source first: a mistyped path should not leave a new ledger behind.
         if "://" not in source and not _some_file(source):
-            raise InputError(f"There is no file {source}.")
+            raise FileError(f"There is no file {source}.")
         ledger = Ledger(self.ledger, anchor=self.anchor, **options)
         owner = (
             self._plain(source, ledger, counted) if dataset is None else owner_of(dataset, ledger)
@@ -258,13 +258,12 @@ def measure_command(
     if spend.key is None:  # what a key has paid for is answered, whatever became of the table
         owner.check(question, cost, **asked)
     expected = _expected(owner, question, cost, neighbours)
+    paid = spend.key is not None and owner.ledger.find(spend.key) is not None
     if not as_json:
-        left = now.remaining.amount
-        say(f"cost      {_words(cost, charged, now)}; {left} is left in {owner.ledger.name}")
-        say_protects(owner, neighbours, periods)
-        _say_counted(owner)
-        _say_expected(expected)
-    if charged.amount <= now.remaining.amount and not spend.yes:
+        price = "nothing more: this key has paid" if paid else _words(cost, charged, now)
+        say(f"cost      {price}; {now.remaining.amount} is left in {owner.ledger.name}")
+        _say_terms(owner, question, neighbours, periods, expected)
+    if charged.amount <= now.remaining.amount and not spend.yes and not paid:
         confirm(as_json)
     with waiting("counting, and drawing noise"):
         measured = owner.measure(question, cost, key, **asked)
@@ -333,9 +332,20 @@ def _words(cost: Cost, charged: Cost, now: Balance) -> str:
     return f"{said} ({meant})" if meant else said
 
 
-def _say_expected(expected: Sequence[tuple[str, float]]) -> None:
+def _say_terms(
+    owner: Owner,
+    question: Question,
+    neighbours: Neighbours,
+    periods: list[str],
+    expected: Sequence[tuple[str, float]],
+) -> None:
+    """Whom it protects, which rows count, and what error to expect."""
+    say_protects(owner, neighbours, periods)
+    _say_counted(owner)
     for what, error in expected:
         say(f"expect    ±{number(error)} on {what}, 95 times in 100")
+    if expected and question.space.kind == "cells" and not question.settled:
+        say("          small counts are counted together: their intervals may be wider")
 
 
 def say_protects(owner: Owner, neighbours: str, periods: list[str], width: int = 8) -> None:

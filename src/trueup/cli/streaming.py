@@ -160,10 +160,16 @@ def close_command(
             measured.save(output)
             told["saved"] = str(output)
         where = f" The measurement is in {output}." if output else ""
-        emit(as_json, told, lambda: say(f"Closed after {stream.steps:,} steps.{where}"))
+        emit(as_json, told, lambda: say(f"Closed after {_steps(stream)}.{where}"))
+
+
+def _steps(stream: Stream) -> str:
+    return "1 step" if stream.steps == 1 else f"{stream.steps:,} steps"
 
 
 def _tell(stream: Stream, asked: Any, level: float, as_json: bool) -> None:
+    from trueup.release.wording import between
+
     low, high = asked.interval(level)
     facts = {
         "steps": stream.steps,
@@ -176,6 +182,6 @@ def _tell(stream: Stream, asked: Any, level: float, as_json: bool) -> None:
         as_json,
         facts,
         lambda: say(
-            f"{asked} after {stream.steps:,} steps; {level:.0%}: {low:,.0f} to {high:,.0f}"
+            f"{asked} after {_steps(stream)}; {100 * level:.6g} %: {between(low, high, ' to ')}"
         ),
     )

@@ -74,6 +74,7 @@ class PathErrors(RangeErrors):
     law: str = "discrete"
     prefix: Floats | None = None
     alike = False
+    pooled = True
 
     @cached_property
     def _runs(self) -> _AllRuns:

@@ -46,6 +46,7 @@ class PooledBoxErrors:
     levels: tuple[int, ...]
     scales: tuple[Fraction, ...]
     law: str = "discrete"
+    pooled = True
 
     @property
     def work(self) -> int:
@@ -156,3 +157,76 @@ class PooledBoxErrors:
         if not any(own.any() for own in parts):
             return None, 0.0
         return replace(law_of(parts, scales, self.law), among=_RUNS), left_open
+
+    def half_widths_between(self, cuts: Sequence[Ints], level: float) -> Floats:
+        """The half width of the interval of each box between neighbouring cuts, for a map.
+
+        What lies inside is that of each box. Noise reaches as many standard errors as in the two
+        boxes whose intervals reach the most and the least of the map, whichever is more.
+        """
+        spread = np.sqrt(self.product_variances(cuts))
+        places = np.unravel_index([spread.argmax(), spread.argmin()], spread.shape)
+        some = [self._noise_of(cuts, place) for place in zip(*places, strict=True)]
+        reach = [(law.half_width(level), law.variance**0.5) for law in some]
+        found = spread * max(wide / each if each else 0.0 for wide, each in reach)
+        return found + self._open_between(cuts, level).reshape(spread.shape)
+
+    def _noise_of(self, cuts: Sequence[Ints], place: Sequence[int]) -> NoiseLaw:
+        """The law of the noise in one box between cuts."""
+        ends = [(int(own[at]), int(own[at + 1])) for own, at in zip(cuts, place, strict=True)]
+        coefficients = self._coefficients(self._values(((ends, 1.0),)))
+        paths = law_of(coefficients, self._lattice.scales, self.law)
+        return replace(paths, among=2 / (1 - 1 / _RUNS))
+
+    def _open_between(self, cuts: Sequence[Ints], level: float) -> Floats:
+        """What the truth inside pooled boxes can add to each box between cuts, with its noise."""
+        pooled, asked = self.question.pooled, self.question.nested
+        number = math.prod(len(own) - 1 for own in cuts)
+        left_open, parts = np.zeros(number), [np.zeros((3, 0))]
+        if pooled is None:
+            return left_open
+        labels = self._labels(cuts)[self.question.order]
+        for at, level_of in enumerate(self.levels[:-1]):
+            starts, stops = pooled.runs[level_of]
+            nodes = np.concatenate(
+                [np.arange(a, b) for a, b in zip(starts, stops, strict=True)] or [starts]
+            )
+            cells = labels.reshape(asked.shape.length(level_of), -1)[nodes]
+            keys = np.arange(len(nodes))[:, None] * (number + 1) + cells
+            pairs, many = np.unique(keys, return_counts=True)
+            node, box = np.divmod(pairs, number + 1)
+            cut = (box < number) & (many < cells.shape[1])  # boxes that lie in a part of a node
+            inside = many[cut] / cells.shape[1]
+            run = np.repeat(np.arange(len(starts)), stops - starts)[node[cut]]
+            found, which = np.unique(run * number + box[cut], return_inverse=True)
+            own = np.zeros(len(found))
+            np.maximum.at(own, which, np.maximum(inside, 1 - inside))
+            run, box = np.divmod(found, number)
+            np.add.at(left_open, box, own * np.maximum(pooled.totals[level_of], 0)[run])
+            scale = float(self.scales[len(self.levels) + at])
+            parts.append(np.stack([box, own, np.full(len(own), scale)]))
+        return left_open + self._noise_inside(np.concatenate(parts, axis=1), number, level)
+
+    def _noise_inside(self, parts: Floats, number: int, level: float) -> Floats:
+        """The reach of the noise of what lies inside: parts are boxes, coefficients and scales."""
+        found, known = np.zeros(number), dict[bytes, float]()
+        parts = parts[:, np.lexsort(parts[::-1])]
+        for one in np.split(parts, np.flatnonzero(np.diff(parts[0])) + 1, axis=1):
+            if not one.size:
+                continue
+            coefficients, scales = one[1].copy(), one[2].copy()
+            key = coefficients.tobytes() + scales.tobytes()
+            if key not in known:
+                law = NoiseLaw(coefficients, scales, np.ones(len(scales)), self.law, among=_RUNS)
+                known[key] = law.half_width(level)
+            found[int(one[0, 0])] = known[key]
+        return found
+
+    def _labels(self, cuts: Sequence[Ints]) -> Ints:
+        """The number of the box between cuts in which each cell lies; their number for none."""
+        found, inside = np.zeros((), np.int64), np.ones((), bool)
+        for own, size in zip(cuts, self.question.boxes.sizes, strict=True):
+            at = np.searchsorted(own, np.arange(size), side="right") - 1
+            found = np.add.outer(found * (len(own) - 1), at)
+            inside = np.logical_and.outer(inside, (at >= 0) & (at < len(own) - 1))
+        return np.where(inside, found, math.prod(len(own) - 1 for own in cuts)).ravel()

@@ -111,8 +111,15 @@ class Choice:
                 f"A bound is chosen for counts over axes, such as TreeCounts(axis); got "
                 f"{shown(question)}."
             )
-        if question.space.margins or not getattr(question, "settled", True):
-            raise InputError("A bound is chosen for questions that are fixed and about all cells.")
+        if not getattr(question, "settled", True):
+            raise InputError(
+                "rows_per_unit='auto' cannot choose a bound for an adaptive question: leave out "
+                "adaptive=True, or give rows_per_unit as a number."
+            )
+        if question.space.margins:
+            raise InputError(
+                "rows_per_unit='auto' cannot choose a bound for margins: give it as a number."
+            )
         part = positive(share, "share") if share is not None else None
         if part is None:
             part = share_for(question, neighbours, notion)

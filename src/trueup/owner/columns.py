@@ -39,9 +39,13 @@ _HOLDS: dict[Kind, tuple[Storage, ...]] = {
     "address": ("text", "integer", "raw"),
     "boolean": ("boolean", "raw"),
 }
+_TO_NUMBERS = (
+    'Make numbers of it first: pd.to_numeric(column, errors="coerce"). If it has labels, declare '
+    "them: Axis.categories, or --categories."
+)
 _ADVICE: dict[tuple[Kind, Storage], str] = {
-    ("integer", "text"): 'Make numbers of it first: pd.to_numeric(column, errors="coerce").',
-    ("number", "text"): 'Make numbers of it first: pd.to_numeric(column, errors="coerce").',
+    ("integer", "text"): _TO_NUMBERS,
+    ("number", "text"): _TO_NUMBERS,
     ("time", "text"): 'Make dates of it first: pd.to_datetime(column, format="%d/%m/%Y").',
     ("time", "integer"): 'Make times of it first: pd.to_datetime(column, unit="s").',
     ("text", "integer"): "Declare labels that are whole numbers.",
@@ -104,8 +108,9 @@ class Columns:
         """A column to be read as a kind, refused by the schema alone if that cannot be."""
         storage = self.storage(column)
         if storage not in _HOLDS[kind]:
+            needed = "text is" if kind == "text" else f"{_plural(kind)} are"
             raise SourceError(
-                f"Column {column!r} holds {_plural(storage)}, where {_plural(kind)} are needed. "
+                f"Column {column!r} holds {_plural(storage)}, where {needed} needed. "
                 f"{_ADVICE.get((kind, storage), 'Convert the column, or choose another axis.')}"
             )
         return Wanted(column, storage, kind, name)
@@ -153,6 +158,8 @@ def _columns(wanted: str, schema: Mapping[str, Storage]) -> str:
     near = difflib.get_close_matches(str(wanted).lower(), by_case, 1)
     meant = f"Did you mean {by_case[near[0]]!r}? " if near else ""
     names = list(schema)
+    if not names:
+        return "It has no columns."
     more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return f"{meant}Columns: {', '.join(names[:_LISTED])}{more}."
 

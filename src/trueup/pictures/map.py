@@ -29,7 +29,8 @@ Floats = npt.NDArray[np.float64]
 
 MOST_BOXES = 64  # a side: more cannot be told apart
 _TICKS = 8
-_SURE = 1.96  # standard errors
+SURE = 1.96
+"""So many standard errors a map's ± is."""
 _SHADES = [[0.0, "#ffffff"], [0.25, "#b8d8ea"], [0.6, "#4a9cc7"], [1.0, "#00466e"]]
 _WARM = [[0.0, "#ffffff"], [0.5, "#eda06a"], [1.0, "#993f00"]]
 _SIDE, _MARGIN = 420, 60
@@ -77,7 +78,7 @@ def heat_map(facts: Facts, title: str, boxes: Boxes, of_errors: bool, whose: str
     """A map of the counts, or of 1.96 standard errors of each, to look into."""
     down, right = boxes.axes
     named = [words(axis, cuts) for axis, cuts in zip(boxes.axes, boxes.cuts, strict=True)]
-    counts, reach, shaded = boxes.counts, _SURE * boxes.spread, boxes.shaded
+    counts, reach, shaded = boxes.counts, SURE * boxes.spread, boxes.shaded
     figure = base_figure(facts, right.name, down.name)
     spoken = [[f"{down.name} {a}<br>{right.name} {b}" for b in named[1]] for a in named[0]]
     figure.add_heatmap(
@@ -95,7 +96,7 @@ def heat_map(facts: Facts, title: str, boxes: Boxes, of_errors: bool, whose: str
     for number in (0, 1):
         _add_margin(figure, boxes, number, named[number])
     cells = " × ".join(f"{int(each[1] - each[0]):,}" for each in boxes.cuts)
-    top = headline(title, f"{cells} cells a box; ± and orange: 1.96 {whose}")
+    top = headline(title, f"{cells} cells a box; ± and orange: {whose}")
     # Names under the picture may be long: its caption goes above it.
     top["text"] += "".join(f"<br><sup>{line}</sup>" for line in caption(facts).split("<br>"))
     figure.layout.annotations = ()
@@ -120,10 +121,10 @@ def heat_map(facts: Facts, title: str, boxes: Boxes, of_errors: bool, whose: str
 
 def _add_margin(figure: Figure, boxes: Boxes, number: int, named: list[str]) -> None:
     """Bars of one axis alone, beside the map."""
-    bars, sideways = boxes.margin(number, _SURE), number == 0
+    bars, sideways = boxes.margin(number, SURE), number == 0
     values = (boxes.counts.sum(axis=1 - number)).astype(np.float64)
     places = np.arange(len(named))
-    reach = _written(_SURE * boxes.margin_spreads[number])
+    reach = _written(SURE * boxes.margin_spreads[number])
     figure.add_bar(
         x=bars.values if sideways else places,
         y=places if sideways else bars.values,

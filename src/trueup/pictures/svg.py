@@ -37,9 +37,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar over each stretch, 0 to 1, 1 to 2 and so on, with error marks if errors are given.
+    """A bar over each stretch, 0 to 1, 1 to 2 and so on, with an error mark if one is given.
 
-    Of bars that differ in width, `ends` says where they begin and end, from 0 to their number.
+    Marks reach as far as `errors` to both sides, or from one of `between` to the other. Of bars
+    that differ in width, `ends` says where they begin and end, from 0 to their number.
     """
 
     label: str
@@ -47,6 +48,14 @@ class Bars:
     colour: str = BLACK
     errors: Numbers = ()
     ends: Numbers = ()
+    between: Sequence[tuple[float, float]] = ()
+
+    @property
+    def marks(self) -> Sequence[tuple[float, float]]:
+        """The two ends of each error mark; none if no errors are known."""
+        if not len(self.errors):
+            return self.between
+        return [(h - e, h + e) for h, e in zip(self.heights, self.errors, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -248,13 +257,12 @@ def _bars(panel: Panel, x: _Scale, y: _Scale) -> list[str]:
     gap = 0.2 if len(panel.bars) > 1 else 0.06
     parts = []
     for number, bars in enumerate(panel.bars):
-        ends = bars.ends if len(bars.ends) else range(len(bars.heights) + 1)
+        ends, marks = bars.ends if len(bars.ends) else range(len(bars.heights) + 1), bars.marks
         for place, height in enumerate(bars.heights):
             start, wide = ends[place], ends[place + 1] - ends[place]
             free = gap * min(wide, 1.0)  # between bars, however wide they are
             room = (x(wide - free) - x(0)) / len(panel.bars)
-            error = bars.errors[place] if len(bars.errors) else 0.0
-            mark = (y(height - error), y(height + error)) if len(bars.errors) else ()
+            mark = tuple(map(y, marks[place])) if len(marks) else ()
             left = x(start + free / 2) + number * room
             parts.append(bar(left, room * 0.94, (foot, y(height)), bars.colour, mark))
     return parts
@@ -292,8 +300,7 @@ def _line(line: Curve, x: _Scale, y: _Scale) -> list[str]:
 def _panel(panel: Panel, left: float, top: float) -> str:
     ys = [value for line in panel.lines for value in line.y]
     for bars in panel.bars:
-        errors = bars.errors if len(bars.errors) else [0.0] * len(bars.heights)
-        ys += [h + sign * e for h, e in zip(bars.heights, errors, strict=True) for sign in (-1, 1)]
+        ys += [*bars.heights, *(end for mark in bars.marks for end in mark)]
     if panel.bars:
         x = _Scale(0, len(panel.bars[0].heights), LEFT, panel.width - RIGHT)
     else:

@@ -1,6 +1,6 @@
 """The one default: what is asked of an axis when nobody says what to ask.
 
-`tu.publish`, `Owner.publish`, command line, server and demo all ask this question.
+`tu.publish`, `Owner.publish`, the command line and a server all ask this question.
 """
 
 from __future__ import annotations

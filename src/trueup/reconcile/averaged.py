@@ -61,6 +61,7 @@ class AveragedErrors(RangeErrors):
     shares: Floats | None
     prefix: Floats | None = None
     alike = False
+    pooled = True
 
     @property
     def _each(self) -> list[tuple[RangeErrors, float]]:

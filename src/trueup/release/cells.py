@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,7 +131,7 @@ class Release(Published):
         return cells_of(self.prefix)
 
     def std_errors(self) -> Floats:
-        """The standard error of every cell's count."""
+        """The standard error of every cell's count; of pooled cells that of the noise alone."""
         self._check_cells()
         self._check_unbiased()
         return np.sqrt(self._between_cuts([np.arange(axis.size + 1) for axis in self.axes]))
@@ -179,7 +178,7 @@ class Release(Published):
         return self._sums(self._spans(low, high))
 
     def range_errors(self, low: Any, high: Any) -> Floats:
-        """The standard errors of many ranges at once."""
+        """The standard errors of many ranges at once; of pooled cells those of the noise alone."""
         self._check_unbiased()
         return np.sqrt(self._variances(self._spans(low, high)))
 
@@ -287,7 +286,8 @@ class Release(Published):
     def _counted(self, spans: Spans) -> dict[str, Any]:
         """The counts of ranges as columns, with their errors."""
         own = None if self.unbiased is self else self.unbiased._sums(spans)
-        return beside(self._sums(spans), own, np.sqrt(self._variances(spans)))
+        spread = np.sqrt(self._variances(spans))
+        return beside(self._sums(spans), own, spread, self._pooled)
 
     @cached_property
     def _rising(self) -> Floats:
@@ -371,36 +371,36 @@ class Release(Published):
         return self.counts()
 
     def variances(self) -> Floats | None:
-        """The variance of every count; None where the counts were made to be shown."""
-        return None if self.unbiased is not self else self.std_errors() ** 2
+        """The variance of every count; None where counts were made to be shown, or pooled."""
+        return None if self._pooled or self.unbiased is not self else self.std_errors() ** 2
 
     def columns(self) -> dict[str, Any]:
         """The cells as a table: interval or label on each axis, count, standard error.
 
         Where the counts were made to be shown, the unbiased ones stand beside them, and the
-        standard error is theirs.
+        standard error is theirs. Where cells were pooled it is `noise_std_error`: only `interval`
+        and `intervals` say how far such a count may be off.
         """
         self._check_cells()
         own = None if self.unbiased is self else self.unbiased.counts().ravel()
         spread = self.unbiased.std_errors().ravel()
-        return places(self.axes) | beside(self.counts().ravel(), own, spread)
+        return places(self.axes) | beside(self.counts().ravel(), own, spread, self._pooled)
 
     def lines(self, most: int) -> list[Row]:
         """So many counts at most, over equal parts; of several axes, of one after the other."""
-        if len(self.axes) > 1:
-            known = dict.fromkeys(name for each in self.asked for name in each)
-            names = list(known) or [axis.name for axis in self.axes]
-            return [
-                (f"{name} {what}", count, error)
-                for name in names
-                for what, count, error in self.margin(name).lines(max(most // len(names), 1))
-            ]
-        from trueup.pictures.places import row_edges
+        from trueup.release.drawing import lines
 
-        edges = row_edges(self.axis.size, most)
-        words = [self.axis.words(start, stop) for start, stop in pairwise(edges.tolist())]
-        values, spread = np.diff(self.prefix[edges]), np.sqrt(self._between_cuts([edges]))
-        return list(zip(words, values.tolist(), spread.tolist(), strict=True))
+        return lines(self, most)
+
+    @property
+    def error_words(self) -> str:
+        """What stands behind ± in `lines`."""
+        return "half the 95 % interval" if self._pooled else "one standard error"
+
+    @property
+    def _pooled(self) -> bool:
+        """Whether cells were pooled, so that only an interval says how far one may be off."""
+        return getattr(self.errors, "pooled", False)
 
     def rows(self, inside: Inside = "uniform") -> Rows:
         """Synthetic rows whose every tabulation over the published axes equals the counts. Free.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,20 +16,24 @@ from trueup.errors import InputError, shown
 from trueup.facts import Facts
 from trueup.pictures import charts
 from trueup.pictures.charts import Interval
-from trueup.pictures.map import MOST_BOXES, Boxes, heat_map, map_drawing
+from trueup.pictures.map import MOST_BOXES, SURE, Boxes, heat_map, map_drawing
 from trueup.pictures.page import Picture
-from trueup.pictures.places import MOST_BARS, bar_edges, stretches, words
+from trueup.pictures.places import MOST_BARS, bar_edges, row_edges, stretches, words
 from trueup.pictures.svg import Bars, Panel, Ticks, between, svg
 from trueup.pictures.theme import BLUE, price, stamp
 from trueup.release.intervals import cut_to_counts, reaches, share_band
+from trueup.release.published import Row
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
+    from trueup.release.cells import Release
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MOST_KEPT = 65_536  # finest bars that a page carries with it
+_MOST_LAWS = 4_096  # of them, where the interval of each bar has a law of its own
 _NOTEBOOK = 64
 _LONGITUDE = re.compile(r"(^|[_ ])(lon|lng|long|longitude)$", re.IGNORECASE)
 _LATITUDE = re.compile(r"(^|[_ ])(lat|latitude)$", re.IGNORECASE)
@@ -64,20 +69,29 @@ class Drawn:
 
     @property
     def _whose(self) -> str:
-        return " of the unbiased counts" if self._shown else ""
+        return " of the unbiased counts" if self._shown and not self._pooled else ""
+
+    @property
+    def _pooled(self) -> bool:
+        """Whether cells were counted together: no standard error says how far one is off."""
+        return getattr(self.errors, "pooled", False)
 
     def _histogram(self) -> Figure:
         """Bars with the 95 % interval of each; coarser when zoomed out: those are accurate."""
         (axis,) = self.axes
         edges = bar_edges(axis.size)
+        whose = f"95 % intervals{self._whose}"
+        counts = self._counts(edges)
+        return charts.histogram(self.facts, self._title, axis, edges, counts, whose)
+
+    def _counts(self, edges: Ints) -> Interval:
+        """The counts between edges, each with its 95 % interval."""
         middle, reach = np.diff(self.unbiased[edges]), self._reach(edges)
         values = np.diff(self.prefix[edges]).astype(np.float64)
         ends = (middle - reach, middle + reach)
         if self._shown:
             ends = cut_to_counts(*ends, values)
-        counts = Interval(values, *ends)
-        whose = f"95 % intervals{self._whose}"
-        return charts.histogram(self.facts, self._title, axis, edges, counts, whose)
+        return Interval(values, *ends)
 
     def _shares(self, cdf: Floats, level: float = 0.95) -> Figure:
         """The share of the total below each value, with a band."""
@@ -90,10 +104,23 @@ class Drawn:
     def _map(self, of_errors: bool) -> Figure:
         names = " × ".join(axis.name for axis in self.axes)
         title = f"{names}: {self.prefix[-1, -1]:,.0f} in all{', ± of each box' * of_errors}"
-        whose = f"standard errors{self._whose}"
-        return heat_map(self.facts, title, self._boxes(), of_errors, whose)
+        whose = f"{SURE} standard errors{self._whose}"
+        if self._half_widths is not None:
+            whose = "half the 95 % intervals"
+        return heat_map(self.facts, title, self._boxes(SURE), of_errors, whose)
 
-    def _boxes(self) -> Boxes:
+    @property
+    def _half_widths(self) -> Callable[[Sequence[Ints], float], Floats] | None:
+        """The half widths of boxes between cuts, where boxes were pooled."""
+        return getattr(self.errors, "half_widths_between", None)
+
+    def _spread(self, cuts: Sequence[Ints], sure: float) -> Floats:
+        """One standard error of each box; where boxes were pooled, half its interval over sure."""
+        if self._half_widths is not None:
+            return self._half_widths(cuts, 0.95) / sure
+        return np.sqrt(self.errors.product_variances(cuts))
+
+    def _boxes(self, sure: float = 1.0) -> Boxes:
         """The counts of the boxes of a picture of two axes, and their errors."""
         cuts = [bar_edges(axis.size, MOST_BOXES) for axis in self.axes]
         shown, unbiased = (
@@ -102,7 +129,7 @@ class Drawn:
         )
         whole = [np.array([0, axis.size]) for axis in self.axes]
         sides = (cuts, [cuts[0], whole[1]], [whole[0], cuts[1]])
-        spread, *margins = (np.sqrt(self.errors.product_variances(each)) for each in sides)
+        spread, *margins = (self._spread(each, sure) for each in sides)
         flat = [margin.ravel() for margin in margins]
         if _LONGITUDE.search(self.axes[0].name) and _LATITUDE.search(self.axes[1].name):
             turned = (shown.T, unbiased.T, spread.T)  # north is at the top
@@ -111,7 +138,8 @@ class Drawn:
 
     def _zoom_script(self) -> str:
         (axis,) = self.axes
-        finest = edges = bar_edges(axis.size, _MOST_KEPT)
+        most = _MOST_KEPT if self.errors.alike else _MOST_LAWS
+        finest = edges = bar_edges(axis.size, most)
         reach = [self._reach(edges)]
         while len(edges) - 1 > MOST_BARS:
             edges = np.unique(np.append(edges[::2], edges[-1]))
@@ -127,12 +155,14 @@ class Drawn:
         """The picture for a notebook."""
         if len(self.axes) > 1:
             title = f"{self.axes[0].name} × {self.axes[1].name}, total {total}"
-            return map_drawing(title, self._boxes(), note(self.facts))
+            said = note(self.facts)
+            if self._half_widths is not None:
+                said = note(self.facts, "± and marks show half the 95 % interval", whose="")
+            return map_drawing(title, self._boxes(), said)
         (axis,) = self.axes
         edges = bar_edges(axis.size, _NOTEBOOK)
         bars = stretches(axis, edges)
         heights = np.diff(self.prefix[edges]) * bars.times
-        spread = np.sqrt(self.errors.range_variances(edges[:-1], edges[1:])) * bars.times
         ends = (bars.ends - bars.ends[0]) * (len(heights) / (bars.ends[-1] - bars.ends[0]))
         named = ["" if end is None else str(end) for end in axis.edges_at(edges)]
         if axis.traits.bins and not axis.traits.scale:
@@ -144,8 +174,41 @@ class Drawn:
             else zip(middles, named[:-1], strict=True)
         )
         title = f"{axis.name}: {axis.size:,} cells, total {total}"
+        if self._pooled:
+            marks = self._counts(edges).times(bars.times)
+            between = tuple(zip(marks.low.tolist(), marks.high.tolist(), strict=True))
+            drawn = Bars("", heights.tolist(), BLUE, (), ends.tolist(), between)
+            said = note(self.facts, "marks show 95 % intervals", whose="")
+            return bars_drawing(title, drawn, ticks, said, bars.label)
+        spread = np.sqrt(self.errors.range_variances(edges[:-1], edges[1:])) * bars.times
         drawn = Bars("", heights.tolist(), BLUE, spread.tolist(), ends.tolist())
         return bars_drawing(title, drawn, ticks, note(self.facts), bars.label)
+
+
+def lines(release: Release, most: int) -> list[Row]:
+    """So many counts at most, over equal parts of an axis; of several axes, one after the other.
+
+    Each has how far it may be off: one standard error, or half the 95 % interval where cells were
+    pooled.
+    """
+    if len(release.axes) > 1:
+        known = dict.fromkeys(name for each in release.asked for name in each)
+        axes = list(known) or [axis.name for axis in release.axes]
+        return [
+            (f"{name} {what}", count, error)
+            for name in axes
+            for what, count, error in lines(release.margin(name), max(most // len(axes), 1))
+        ]
+    axis, errors = release.axis, release.errors
+    edges = row_edges(axis.size, most)
+    names = [axis.words(start, stop) for start, stop in pairwise(edges.tolist())]
+    starts, stops = edges[:-1], edges[1:]
+    if errors.pooled:
+        spread = errors.half_widths(starts, stops, 0.95)
+    else:
+        spread = np.sqrt(errors.range_variances(starts, stops))
+    counts = np.diff(release.prefix[edges]).tolist()
+    return list(zip(names, counts, spread.tolist(), strict=True))
 
 
 def rows_drawing(title: str, rows: Sequence[tuple[str, float, float]], said: str) -> str:
@@ -160,11 +223,15 @@ def bars_drawing(title: str, bars: Bars, ticks: Ticks, said: str, label: str = "
     return svg(title, [[panel]], said)
 
 
-def note(facts: Facts, marks: str = "marks and ± show one standard error") -> str:
+def note(
+    facts: Facts,
+    marks: str = "marks and ± show one standard error",
+    whose: str = " of the unbiased ones",
+) -> str:
     """What was paid, what the marks are, and whether it is private at all."""
     inferred = facts.inferred or "least squares"
     if not inferred.startswith(("least squares", "isotonic")):
-        marks = f"the counts are {inferred}; {marks} of the unbiased ones"
+        marks = f"the counts are {inferred}; {marks}{whose}"
     said = (price(facts), marks[0].upper() + marks[1:], stamp(facts))
     return "\n".join(f"{each}." for each in said if each)
 

@@ -28,8 +28,10 @@ class Estimate:
     """A published number and how far it may be from the truth.
 
     It prints as value ± standard error: the truth lies within one standard error about two times
-    in three. Estimates add, subtract and divide, with numbers and with each other: noise that two
-    of them share is accounted for, and noise of different measurements is independent.
+    in three. Where an adaptive tree counted cells together, and where it was made to be shown, it
+    prints with its 95 % interval. Estimates add, subtract and divide, with numbers and with each
+    other: noise that two of them share is accounted for, and noise of different measurements is
+    independent.
 
     A count that was made non-negative or whole carries the unbiased estimate of the same count
     (`unbiased`). Its interval comes from that one; a standard error of its own is refused.
@@ -72,7 +74,11 @@ class Estimate:
 
     @cached_property
     def std_error(self) -> float:
-        """The standard deviation of the value around the truth."""
+        """The standard deviation of the value around the truth, as far as noise goes.
+
+        An adaptive tree counts some neighbours together. How their count is shared among them is
+        not known, and no part of this: then ask for the interval.
+        """
         self._check_unbiased()
         return math.sqrt(math.fsum(part.variance for part in self.parts))
 
@@ -115,6 +121,11 @@ class Estimate:
         return scaled(self, level)
 
     @property
+    def told_by_error(self) -> bool:
+        """Whether a standard error says how far it may be off; otherwise only an interval does."""
+        return self.from_unbiased is None and all(part.noise_alone for part in self.parts)
+
+    @property
     def _bounds(self) -> tuple[float, float]:
         """Between what the true number must lie, as far as that is known."""
         signs = [c >= 0 for part in self.parts for _, c in part.combination]
@@ -147,9 +158,10 @@ class Estimate:
         exact = own.noise_law.words
         if own is not self:
             cut = " and cut to what a count can be" if self._always_whole else ""
+            least = str(own) if own.told_by_error else written(own.value)
             exact = (
-                f"made to be shown, so the interval is that of the unbiased count {own} ({exact}), "
-                f"stretched to hold the number shown{cut}"
+                f"made to be shown, so the interval is that of the unbiased count {least} "
+                f"({exact}), stretched to hold the number shown{cut}"
             )
             sure += " or more"
         said = f"{written(self.value)}, between {between(low, high)} {sure}: {exact}. {ALONE}"
@@ -179,10 +191,12 @@ class Estimate:
 
     def _check_unbiased(self) -> None:
         if self.from_unbiased is not None:
+            also = ""
+            if self.unbiased.told_by_error:
+                also = ", or for .unbiased.std_error: that of the unbiased count"
             raise InputError(
-                "This count was made non-negative or whole, and the error of least squares is no "
-                "longer its own. Ask for .interval(level), or for .unbiased.std_error: that of the "
-                "unbiased estimate of the same count."
+                f"This count was made non-negative or whole, so it has no standard error of its "
+                f"own. Ask for .interval(level){also}."
             )
 
     def _linear(self, times: float | int, plus: float | int) -> Estimate:
@@ -274,15 +288,15 @@ class Estimate:
 
     def __format__(self, spec: str) -> str:
         """Value and error, each in a number's format, such as f"{estimate:,.0f}"."""
-        if self.from_unbiased is None:
+        if self.told_by_error:
             return formatted(spec, "{} ± {}", (self.value, self.std_error), str(self))
         return formatted(spec, "{} (95 %: {} to {})", (self.value, *self.interval()), str(self))
 
     def __str__(self) -> str:
-        if self.from_unbiased is not None:
-            low, high = self.interval()
-            return f"{written(self.value)} (95 %: {between(low, high, ' to ')})"
-        return f"{written(self.value)} ± {written(self.std_error)}"
+        if self.told_by_error:
+            return f"{written(self.value)} ± {written(self.std_error)}"
+        low, high = self.interval()
+        return f"{written(self.value)} (95 %: {between(low, high, ' to ')})"
 
     def __repr__(self) -> str:
         return f"<Estimate: {self}{self.facts.also}>"

@@ -9,6 +9,7 @@ counts, and however noisy the total.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -135,12 +136,13 @@ def quantile_cells(
     The quantile's cell is the first whose end has at least that share below it. A cell is ruled
     out if the excess count[0, end) − share · total is below 0 at its end, or above 0 at its start,
     by more than noise explains; half of 1 − level is spent on each side. With `few`, only so many
-    laws are looked at on each side, as for `reaches`, where there are more cells to rule out. Of
-    intervals that are not `alike` some cuts are looked at: what one rules out, it does for all
-    cells on its other side, as true counts are never negative.
+    laws are looked at on each side, as for `reaches`, where there are more cells to rule out. Where
+    intervals are not `alike` see `_quantile_by_stages`.
     """
     size = len(prefix) - 1
     excess = prefix - share * float(prefix[-1])
+    if not errors.alike:
+        return _quantile_by_stages(errors, excess, share, level, max(few or _LOOKED_AT, 2))
     cuts = np.arange(size + 1)
     from_start, to_end = _end_variances(errors, size)
     whole = float(to_end[0])
@@ -148,22 +150,12 @@ def quantile_cells(
     # No interval is wider than Chebyshev's: what lies outside that need not be looked at.
     spread = np.sqrt(np.maximum(variance, 0.0))
     screen = spread / (1 - level) ** 0.5 * (1 + 1e-9) + 1e-9
-    if not errors.alike:
-        screen = np.full(size + 1, math.inf)
 
     def half_width(cut: int) -> float:
         return errors.noise_law(_share_combination(cut, size, share)).half_width(level)
 
     def first(candidates: Ints, sign: float) -> int:
         """The first cut at which sign · excess is not below 0 by more than noise."""
-        if not errors.alike:
-            some = candidates[np.linspace(0, len(candidates) - 1, few or _LOOKED_AT).astype(int)]
-            before = int(candidates[0])
-            for cut in np.unique(some)[:: int(sign)].tolist():
-                if sign * excess[cut] >= -half_width(cut):
-                    break
-                before = cut + int(sign)
-            return before if 0 <= before <= size else -1
         if few is not None and len(candidates) > few:
             some = candidates[np.linspace(0, len(candidates) - 1, few).astype(np.int64)].tolist()
             times = max(
@@ -182,3 +174,55 @@ def quantile_cells(
     low, high = first(ends, 1.0), first(starts, -1.0)
     low, high = (low if low > 0 else 1) - 1, high if high >= 0 else size - 1
     return min(low, high), max(low, high)
+
+
+def _quantile_by_stages(
+    errors: RangeErrors, excess: Floats, share: float, level: float, number: int
+) -> tuple[int, int]:
+    """As `quantile_cells`, where every law is another: so many cuts are looked at in each stage.
+
+    What a cut rules out it does for all cells on its other side, as true counts are never negative.
+    The next stage looks between the last cut that rules out and the first that does not. In a stage
+    one cut alone can rule out the true cell: the first that it looks at on that cell's other side.
+    So the stages share the chance to fail.
+    """
+    size = len(excess) - 1
+    each = 1 - (1 - level) / _stages(size, number)
+
+    def reach(cut: int) -> float:
+        return errors.noise_law(_share_combination(cut, size, share)).half_width(each)
+
+    low = _first_kept((1, size), 1, number, lambda cut: excess[cut] < -reach(cut))
+    high = _first_kept((size - 1, 0), -1, number, lambda cut: excess[cut] > reach(cut))
+    low, high = (low if low <= size else 1) - 1, high if high >= 0 else size - 1
+    return min(low, high), max(low, high)
+
+
+def _stages(size: int, number: int) -> int:
+    """In how many stages one cut of so many is found, so many looked at in each.
+
+    >>> _stages(256, 256), _stages(1024, 32), _stages(1 << 20, 256)
+    (1, 2, 3)
+    """
+    found = 1
+    while size > number:
+        size, found = -(-(size - 1) // (number - 1)) - 1, found + 1
+    return found
+
+
+def _first_kept(
+    ends: tuple[int, int], step: int, number: int, ruled_out: Callable[[int], bool]
+) -> int:
+    """The first cut from one end to the other that is not ruled out; one past the last if all are.
+
+    So many are looked at in each stage, one after the other.
+    """
+    place, last = ends
+    while step * (last - place) >= 0:
+        some = np.linspace(place, last, min(number, abs(last - place) + 1)).astype(np.int64)
+        for cut in some.tolist():
+            if not ruled_out(cut):
+                last = cut - step
+                break
+            place = cut + step
+    return place

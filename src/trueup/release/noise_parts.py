@@ -40,6 +40,11 @@ class Part:
         """The law of its error."""
         return self.errors.noise_law(self.combination)
 
+    @property
+    def noise_alone(self) -> bool:
+        """Whether noise alone separates it from the truth; its law is found only if need be."""
+        return not getattr(self.errors, "pooled", False) or self.noise_law.noise_alone
+
     def times(self, factor: float) -> Part:
         """A multiple of it."""
         scaled = tuple((key, factor * coefficient) for key, coefficient in self.combination)

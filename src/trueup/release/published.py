@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
@@ -25,8 +25,11 @@ class Published(ABC):
     """Consistent answers with the facts about them. Frozen, arrays too."""
 
     facts: Facts
-    error_words: ClassVar[str] = "one standard error"
-    """What stands behind ± in `lines`."""
+
+    @property
+    def error_words(self) -> str:
+        """What stands behind ± in `lines`."""
+        return "one standard error"
 
     @property
     @abstractmethod
@@ -80,11 +83,15 @@ def freeze(*arrays: npt.NDArray[Any] | None) -> None:
             array.setflags(write=False)
 
 
-def beside(shown: Any, unbiased: Any, spread: Any) -> dict[str, Any]:
-    """The columns of counts: with their error, or beside the unbiased ones whose error it is."""
-    if unbiased is None:
-        return {"count": shown, "std_error": spread}
-    return {"count": shown, "unbiased": unbiased, "unbiased_std_error": spread}
+def beside(shown: Any, unbiased: Any, spread: Any, pooled: bool = False) -> dict[str, Any]:
+    """The columns of counts: with their error, or beside the unbiased ones whose error it is.
+
+    Where cells were `pooled` a count may be further off than noise explains: the error is called
+    that of the noise.
+    """
+    counts = {"count": shown} if unbiased is None else {"count": shown, "unbiased": unbiased}
+    name = "std_error" if unbiased is None else "unbiased_std_error"
+    return {**counts, "noise_std_error" if pooled else name: spread}
 
 
 def to_frame(columns: dict[str, Any], library: str) -> Any:

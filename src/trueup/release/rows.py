@@ -114,7 +114,8 @@ class Rows:
         """
         target = Path(path) if isinstance(path, (str, os.PathLike)) else None
         if target is None or target.suffix not in _ENDINGS:
-            raise InputError(f"Rows go to a .parquet, .csv or .arrow file, got {shown(path)}.")
+            given = str(path) if target is not None else path
+            raise InputError(f"Rows go to a .parquet, .csv or .arrow file, got {shown(given)}.")
         draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
         try:
             self._write(draft, target.suffix)

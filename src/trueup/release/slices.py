@@ -33,6 +33,11 @@ class SliceErrors(RangeErrors):
         """What one variance takes."""
         return self.grid.variance_work
 
+    @property
+    def pooled(self) -> bool:  # type: ignore[override]
+        """Whether cells of the grid were counted together."""
+        return getattr(self.grid, "pooled", False)
+
     def boxes(self, combination: Combination) -> Combination:
         """The combination in boxes of the grid."""
         return tuple((self._box(key), coefficient) for key, coefficient in combination)

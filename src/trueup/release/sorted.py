@@ -80,7 +80,11 @@ class SortedRelease(Published):
     facts: Facts
     isotonic_fit: npt.NDArray[Any] | None = None
     transcript: Transcript | None = None
-    error_words = "the 95 % band's half width"
+
+    @property
+    def error_words(self) -> str:
+        """What stands behind ± in `lines`."""
+        return "the 95 % band's half width"
 
     def __post_init__(self) -> None:
         freeze(self.fitted, self.isotonic_fit)

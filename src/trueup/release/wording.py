@@ -42,7 +42,16 @@ def written(number: float | int) -> str:
 
 def between(low: float, high: float, word: str = " and ") -> str:
     """The two ends of an interval, rounded so that it does not shrink."""
-    return f"{_outward(low, math.floor)}{word}{_outward(high, math.ceil)}"
+    return word.join(outward(low, high))
+
+
+def outward(low: float, high: float) -> tuple[str, str]:
+    """Each end of an interval, rounded so that the interval does not shrink.
+
+    >>> outward(2.6, 1999.2), outward(-0.4, 12.0)
+    (('2.60', '2,000'), ('-0.400', '12'))
+    """
+    return _outward(low, math.floor), _outward(high, math.ceil)
 
 
 def _outward(end: float, rounded: Callable[[float], int]) -> str:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from trueup.axis import Axis
 from trueup.axis.levels import nodes_inside
 from trueup.errors import InputError
-from trueup.law import RangeErrors
+from trueup.law import EXACT, UPPER_BOUND, RangeErrors
 from trueup.pictures.places import bar_edges, stretches
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.release.intervals import (
@@ -34,7 +34,6 @@ Version = Literal["unbiased", "whole"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-EXACT = "exact, from the law of the noise"
 OF_UNBIASED = (
     "interval and standard error are those of the unbiased count; the interval is cut to whole "
     "numbers from 0 and stretched to hold the count"
@@ -83,7 +82,8 @@ class Answering:
             reach, exact = self._reach.of(starts, stops, spread, level)
             reach = allowing_for_rounding(reach, values)
             low, high = self._readable(values - reach, values + reach, counts)
-        kinds = [EXACT if each else NEARLY for each in exact.tolist()]
+        best = UPPER_BOUND if own.errors.pooled else EXACT
+        kinds = [best if each else NEARLY for each in exact.tolist()]
         kinds = kinds if shown is own else [OF_UNBIASED] * len(starts)
         columns = zip(
             self.axis.edges_at(starts),
@@ -252,7 +252,7 @@ def _told(estimate: Estimate, ends: list[Any], level: float) -> dict[str, Any]:
         "low": low,
         "high": high,
         "standard_error": own.std_error,
-        "kind": EXACT if own is estimate else OF_UNBIASED,
+        "kind": own.noise_law.words if own is estimate else OF_UNBIASED,
     }
 
 

@@ -123,8 +123,41 @@ async def _unreadable(_: Request, error: Exception) -> Response:
     first: dict[str, Any] = dict(error.errors()[0])
     names = _named(first, error.body)
     place = ".".join(names) or str(first["loc"][0])
-    said = f"{place[:100]}: {first['msg']}."
+    said = plainly(place[:100], str(first["msg"]))
     return errors.response(errors.FieldError(said, errors.pointer(names)))
+
+
+_PLAIN = {
+    "dictionary": "an object",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "boolean": "true or false",
+    "list": "a list",
+}
+
+
+def plainly(place: str, said: str) -> str:
+    """What is wrong with a field, from pydantic's words about its input.
+
+    >>> plainly("columns.0", "Input should be a valid dictionary or object to extract fields from")
+    'columns.0 must be an object.'
+    >>> plainly("epsilon", "Field required"), plainly("key", "String should have at least 8 items")
+    ('epsilon is missing.', 'key must have at least 8 items.')
+    >>> plainly("cells", "Input should be a valid integer, unable to parse string as an integer")
+    'cells must be a whole number.'
+    """
+    if said == "Field required":
+        return f"{place} is missing."
+    if said == "Extra inputs are not permitted":
+        return f"{place} is no field of this request."
+    what, should, rest = said.partition(" should ")
+    if not should or " " in what:
+        return f"{place}: {said}."
+    for long, short in _PLAIN.items():
+        if rest.startswith(f"be a valid {long}"):
+            rest = f"be {short}"
+    return f"{place} must {rest}."
 
 
 def _named(wrong: dict[str, Any], body: Any) -> list[str]:

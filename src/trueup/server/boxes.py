@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from trueup.axis import Axis
 from trueup.errors import InputError
+from trueup.law import EXACT
 from trueup.pictures.places import bar_edges, stretches
 from trueup.release import Release
 from trueup.release.intervals import allowing_for_rounding, cut_to_counts
 from trueup.release.wording import check_level
 from trueup.server.answers import (
-    EXACT,
     NEARLY,
     OF_UNBIASED,
     Version,
@@ -76,7 +76,9 @@ class AnsweringBoxes:
             low, high = shown.interval(level)
         elif level is not None:
             low, high = self._nearly(shown.value, own.value, own.std_error, level)
-        kind = OF_UNBIASED if own is not shown else EXACT if exact else NEARLY
+        kind = OF_UNBIASED if own is not shown else NEARLY
+        if own is shown and exact:
+            kind = EXACT if level is None else own.noise_law.words
         return {
             "box": [
                 [axis.edge(start), axis.edge(stop)]
@@ -154,7 +156,9 @@ class AnsweringBoxes:
         counts, values = (_boxes(each.prefix, cuts) for each in (self.release, own))
         spread = np.sqrt(np.maximum(own.errors.product_variances(cuts), 0.0))
         spread = spread.reshape(counts.shape)
-        reach = spread * self._times_spread(level)
+        between = getattr(own.errors, "half_widths_between", None)  # where boxes were pooled
+        reach = spread * self._times_spread(level) if between is None else between(cuts, level)
+        reach = np.reshape(reach, counts.shape)
         low, high = values - reach, values + reach
         if own is not self.release:
             low, high = cut_to_counts(low, high, counts)

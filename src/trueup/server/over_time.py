@@ -24,7 +24,7 @@ from trueup.release import Estimate, Release
 from trueup.release.intervals import cut_to_counts
 from trueup.release.wording import check_level
 from trueup.server import errors
-from trueup.server.answers import EXACT, OF_UNBIASED, Version, affordable
+from trueup.server.answers import OF_UNBIASED, Version, affordable
 from trueup.server.opened import OpenedMeasurement
 from trueup.server.series import PeriodRun, Volumes
 
@@ -221,5 +221,5 @@ def told(estimate: Estimate, level: float) -> dict[str, Any]:
         "low": low,
         "high": high,
         "standard_error": own.std_error,
-        "kind": EXACT if own is estimate else OF_UNBIASED,
+        "kind": own.noise_law.words if own is estimate else OF_UNBIASED,
     }

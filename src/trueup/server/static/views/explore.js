@@ -22,7 +22,7 @@ import { publishing } from "./publishing.js";
 import { queries } from "./queries.js";
 import { quantiles } from "./quantiles.js";
 import { large, letter, MOST_RANGES, rangeColour, ranges } from "./ranges.js";
-import { versionChoice } from "./versions.js";
+import { firstVersion, isPooled, versionChoice } from "./versions.js";
 
 export async function explore(page, { view: place = "release", subject, query: opened, me, signal }) {
   const address = `/${place === "public" ? "public" : "releases"}/${encodeURIComponent(subject)}`;
@@ -112,7 +112,7 @@ export async function explore(page, { view: place = "release", subject, query: o
   function remember() {
     const kept = new URLSearchParams();
     if (margin) kept.set("column", own);
-    if (state.version !== "unbiased") kept.set("version", state.version);
+    if (state.version !== firstVersion(release)) kept.set("version", state.version);
     if (state.show !== "histogram") kept.set("show", state.show);
     if (state.raw) kept.set("raw", "1");
     if (state.level !== 0.95) kept.set("level", state.level);
@@ -177,7 +177,7 @@ export async function explore(page, { view: place = "release", subject, query: o
         hasLabels ? [...bars.tools, ...(map?.tools ?? [])] : choice("Show", ways, state.show, (value) => { state.show = value; step(load)(); }),
         versions?.choice ?? null, certainty(state, step(all)), zoom ? drags : null, zoom?.parts ?? null),
       said, hasLabels ? barsPlace : figure, map?.parts ?? null, tabled, note,
-      el("div", { class: "more" }, versions?.words ?? null, hasLabels || margin || release.folder_bytes || (isSorted && !release.fractions) ? null : raw)),
+      el("div", { class: "more" }, versions?.words ?? null, hasLabels || margin || isPooled(release) || release.folder_bytes || (isSorted && !release.fractions) ? null : raw)),
     compared?.parts ?? null, other?.parts ?? null,
     el("div", { class: "halves" }, below?.parts ?? null, saved.parts), code?.parts ?? null, me?.role === "owner" ? publishing(release) : null);
   all();
@@ -204,7 +204,7 @@ function restored(query, release) {
   const path = read(query.get("path"));
   const found = query.getAll("range").map(read);
   return {
-    version: release.versions.includes(version) ? version : "unbiased",
+    version: release.versions.includes(version) ? version : firstVersion(release),
     show: shows(release).includes(query.get("show")) ? query.get("show") : "histogram",
     raw: query.get("raw") === "1",
     level: [0.9, 0.95, 0.99].includes(level) ? level : 0.95,

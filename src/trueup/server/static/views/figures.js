@@ -3,17 +3,19 @@
 import * as axes from "../axis.js";
 import { el, table } from "../dom.js";
 import { count, percent, to } from "../numbers.js";
+import { isPooled } from "./versions.js";
 
 /** The sentence under a picture. */
 export const words = (release, view, state) => (release.kind === "sorted" ? sortedWords(release, view, state) : histogramWords(release, view, state));
 
-function histogramWords({ axis, cells }, view, state) {
+function histogramWords(release, view, state) {
+  const { axis, cells } = release;
   const shown = `${axes.between(axis, view.edges[0], view.edges.at(-1))}: ${count(view.cells.at(-1) - view.cells[0])} of ${count(cells)} cells`;
   if (state.show === "cdf") return [`${shown}. The line is the share of the total below each value; the band holds each true share ${percent(state.level)} of the time.`];
   const step = view.cells_per_point;
   const bars = `${step === 1 ? "1 cell" : `${count(step)} cells`} a bar`;
   if (state.show === "table") return [`${shown}, ${bars}.`];
-  const whose = state.version === "whole" ? " of the unbiased counts" : "";
+  const whose = state.version === "whole" && !isPooled(release) ? " of the unbiased counts" : "";
   return [`${shown}, ${bars}. `, el("b", { class: "orange" }, "Orange"), `: ${percent(state.level)} intervals${whose}. `,
     ...(state.other ? [el("b", { class: "purple" }, "Purple line"), ": the release it is compared with. "] : []),
     ...(state.raw && !view.raw ? ["The cells themselves were not asked, so there are no raw answers to show."] : []),

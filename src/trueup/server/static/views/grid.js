@@ -10,7 +10,7 @@ import { drawGrid } from "../plot.js";
 import { beside } from "./beside.js";
 import { downloads } from "./downloads.js";
 import { large, letter, MOST_RANGES, rangeColour, rangeInputs } from "./ranges.js";
-import { versionChoice } from "./versions.js";
+import { firstVersion, versionChoice } from "./versions.js";
 
 const MOST_ROWS = 200; // of the table of cells, largest first
 
@@ -83,7 +83,7 @@ export async function grid(page, heading, address, release, opened, link, signal
 
   function remember() {
     const kept = new URLSearchParams();
-    if (state.version !== "unbiased") kept.set("version", state.version);
+    if (state.version !== firstVersion(release)) kept.set("version", state.version);
     if (state.show !== "heatmap") kept.set("show", state.show);
     if (state.level !== 0.95) kept.set("level", state.level);
     if (state.spans.some(([a, b], side) => a > 0 || b < sizes[side])) kept.set("cells", JSON.stringify(state.spans));
@@ -180,7 +180,7 @@ function restored(query, release, columns) {
   const good = Array.isArray(spans) && spans.length === 2 && spans.every((span, i) => Array.isArray(span) && Number.isInteger(span[0]) && Number.isInteger(span[1]) && span[0] >= 0 && span[0] < span[1] && span[1] <= columns[i].cells);
   const isRange = (range, axis) => range === null || (range?.length === 2 && range.every((end) => axes.isEnd(axis, end)));
   return {
-    version: release.versions.includes(query.get("version")) ? query.get("version") : "unbiased",
+    version: release.versions.includes(query.get("version")) ? query.get("version") : firstVersion(release),
     show: query.get("show") === "table" ? "table" : "heatmap",
     level: [0.9, 0.95, 0.99].includes(level) ? level : 0.95,
     drag: "count",

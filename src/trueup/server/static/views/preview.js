@@ -7,10 +7,10 @@ import { drawErrors, MARK_SIGNS, SERIES } from "../plot.js";
 const PLAIN = {
   flat: "Each cell by itself. Good for single cells; long ranges add up many errors.",
   tree: "Cells and groups of cells together, made to agree. Good for ranges of every length.",
-  adaptive: "Asked top down: where little is, cells are counted together. Counts shown without negative ones err least; intervals are wider.",
+  adaptive: "Asked from the top down: cells with small counts are counted together. Non-negative counts err least; intervals of small counts are wider than this ±.",
   binary: "Groups of two, four, eight cells, as in the paper. For comparison.",
   hats: "Overlapping windows. Good for ranges; takes longer to work out.",
-  shown: "Groups of cells and their total, asked at once. Good for counts shown without negative ones, with narrower intervals; its ± is before that.",
+  shown: "Groups of cells and their total, asked at once. Good for non-negative counts with narrow intervals. The ± is that of the unbiased counts.",
 };
 
 /** The preview's elements; `choose` is called with the strategy that was picked. */
@@ -73,7 +73,8 @@ export function preview(choose, cost, open) {
       const picked = pick(found, chosen);
       fill(sentence, found.sentence);
       say(`${found.sentence}, for ${letter(found.notion)} = ${found.cost}`);
-      fill(share, total && picked.typical_95 ? `That is ${percent(Number((picked.typical_95 / total).toPrecision(2)))} of the ${count(total)} rows that were published in all.` : "");
+      const part = total && picked.typical_95 ? `That is ${percent(Number((picked.typical_95 / total).toPrecision(2)))} of the ${count(total)} rows that were published in all.` : "";
+      fill(share, part, String(picked.strategy).startsWith("adaptive") ? " Small counts are counted together: their intervals may be wider." : "");
       curves.hidden = !found.strategies[0]?.by_length.length; // sorted counts are asked in one way only
       if (curves.hidden) return;
       fill(chosenWords, `Asked as: ${picked.name}. ${found.strategies.length} ways compared`);

@@ -7,13 +7,24 @@ const VERSIONS = {
   whole: ["Non-negative whole", "Whole numbers that are never negative, for people to read and for programs that need counts. They still add up, but nearly empty cells come out a little high. The intervals are those of the unbiased counts, cut to whole numbers from 0 and stretched to hold the count."],
 };
 
+const POOLED_VERSIONS = {
+  unbiased: ["As inferred", "Before counts are made non-negative. Cells that were counted together share their count evenly, which the truth need not: the intervals allow for that, so read those. A count may be negative or a fraction."],
+  whole: ["Non-negative whole", "Whole numbers that are never negative, nearest to the truth where many cells are empty. They add up as shown. Each interval holds the true count at least as often as it says."],
+};
+
 const SORTED_VERSIONS = {
   unbiased: ["As inferred", "The nearest sequence that is in order; counts may be fractions."],
   whole: ["Non-negative whole", "The same in whole numbers, still in order, for people to read and for programs that need counts."],
 };
 
+/** Whether small neighbours were counted together, as noise had it. */
+export const isPooled = (release) => String(release.strategy).startsWith("adaptive");
+
+/** The version that is shown first: of pooled counts the one that errs least. */
+export const firstVersion = (release) => (isPooled(release) && release.versions.includes("whole") ? "whole" : "unbiased");
+
 const meanings = (release) => {
-  if (release.kind !== "sorted") return VERSIONS;
+  if (release.kind !== "sorted") return isPooled(release) ? POOLED_VERSIONS : VERSIONS;
   return release.fractions ? SORTED_VERSIONS : { ...SORTED_VERSIONS, unbiased: ["As inferred", "The nearest sequence that is in order, in whole numbers."] };
 };
 
