@@ -163,7 +163,7 @@ def test_a_refused_question_comes_back_whole_and_its_address_holds_it(
     page.get_by_role("button", name="Change the question").click()
 
     def whole(page: Page) -> None:
-        expect(page.get_by_label("From")).to_have_value("16")
+        expect(page.get_by_label("From", exact=True)).to_have_value("16")
         expect(page.get_by_label("Up to")).to_have_value("80")
         expect(page.get_by_label("Cells", exact=True)).to_have_value("256")
         expect(page.get_by_label("Where", exact=True)).to_have_value("borough = 'Bronx'")

@@ -36,6 +36,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _RUNS = 4.0  # the part of the chance to fail that is for what lies inside runs: one in so many
+_NOISE = 2 / (1 - 1 / _RUNS)  # of twice the chance of what would have been asked, one in so many
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,7 @@ class PooledBoxErrors:
         if not any(own.any() for own in coefficients[1:]):  # between boxes of the first level
             return paths
         inside, open_ = self._inside(values)
-        return replace(paths, among=2 / (1 - 1 / _RUNS), left_open=open_, open_noise=inside)
+        return replace(paths, among=_NOISE, left_open=open_, open_noise=inside)
 
     def _inside(self, values: Floats) -> tuple[NoiseLaw | None, float]:
         """What the truth inside pooled boxes can add: the law of its noise, and the rest."""
@@ -176,7 +177,7 @@ class PooledBoxErrors:
         ends = [(int(own[at]), int(own[at + 1])) for own, at in zip(cuts, place, strict=True)]
         coefficients = self._coefficients(self._values(((ends, 1.0),)))
         paths = law_of(coefficients, self._lattice.scales, self.law)
-        return replace(paths, among=2 / (1 - 1 / _RUNS))
+        return replace(paths, among=_NOISE)
 
     def _open_between(self, cuts: Sequence[Ints], level: float) -> Floats:
         """What the truth inside pooled boxes can add to each box between cuts, with its noise."""
