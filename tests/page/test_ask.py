@@ -52,7 +52,7 @@ def test_what_is_quoted_is_charged_and_what_was_asked_is_published(
     page = opened("#/ask/trips?column=fare")
     asked = {"column": "fare", "epsilon": "1/50", "strategy": "tree", "range": [0, 64]}
     page.get_by_label("ε exactly").fill("1/50")
-    page.get_by_label("Up to").fill("64")
+    page.get_by_label("Up to", exact=True).fill("64")
     page.get_by_text("ways compared").click()
     page.get_by_text("best tree").click()
     quoted = site.call("/datasets/trips/quote", asked)
@@ -97,10 +97,10 @@ def test_a_question_that_cannot_be_asked_is_answered_in_the_servers_words(
     opened: Opened, site: Any
 ) -> None:
     page = opened("#/ask/trips?column=fare", refused=("400",))
-    page.get_by_label("Up to").fill("63.3")
+    page.get_by_label("Up to", exact=True).fill("63.3")
     asked = {"column": "fare", "range": [None, 63.3], "epsilon": "0.1"}
     said = site.refused("/datasets/trips/quote", asked)
-    end = page.get_by_label("Up to")
+    end = page.get_by_label("Up to", exact=True)
     expect(page.locator(".field", has=end).get_by_role("alert")).to_have_text(said)
     expect(end).to_have_attribute("aria-invalid", "true")
     expect(page.locator(".sentence")).to_have_text("Change what is marked.")
@@ -141,8 +141,8 @@ def test_a_refused_question_comes_back_whole_and_its_address_holds_it(
 ) -> None:
     site.token("short", "analyst", "1/10")
     page = opened("#/ask/trips?column=fare", who="short", refused=("409",))
-    page.get_by_label("From").fill("16")
-    page.get_by_label("Up to").fill("80")
+    page.get_by_label("From", exact=True).fill("16")
+    page.get_by_label("Up to", exact=True).fill("80")
     cells = page.get_by_label("Cells", exact=True)
     expect(cells.get_by_role("option", name="256")).to_be_attached()
     cells.select_option("256")
@@ -164,7 +164,7 @@ def test_a_refused_question_comes_back_whole_and_its_address_holds_it(
 
     def whole(page: Page) -> None:
         expect(page.get_by_label("From", exact=True)).to_have_value("16")
-        expect(page.get_by_label("Up to")).to_have_value("80")
+        expect(page.get_by_label("Up to", exact=True)).to_have_value("80")
         expect(page.get_by_label("Cells", exact=True)).to_have_value("256")
         expect(page.get_by_label("Where", exact=True)).to_have_value("borough = 'Bronx'")
         expect(page.get_by_label("ε exactly")).to_have_value("1/13")

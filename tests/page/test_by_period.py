@@ -27,13 +27,13 @@ def test_a_question_names_its_day_and_the_day_pays(opened: Opened, site: Any) ->
     page.get_by_label("ε exactly").fill("1/4")
     expect(page.locator(".cost")).to_contain_text("of the 2 that is left on 2026-01-18")
     expect(page.locator(".epsilon .scale")).to_contain_text("all that is left: 2")
-    page.get_by_label("Through").fill("2026-01-17")
+    page.get_by_label("Through", exact=True).fill("2026-01-17")
     expect(page.get_by_role("alert")).to_contain_text("2026-01-18 comes after 2026-01-17")
-    page.get_by_label("Through").fill("2026-01-19")
+    page.get_by_label("Through", exact=True).fill("2026-01-19")
     expect(page.locator(".cost")).to_contain_text("on each of 2 days")
     assert "period=2026-01-18&through=2026-01-19" in page.url
     page.reload()  # the question comes back whole
-    expect(page.get_by_label("Through")).to_have_value("2026-01-19")
+    expect(page.get_by_label("Through", exact=True)).to_have_value("2026-01-19")
     page.get_by_role("button", name="Spend 0.25 and measure").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("of 2026-01-18 through 2026-01-19")

@@ -142,7 +142,7 @@ def test_a_public_link_opens_without_a_token_until_it_is_taken_back(
     total = site.call(f"/releases/{release}/range")["count"]
     expect(reader.locator(".answer .count")).to_have_text(f"{round(total):,}")
     expect(reader.locator("main")).not_to_contain_text("ann")
-    reader.get_by_label("From").fill("10")
+    reader.get_by_label("From", exact=True).fill("10")
     reader.keyboard.press("Enter")
     expect(reader.locator(".ranges tbody tr")).to_have_count(1)
     with reader.expect_download() as saved:

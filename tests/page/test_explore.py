@@ -60,8 +60,8 @@ def test_a_dragged_range_shows_the_numbers_of_the_api(
     expect(first).to_contain_text(interval(answer))
     expect(page.locator("#announcer")).to_contain_text(shown(answer["count"]))
 
-    page.get_by_label("From").fill("20")  # the same by keyboard
-    page.get_by_label("Up to").fill("40")
+    page.get_by_label("From", exact=True).fill("20")  # the same by keyboard
+    page.get_by_label("Up to", exact=True).fill("40")
     page.keyboard.press("Enter")
     second = page.locator(".ranges tbody tr").nth(1)
     other = site.call(f"/releases/{fares}/range?low=20&high=40")
@@ -112,8 +112,8 @@ def test_a_late_answer_does_not_replace_a_newer_one(opened: Opened, site: Any, f
 
     page.route("**/ranges", hold_the_first)
     pick(page, "90 %")  # asks for the total again, and is kept waiting
-    page.get_by_label("From").fill("10")
-    page.get_by_label("Up to").fill("20")
+    page.get_by_label("From", exact=True).fill("10")
+    page.get_by_label("Up to", exact=True).fill("20")
     page.keyboard.press("Enter")
     answer = site.call(f"/releases/{fares}/range?low=10&high=20&level=0.9")
     expect(page.locator(".ranges .count")).to_have_text(shown(answer["count"]))
@@ -127,12 +127,12 @@ def test_an_end_between_two_cells_is_refused_in_the_servers_words(
     opened: Opened, site: Any, fares: str
 ) -> None:
     page = opened(f"#/release/{fares}", refused=("400",))
-    page.get_by_label("From").fill("0.3")
+    page.get_by_label("From", exact=True).fill("0.3")
     page.get_by_role("button", name="Count", exact=True).click()
     wrong = {"ranges": [[0.3, None]]}
     said = site.refused(f"/releases/{fares}/ranges", wrong)
     expect(page.get_by_role("alert")).to_have_text(said)
-    start = page.get_by_label("From")  # and beside the field that is wrong
+    start = page.get_by_label("From", exact=True)  # and beside the field that is wrong
     expect(page.locator(".field", has=start).get_by_role("alert")).to_have_text(said)
     expect(start).to_have_attribute("aria-invalid", "true")
     expect(page.locator(".ranges tbody tr")).to_have_count(0)
@@ -159,8 +159,8 @@ def test_zooming_splits_bars_and_the_link_reopens_the_same_view(
     page.get_by_role("button", name="Move right").press("Enter")
     expect(note).to_contain_text("24 – 56: 256 of 1,024 cells")
     pick(page, "Non-negative whole")
-    page.get_by_label("From").fill("24")
-    page.get_by_label("Up to").fill("25")
+    page.get_by_label("From", exact=True).fill("24")
+    page.get_by_label("Up to", exact=True).fill("25")
     page.keyboard.press("Enter")
     number = page.locator(".ranges .count").inner_text()
     link = page.get_by_label("Link to this view").input_value()
@@ -293,8 +293,8 @@ def test_a_link_that_was_cut_or_altered_still_opens(opened: Opened, site: Any, f
 def test_dates_and_labels_are_ranges_too(opened: Opened, site: Any) -> None:
     days = site.measure("trips", column="day", epsilon="1/10")
     page = opened(f"#/release/{days}")
-    page.get_by_label("From").fill("2013-02-01")
-    page.get_by_label("Up to").fill("2013-03-01")
+    page.get_by_label("From", exact=True).fill("2013-02-01")
+    page.get_by_label("Up to", exact=True).fill("2013-03-01")
     page.keyboard.press("Enter")
     ends = {"low": "2013-02-01", "high": "2013-03-01"}
     query = urllib.parse.urlencode({**ends, "version": "whole"})  # which pooled counts show first
@@ -302,8 +302,8 @@ def test_dates_and_labels_are_ranges_too(opened: Opened, site: Any) -> None:
     expect(page.locator(".ranges .count")).to_have_text(shown(answer["count"]))
     places = site.measure("trips", column="borough", epsilon="1/10")
     page = opened(f"#/release/{places}")
-    page.get_by_label("From").select_option("Brooklyn")
-    page.get_by_label("Through").select_option("Staten Island")
+    page.get_by_label("From", exact=True).select_option("Brooklyn")
+    page.get_by_label("Through", exact=True).select_option("Staten Island")
     page.get_by_role("button", name="Count", exact=True).click()
     answer = site.call(f"/releases/{places}/range?low=Brooklyn")
     expect(page.locator(".ranges .range")).to_have_text("Brooklyn … Staten Island")

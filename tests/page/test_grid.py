@@ -108,7 +108,7 @@ def test_a_margin_is_explored_by_itself(opened: Opened, site: Any, crossed: str)
     expect(page.locator(".picture .bars .point")).to_have_count(64)
     view = site.call(f"/releases/{crossed}/view?column=fare&points=200")
     assert len(view["counts"]) == 64
-    page.get_by_label("From").fill("20")
+    page.get_by_label("From", exact=True).fill("20")
     page.keyboard.press("Enter")
     body = {"ranges": [[20, None]], "column": "fare"}
     answer = site.call(f"/releases/{crossed}/ranges", body)["answers"][0]

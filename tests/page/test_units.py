@@ -50,7 +50,7 @@ def test_bins_without_an_end_and_users_with_many_rows_are_told(
     picture = page.locator(".picture")
     expect(picture.locator(".xtick text").last).to_have_text("250,000 and more")
     expect(picture.locator(".bars .point path")).to_have_count(4)
-    page.get_by_label("From").fill("50000")
+    page.get_by_label("From", exact=True).fill("50000")
     page.get_by_role("button", name="Count", exact=True).click()
     found = page.locator(".ranges tbody tr").first
     expect(found.locator(".range")).to_have_text("50,000 and more")

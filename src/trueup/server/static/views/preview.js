@@ -7,7 +7,7 @@ import { drawErrors, MARK_SIGNS, SERIES } from "../plot.js";
 const PLAIN = {
   flat: "Each cell by itself. Good for single cells; long ranges add up many errors.",
   tree: "Cells and groups of cells together, made to agree. Good for ranges of every length.",
-  adaptive: "Asked from the top down: cells with small counts are counted together. Non-negative counts err least; intervals of small counts are wider than this ±.",
+  adaptive: "Asked top down: cells with small counts are counted together. Non-negative counts err least; intervals of small counts are wider than this ±.",
   binary: "Groups of two, four, eight cells, as in the paper. For comparison.",
   hats: "Overlapping windows. Good for ranges; takes longer to work out.",
   shown: "Groups of cells and their total, asked at once. Good for non-negative counts with narrow intervals. The ± is that of the unbiased counts.",
