@@ -345,7 +345,7 @@ def test_a_grid_that_the_owner_measured_is_listed_and_can_be_taken_away(
     fare, day = tu.Axis.regular("fare", 0, 8, 4), tu.Axis.dates("day", "2013-01-01", "2013-01-03")
     owner.measure(tu.GridCounts(fare, day), "1/10")
     page = opened("")
-    page.get_by_role("link", name="fare × day").click()
+    page.get_by_role("link", name="fare × day").first.click()  # the newest
     expect(page.get_by_role("heading", level=1)).to_have_text("fare × day of Taxi trips")
     expect(page.get_by_text("hats: overlapping windows, 12 cells")).to_be_attached()
     with page.expect_download() as saved:
