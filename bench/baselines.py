@@ -3,10 +3,11 @@
 Run: python bench/baselines.py [--data DIR] [--draws 20] [--epsilon 0.1] [--grids]
 
 Our own writing, after the papers, for experiments: noise on the real line, reproducible, NOT
-PRIVATE. Each figure is the squared error over that of the plan's question for non-negative counts
-(below one is better), over ranges of log-uniform lengths, all ranges and prefixes; with --grids
-over boxes of log-uniform sides and all boxes. Totals that a method takes to be known cost it 5 %.
-PrivTree and grids leave counts negative, as published: cut off at 0, long ranges are far worse.
+PRIVATE. Each figure is the squared error over that of the plan's best question for non-negative
+counts that is asked at once (below one is better), over ranges of log-uniform lengths, all ranges
+and prefixes; with --grids over boxes of log-uniform sides and all boxes. Totals that a method
+takes to be known cost it 5 %. PrivTree and grids leave counts negative, as published: cut off at 0,
+long ranges are far worse.
 """
 
 from __future__ import annotations
