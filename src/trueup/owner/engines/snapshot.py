@@ -9,9 +9,9 @@ again begins anew, and what was stored of the first passes is compared with the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def passes(table: PostgresTable, requests: Sequence[Request]) -> Passes:
     table.plan(*statements)
     held = Snapshot(table.address)
     both = zip(statements, requests, strict=True)
-    return Passes([partial(held.count, *each) for each in both], held)
+    return Passes([partial(held.count, *each) for each in both], closing(held))
 
 
 @dataclass(repr=False)
@@ -46,18 +46,6 @@ class Snapshot:
     address: str
     _open: Any = field(default=None, init=False)
     _seen: bool = field(default=False, init=False)
-
-    def __enter__(self) -> Snapshot:
-        self._seen = False
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._close()
 
     def count(self, statement: str, request: Request) -> Ints:
         """The counts of a window, its groups read some at a time. Before the first pass is done, it
@@ -69,12 +57,17 @@ class Snapshot:
         try:
             counts = _counted(self._open, statement, request)
         except BaseException:  # the transaction is over
-            self._close()
+            self._disconnect()
             raise
         self._seen = True
         return counts
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Lets go of that state: the next count begins with another."""
+        self._disconnect()
+        self._seen = False
+
+    def _disconnect(self) -> None:
         if self._open is not None:
             self._open.close()
             self._open = None
