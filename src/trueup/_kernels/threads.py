@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 
-_LEAST = 4  # no stretch is less than a fourth of what falls to a thread
+_LEAST = 16  # no stretch is less than this part of what falls to a thread
 
 Work = Callable[[int, int], object]
 

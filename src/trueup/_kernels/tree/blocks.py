@@ -270,7 +270,7 @@ def _fall_parts(
         end = inferred.size if last else (part + 1) * cells
         ended = totals.size if last else min(end // block, totals.size)
         if summed < ended:
-            sum_each(inferred, block, summed, ended, totals)
+            sum_each(inferred, block, np.arange(summed, ended), totals)
             summed = ended
 
 
@@ -322,5 +322,4 @@ def fit_into(
     totals[:] = np.nan
     fallen = (answers, *own, leaves, totals)
     in_threads(lambda a, b: _fall_parts(*fallen, (a, b, block)), number, threads)
-    for each in np.flatnonzero(np.isnan(totals)).tolist():  # those in which two threads met
-        sum_each(leaves, block, each, each + 1, totals)
+    sum_each(leaves, block, np.flatnonzero(np.isnan(totals)), totals)  # where two threads met

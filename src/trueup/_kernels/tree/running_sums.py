@@ -19,6 +19,7 @@ from trueup._kernels.threads import in_threads
 from trueup._kernels.tree.binary_grid import grid_for
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 def _blocks(values: Floats, block: int, begin: int, end: int) -> Iterator[tuple[int, Floats]]:
@@ -26,8 +27,9 @@ def _blocks(values: Floats, block: int, begin: int, end: int) -> Iterator[tuple[
         yield number, values[number * block : (number + 1) * block]
 
 
-def _totals_by_arrays(values: Floats, block: int, begin: int, end: int, totals: Floats) -> None:
-    for number, own in _blocks(values, block, begin, end):
+def _totals_by_arrays(values: Floats, block: int, numbers: Ints, totals: Floats) -> None:
+    for number in numbers.tolist():
+        own = values[number * block : (number + 1) * block]
         fours = own[: own.size - own.size % 4].reshape(-1, 4)
         a, b, c, d = np.cumsum(np.concatenate([np.zeros((1, 4)), fours]), axis=0)[-1]
         for value in own[fours.size :]:
@@ -52,9 +54,9 @@ def _round_by_arrays(
 
 
 @compiled(most=ARRAY_ELEMENTS, plain=_totals_by_arrays)
-def sum_each(values: Floats, block: int, begin: int, end: int, totals: Floats) -> None:
-    """The sum of each of the blocks begin … end − 1."""
-    for number in range(begin, end):
+def sum_each(values: Floats, block: int, numbers: Ints, totals: Floats) -> None:
+    """The sum of each of the blocks with these numbers."""
+    for number in numbers:
         own = values[number * block : (number + 1) * block]
         a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums, so that one need not wait for the last
         for i in range(own.size // 4):
@@ -95,7 +97,8 @@ def block_totals(values: Floats, block: int, threads: int) -> Floats:
     """The sum of each block."""
     number = -(-len(values) // block)
     totals = np.empty(number)
-    in_threads(lambda a, b: sum_each(values, block, a, b, totals), number, threads)
+    numbers = np.arange(number)
+    in_threads(lambda a, b: sum_each(values, block, numbers[a:b], totals), number, threads)
     return totals
 
 
