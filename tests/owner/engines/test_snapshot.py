@@ -117,6 +117,40 @@ def test_a_row_that_moves_between_passes_counts_once(postgres: Server, ledger: t
         assert [count().tolist() for count in found.counts] == [[2], [1], [0]]
 
 
+@pytest.mark.parametrize("change", ["TRUNCATE {}", "ALTER TABLE {} ALTER number TYPE bigint"])
+def test_nobody_empties_or_rewrites_the_table_before_the_first_pass(
+    change: str, postgres: Server, ledger: tu.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What they leave behind looks empty to who saw the table before: they have to wait."""
+    import psycopg
+
+    table, found = three_rows(postgres, ledger)
+    real = snapshot._counted
+
+    def changed(*given: Any) -> Any:
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            run(postgres(), "SET lock_timeout = '50ms'", change.format(table))
+        run(postgres(), f"INSERT INTO {table} VALUES (1)")  # others may write meanwhile
+        return real(*given)
+
+    monkeypatch.setattr(snapshot, "_counted", changed)
+    with found.held:
+        assert [count().tolist() for count in found.counts] == [[1], [1], [1]]
+
+
+@pytest.mark.parametrize("kind", ["VIEW", "MATERIALIZED VIEW"])
+def test_what_cannot_be_locked_is_counted_too(
+    kind: str, postgres: Server, ledger: tu.Ledger
+) -> None:
+    table = made(postgres(), "number int", ["0", "1", "2"])
+    run(postgres(), f"CREATE {kind} over_{table} AS SELECT * FROM {table}")
+    owner = owned(postgres(), f"over_{table}", ledger)
+    request = asked(owner, (tu.Axis.integers("number", 0, 2),))
+    found = snapshot.passes(open_table(postgres(), f"over_{table}"), in_windows(request, [1]))
+    with found.held:
+        assert [count().tolist() for count in found.counts] == [[1], [1, 1]]
+
+
 def cut(address: str) -> None:
     """Ends the connections of everybody else."""
     run(

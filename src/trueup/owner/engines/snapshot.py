@@ -1,15 +1,17 @@
 """PostgreSQL in several passes, each over some of the cells, and all over one state of the table.
 
 A row that was moved between two passes would count in both, or in none. So one transaction reads in
-all of them: it sees the table as it was when the first pass began. If its connection is lost after
-a pass, the others cannot see that state any more. Then nothing else is counted: who asks the same
-again begins anew, and what was stored of the first passes is compared with the table as it is then.
+all of them: it sees the table as it was when the first pass began. It locks the table before it
+sees anything: TRUNCATE and ALTER TABLE wait for it, because what they leave behind looks empty to a
+transaction that saw the table before. If its connection is lost after a pass, the others cannot see
+that state any more. Then nothing else is counted: who asks the same again begins anew, and what was
+stored of the first passes is compared with the table as it is then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -34,7 +36,7 @@ def passes(table: PostgresTable, requests: Sequence[Request]) -> Passes:
     """The counts of requests, each with a window: planned by the server now, and run later."""
     statements = [table.statement(request) for request in requests]
     table.plan(*statements)
-    held = Snapshot(table.address)
+    held = Snapshot(table)
     both = zip(statements, requests, strict=True)
     return Passes([partial(held.count, *each) for each in both], closing(held))
 
@@ -43,7 +45,7 @@ def passes(table: PostgresTable, requests: Sequence[Request]) -> Passes:
 class Snapshot:
     """One state of a database: that of the moment in which the first count begins."""
 
-    address: str
+    table: PostgresTable
     _open: Any = field(default=None, init=False)
     _seen: bool = field(default=False, init=False)
 
@@ -53,7 +55,7 @@ class Snapshot:
         if self._open is None:
             if self._seen:
                 raise SourceError(_LOST)
-            self._open = _held(self.address)
+            self._open = _held(self.table)
         try:
             counts = _counted(self._open, statement, request)
         except BaseException:  # the transaction is over
@@ -73,16 +75,30 @@ class Snapshot:
             self._open = None
 
 
-def _held(address: str) -> Any:
-    """A connection in a transaction that sees one state of the database as long as it is open."""
-    connection = connected(address)
+def _held(table: PostgresTable) -> Any:
+    """A connection in a transaction that sees one state of the table as long as it is open."""
+    connection = connected(table.address)
     try:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        _lock(connection, table.name)
         pin(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _lock(connection: Any, table: str) -> None:
+    """Nobody empties or rewrites the table until the transaction ends; everybody may write to it.
+
+    The server locks no foreign table and no materialized view, and nothing for a role that may read
+    single columns only. These are read without a lock.
+    """
+    from psycopg import errors
+
+    unlocked = errors.WrongObjectType, errors.InsufficientPrivilege
+    with suppress(*unlocked), connection.transaction():
+        connection.execute(f"LOCK TABLE {table} IN ACCESS SHARE MODE".encode())
 
 
 def _counted(connection: Any, statement: str, request: Request) -> Ints:

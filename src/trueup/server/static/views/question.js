@@ -37,7 +37,7 @@ function cellChoice(given, at, changed) {
 
 function columnFields(dataset, query, changed) {
   const state = { kind: query.get("strategy") === "sorted" ? "sorted" : "cells" };
-  const titled = (c) => `${c.title && c.title !== c.column ? `${c.title} (${c.column})` : c.column}: ${c.describes}`;
+  const titled = (c) => `${c.title && c.title !== c.column ? `${c.title} (${c.column})` : c.column} – ${c.describes}`;
   const column = el("select", { "data-at": "column columns/0/column", onchange: () => { low.value = high.value = ""; cells.clear(); refresh(); changed(); } },
     dataset.columns.map((c) => el("option", { value: c.column }, titled(c))));
   if (dataset.columns.some((c) => c.column === query.get("column"))) column.value = query.get("column");
