@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import sys
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +25,7 @@ from trueup._kernels.error.least_possible import least_mean_variance
 from trueup._kernels.noise.gauss import draw
 from trueup._kernels.windows.profile import Profile, profile_of
 from trueup._kernels.windows.spectrum import cells_of, mean_variances
-from trueup.ask.margins import least_total_variance
+from trueup.ask.margins import Levels, margins_below
 
 Floats = npt.NDArray[np.float64]
 
@@ -99,6 +101,21 @@ def main() -> int:
     if not options.quick:
         missed += [] if timed() else ["time"]
     return 1 if missed else 0
+
+
+def least_total_variance(sizes: Sequence[int], marginals: Sequence[Levels]) -> float:
+    """No linear question has a smaller total variance over all cells of these marginals.
+
+    Per unit of noise variance, for columns of length 1: (Σ dimension · √w)² over the table's cells,
+    where w is the sum, over the marginals above a margin, of Πn over their other axes.
+    """
+    root = 0.0
+    for below in margins_below(marginals):
+        above = [each for each in marginals if all(np.array(each) >= below)]
+        w = sum(math.prod(n for n, lv in zip(sizes, each, strict=True) if not lv) for each in above)
+        dimension = math.prod(n - 1 for n, lv in zip(sizes, below, strict=True) if lv)
+        root += dimension * math.sqrt(w)
+    return root**2 / math.prod(sizes)
 
 
 def margins() -> bool:

@@ -41,7 +41,7 @@ LATER = {
     "server.routes.series server.routes.told_series cli.streaming ask.past ask.windows infer.past "
     "infer.windows _kernels.windows",
     "budgets by period": "period owner.dated server.by_period",
-    "Gaussian noise and concentrated privacy": "cost ask.squares _kernels.noise.gauss* "
+    "Gaussian noise and concentrated privacy": "cost ask.moves _kernels.noise.gauss* "
     "_kernels.law.gaussian_sum",
     "the record of what a publisher did": "record cli.recording",
     "unions of regions": "intervaltree.unions infer.unions release.unions server.regions",

@@ -132,7 +132,7 @@ class Noise:
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """How many answers each block has."""
-        return tuple(length for length, _ in self.question.blocks)
+        return tuple(self.question.block_lengths)
 
     @cached_property
     def log_variances(self) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ import pytest
 
 import trueup as tu
 from trueup.ask import question_from_json
-from trueup.ask.margins import least_total_variance, margins_below
+from trueup.ask.margins import margins_below
 
 
 def up_to_two(sizes):
@@ -53,6 +53,21 @@ def total_variance(question, sizes, marginals):
     asked = tu.BoxCounts.marginals(*sizes, marginals=marginals).matrix().toarray()
     covariance = asked @ np.linalg.pinv(rows.T @ rows) @ asked.T
     return np.trace(covariance) * np.square(rows).sum(axis=0).max()
+
+
+def least_total_variance(sizes, marginals):
+    """No linear question has a smaller total variance over all cells of these marginals.
+
+    Per unit of noise variance, for columns of length 1: (Σ dimension · √w)² over the table's cells,
+    where w is the sum, over the marginals above a margin, of Πn over their other axes.
+    """
+    root = 0.0
+    for below in margins_below(marginals):
+        above = [each for each in marginals if all(np.array(each) >= below)]
+        w = sum(math.prod(n for n, lv in zip(sizes, each, strict=True) if not lv) for each in above)
+        dimension = math.prod(n - 1 for n, lv in zip(sizes, below, strict=True) if lv)
+        root += dimension * math.sqrt(w)
+    return root**2 / math.prod(sizes)
 
 
 @pytest.mark.parametrize("sizes", [(2, 2, 2, 2, 2, 2, 2, 2), (4, 3, 5)])

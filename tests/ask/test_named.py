@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup import Axis, FileError, InputError, NamedCounts
-from trueup.ask import named
+from trueup.ask import moves
 
 GRADE = Axis.categories("grade", ["A", "B", "C", "D", "F"])
 GRADES = NamedCounts(
@@ -150,7 +150,7 @@ def test_a_tuple_is_a_range_where_cells_are_not_labels():
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 22])
 def test_replacing_is_priced_over_all_pairs_of_cells(at_once, monkeypatch):
     """However many pairs are looked at together, and wherever the furthest lie."""
-    monkeypatch.setattr(named, "_PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr(moves, "_PAIRS_AT_ONCE", at_once)
     for seed in range(20):
         rng = np.random.default_rng(seed)
         sets = {f"{n}": np.flatnonzero(rng.random(9) < 0.4).tolist() or [n] for n in range(6)}

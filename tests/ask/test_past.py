@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup.ask import past, question_from_json
+from trueup.ask import past, question_from_json, windows
 
 
 @pytest.mark.parametrize("question", [tu.PastCounts(1), tu.PastCounts(9), tu.PastCounts(40, 3)])
@@ -33,7 +33,7 @@ def test_replacing_among_many_cells_costs_at_most_twice(monkeypatch):
         assert getattr(few, price)("replace") <= 2 * getattr(few, price)()
         assert getattr(many, price)("replace") == 2 * getattr(many, price)()
         exact = getattr(few, price)("replace")
-        monkeypatch.setattr(past, "_PAIRS", 0)
+        monkeypatch.setattr(windows, "_PAIRS", 0)
         assert getattr(few, price)("replace") == 2 * getattr(few, price)() >= exact
         monkeypatch.undo()
 
@@ -59,9 +59,9 @@ def test_what_makes_no_windows_is_refused(monkeypatch):
         tu.PastCounts(9, 0)
     with pytest.raises(tu.InputError, match="most must be"):
         tu.PastCounts(9, 1, 1 << 21)
-    monkeypatch.setattr(past, "_MOST_CELLS", 8)
+    monkeypatch.setattr(past, "MOST_CELLS", 8)
     with pytest.raises(tu.InputError, match="up to 8 cells; 'cell' has 9"):
         tu.PastCounts(9)
-    monkeypatch.setattr(past, "_WRITTEN_OUT", 5)
+    monkeypatch.setattr(windows, "_WRITTEN_OUT", 5)
     with pytest.raises(tu.InputError, match="matrix of 6 cells is too large"):
         tu.PastCounts(6).matrix()

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, eye_array
 
 import trueup as tu
 from trueup import FileError, HatCounts, InputError, WeightedCounts
-from trueup.ask import question_from_json, weighted
+from trueup.ask import moves, question_from_json
 
 
 def test_rows_are_asked_in_the_smallest_unit_that_makes_them_whole():
@@ -118,9 +118,9 @@ def test_many_cells_need_a_row_each():
 def test_the_price_of_replacing_is_found_in_as_many_steps_as_there_is_time_for(monkeypatch):
     question = WeightedCounts(3, [[1, 2, 0], [0, 1, 0], [0, 0, 5]])
     steps = 2**2 + 1 + 1 + 3**2  # pairs of cells in each row, and of all cells
-    monkeypatch.setattr(weighted, "_MOST_PAIRS", steps)
+    monkeypatch.setattr(moves, "_MOST_STEPS", steps)
     assert question.price("replace") == 8
-    monkeypatch.setattr(weighted, "_MOST_PAIRS", steps - 1)
+    monkeypatch.setattr(moves, "_MOST_STEPS", steps - 1)
     with pytest.raises(InputError, match=f"would take {steps} steps"):
         question.price("replace")
 

@@ -18,6 +18,7 @@ from trueup.ask.named import NamedCounts
 from trueup.ask.past import PastCounts
 from trueup.ask.question import (
     AdaptiveQuestion,
+    AxisQuestion,
     Neighbours,
     Question,
     Space,
@@ -70,6 +71,7 @@ __all__ = [
     "AdaptiveBoxCounts",
     "AdaptiveQuestion",
     "AdaptiveTreeCounts",
+    "AxisQuestion",
     "BoxCounts",
     "CellCounts",
     "GridCounts",

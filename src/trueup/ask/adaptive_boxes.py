@@ -15,7 +15,7 @@ import numpy.typing as npt
 from trueup.ask.adaptive_tree import AdaptiveTreeCounts
 from trueup.ask.boxes import BoxCounts, chain_of_levels
 from trueup.ask.pooled import Pooled, PooledQuestion, Rule, pooled_from
-from trueup.ask.question import Block, Draw, Ints, Neighbours
+from trueup.ask.question import Block, Draw, Ints
 from trueup.ask.several import block_labels, grid_counts
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
@@ -107,15 +107,6 @@ class AdaptiveBoxCounts(PooledQuestion):
     def squares(self) -> tuple[Fraction, ...]:
         return self.nested.squares
 
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        return self.nested.sensitivity(neighbours)
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return self.nested.price(neighbours)
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return self.nested.square_price(neighbours)
-
     def measure_adaptively(
         self, counts: npt.ArrayLike, scale: Fraction, draw: Draw
     ) -> tuple[AdaptiveBoxCounts, Ints]:
@@ -133,7 +124,7 @@ class AdaptiveBoxCounts(PooledQuestion):
         return self.nested.answers(grid_counts(counts, self.boxes.sizes).ravel()[self.order])
 
     def labels(self) -> dict[str, Any]:
-        own = block_labels(self.boxes.sizes, [length for length, _ in self.blocks])
+        own = block_labels(self.boxes.sizes, self.block_lengths)
         return {**own, "pooled": self.nested.labels()["pooled"]}
 
     def matrix(self) -> csr_array[Any]:

@@ -24,7 +24,7 @@ from trueup.ask.pooled import (
     pooled_from,
     reached_by,
 )
-from trueup.ask.question import Block, Draw, Ints, Neighbours
+from trueup.ask.question import Block, Draw, Ints
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
 from trueup.errors import InputError
@@ -137,15 +137,6 @@ class AdaptiveTreeCounts(PooledQuestion):
         found = self.reached
         return self._blocks([len(n) for n in found.nodes], [len(r[0]) for r in found.runs])
 
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        # A run is asked where at least one level below is not.
-        return self.tree.sensitivity(neighbours)
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        # The shares of the answers that count a cell add up to those of all levels. Two cells that
-        # share a node of a level share all answers above it, as on the tree itself.
-        return self.tree.price(neighbours)
-
     def square_left(self, level: int) -> Fraction:
         """The sum of the squared shares below a level: the square of a run of that level."""
         return sum((share * share for share in self.shares[level + 1 :]), Fraction(0))
@@ -160,11 +151,6 @@ class AdaptiveTreeCounts(PooledQuestion):
             if self.can_pool(level):
                 found.append(self.square_left(level))
         return tuple(found)
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        # A run has the square of all levels below it, so that on every path squares add up to
-        # those of all levels, as shares do for `price`.
-        return self.tree.square_price(neighbours)
 
     def measure_adaptively(
         self, counts: npt.ArrayLike, scale: Fraction, draw: Draw
@@ -229,7 +215,7 @@ class AdaptiveTreeCounts(PooledQuestion):
     def by_level(self, answers: npt.NDArray[Any]) -> list[tuple[Any, Any]]:
         """The answers of each level: those of its nodes, then those of its runs; None if not
         asked."""
-        blocks = iter(np.split(answers, np.cumsum([length for length, _ in self.blocks])))
+        blocks = iter(np.split(answers, np.cumsum(self.block_lengths)))
         return [
             (
                 next(blocks) if self.shares[level] else None,

@@ -15,15 +15,8 @@ import numpy.typing as npt
 
 from trueup.ask.kinds import question_of_kind
 from trueup.ask.margins import best_shares, centred, most_moved
-from trueup.ask.question import Block, Ints, Neighbours, Question, Space, check_neighbours, listed
-from trueup.ask.several import (
-    block_labels,
-    check_grid,
-    grid_axis,
-    grid_counts,
-    nested_boxes,
-    table_counts,
-)
+from trueup.ask.question import Block, Ints, Space, Weights, listed, moved_in_each
+from trueup.ask.several import TableQuestion, check_grid, grid_axis, grid_counts, nested_boxes
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact, positive
@@ -42,7 +35,7 @@ _WIDEST = 8  # parts of an axis: 64 boxes in a box of two axes
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class BoxCounts(Question):
+class BoxCounts(TableQuestion):
     """Counts of boxes: for each tuple of levels, every node of one axis with every of the others.
 
     Each axis is cut by `radices`, root first, into equal parts: their product must be its size.
@@ -189,19 +182,6 @@ class BoxCounts(Question):
         asked = (n for n, level in zip(self.sizes, levels, strict=True) if level)
         return math.prod(asked) if self.centred else 1
 
-    def count(self, table: Any) -> Ints:
-        """How many rows of a table fall into each cell: its columns are named as the axes are."""
-        return table_counts(self.axes, table)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many cells each axis has."""
-        return tuple(axis.size for axis in self.axes)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.sizes)
-
     @cached_property
     def widths(self) -> tuple[tuple[int, ...], ...]:
         """Per axis and level, how many cells a node has."""
@@ -251,42 +231,14 @@ class BoxCounts(Question):
 
     def split(self, flat: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         """The answers of each block, as arrays with one dimension an axis."""
-        ends = np.cumsum([length for length, _ in self.blocks])[:-1]
-        parts = np.split(flat, ends)
+        parts = np.split(flat, np.cumsum(self.block_lengths)[:-1])
         return [p.reshape(self.block_shape(at)) for p, at in zip(parts, self.levels, strict=True)]
 
-    def _weighed(self, neighbours: Neighbours, weights: Sequence[Fraction | int]) -> Fraction:
+    def moved(self, weights: Weights, power: int, replacing: bool) -> Fraction:
         if self.centred:
-            return self._moved(neighbours, weights, 1)
-        # A record is in one box of each block; opposite corners share none of more than one box.
-        one = sum((Fraction(weight) for weight in weights), Fraction(0))
-        if check_neighbours(neighbours) == "add-remove":
-            return one
-        apart = [
-            2 * Fraction(weight)
-            for (length, _), weight in zip(self.blocks, weights, strict=True)
-            if length > 1
-        ]
-        return max(one, sum(apart, Fraction(0)))
-
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        return int(self._weighed(neighbours, [1] * len(self.levels)))
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return self._weighed(neighbours, [weight for _, weight in self.blocks])
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        if self.centred:
-            return self._moved(neighbours, self.squares, 2)
+            return most_moved(self.sizes, self.levels, weights, power, replacing)
         # Boxes move by 1 each, so that squares add up as weights do.
-        return self._weighed(neighbours, self.squares)
-
-    def _moved(
-        self, neighbours: Neighbours, weights: Sequence[Fraction | int], power: int
-    ) -> Fraction:
-        replacing = check_neighbours(neighbours) == "replace"
-        each = [Fraction(weight) for weight in weights]
-        return most_moved(self.sizes, self.levels, each, power, replacing)
+        return moved_in_each(self.blocks, weights, replacing)
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         array = grid_counts(counts, self.sizes)
@@ -300,9 +252,6 @@ class BoxCounts(Question):
             sums = parted.sum(axis=tuple(range(1, 2 * len(pairs), 2)))
             found.append((centred(sums, levels) if self.centred else sums).ravel())
         return np.concatenate(found)
-
-    def labels(self) -> dict[str, Any]:
-        return block_labels(self.sizes, [length for length, _ in self.blocks])
 
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array, kron, vstack

@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup.ask.question import (
+    AxisQuestion,
     Block,
     Ints,
-    Neighbours,
-    Question,
-    Space,
+    Weights,
     as_axis,
     cell_counts,
-    check_neighbours,
+    moved_in_each,
 )
 from trueup.axis import Axis
 from trueup.intervaltree import IntervalTree
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class CellCounts(Question):
+class CellCounts(AxisQuestion):
     """L: the count of every cell.
 
     >>> CellCounts(Axis.integers("age", 0, 99)).sensitivity()
@@ -39,14 +38,6 @@ class CellCounts(Question):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", as_axis(self.axis))
-
-    @property
-    def space(self) -> Space:
-        return Space("cells", (self.axis,), (self.axis,))
-
-    @property
-    def size(self) -> int:
-        return self.axis.size
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -61,14 +52,8 @@ class CellCounts(Question):
         """A flat tree: a root that is not asked over the cells."""
         return IntervalTree.regular(self.size, (self.size,))
 
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        return 2 if check_neighbours(neighbours) == "replace" and self.size > 1 else 1
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return Fraction(self.sensitivity(neighbours))
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return Fraction(self.sensitivity(neighbours))  # one or two answers move, by 1
+    def moved(self, weights: Weights, power: int, replacing: bool) -> Fraction:
+        return moved_in_each(self.blocks, weights, replacing)
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         return cell_counts(counts, self.size).copy()

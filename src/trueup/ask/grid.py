@@ -17,22 +17,14 @@ from trueup.ask.boxes import BoxCounts
 from trueup.ask.cells import CellCounts
 from trueup.ask.hats import HatCounts
 from trueup.ask.kinds import question_from_json
-from trueup.ask.question import (
-    Block,
-    Ints,
-    Neighbours,
-    Question,
-    Space,
-    check_neighbours,
-)
+from trueup.ask.question import Block, Ints, Neighbours, Space, check_neighbours
 from trueup.ask.several import (
     MOST_CELLS,
-    block_labels,
+    TableQuestion,
     check_grid,
     grid_axis,
     grid_counts,
     nested_boxes,
-    table_counts,
 )
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
@@ -48,7 +40,7 @@ _HEAVIEST = 1 << 40
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class GridCounts(Question):
+class GridCounts(TableQuestion):
     """The product of a question over each axis: every answer of one with every of the others.
 
     For an axis, the question that suits its size is chosen: hats if there are many cells, plain
@@ -119,19 +111,6 @@ class GridCounts(Question):
         """The axes, in order."""
         return tuple(factor.axis for factor in self.factors)
 
-    def count(self, table: Any) -> Ints:
-        """How many rows of a table fall into each cell: its columns are named as the axes are."""
-        return table_counts(self.axes, table)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many cells each axis has."""
-        return tuple(factor.size for factor in self.factors)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.sizes)
-
     @property
     def heaviest(self) -> int:
         """No cell weighs more in an answer, nor in a sum on the way to it."""
@@ -174,8 +153,8 @@ class GridCounts(Question):
         """Where each block lies in the array of all answers, one dimension an axis."""
         runs = []
         for factor in self.factors:
-            ends = np.cumsum([length for length, _ in factor.blocks]).tolist()
-            runs.append([slice(a, b) for a, b in zip([0, *ends], ends, strict=False)])
+            ends = itertools.accumulate(factor.block_lengths, initial=0)
+            runs.append([slice(a, b) for a, b in itertools.pairwise(ends)])
         yield from itertools.product(*runs)
 
     def as_array(self, flat: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -237,7 +216,7 @@ class GridCounts(Question):
         corners = []
         for factor, matrix in zip(self.factors, self._matrices, strict=True):
             ends = matrix.tocsc()[:, [0, factor.size - 1]].toarray()
-            cuts = np.cumsum([length for length, _ in factor.blocks])[:-1]
+            cuts = np.cumsum(factor.block_lengths)[:-1]
             # Of each block the rows that either end enters.
             corners.append([block[block.any(axis=1)] for block in np.split(ends, cuts)])
         found = []
@@ -266,17 +245,13 @@ class GridCounts(Question):
             array = np.moveaxis(found.reshape(factor.length, *lines.shape[1:]), 0, number)
         return np.asarray(self.as_flat(array), np.int64)
 
-    def labels(self) -> dict[str, Any]:
-        return block_labels(self.sizes, [length for length, _ in self.blocks])
-
     def matrix(self) -> csr_array[Any]:
         from scipy.sparse import csr_array, kron, vstack
 
         parts = []
         for factor in self.factors:
-            ends = np.cumsum([length for length, _ in factor.blocks]).tolist()
-            rows = factor.matrix()
-            parts.append([rows[a:b] for a, b in zip([0, *ends], ends, strict=False)])
+            ends, rows = itertools.accumulate(factor.block_lengths, initial=0), factor.matrix()
+            parts.append([rows[a:b] for a, b in itertools.pairwise(ends)])
         found = []
         for each in itertools.product(*parts):
             product = each[0]

@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trueup.ask.moves import moved_by_matrix
 from trueup.ask.question import (
+    AxisQuestion,
     Block,
     Ints,
     Neighbours,
-    Question,
-    Space,
     as_axis,
     cell_counts,
     check_neighbours,
     listed,
 )
-from trueup.ask.squares import squared_price
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
@@ -39,7 +39,7 @@ _WIDEST = 1 << 20  # stride of any axis, or 16 times its cells: wider hats are a
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class HatCounts(Question):
+class HatCounts(AxisQuestion):
     """The count of every cell, and of overlapping triangular windows ("hats") at several strides.
 
     A hat of stride k stands on every k-th edge of the axis and weighs the cells on either side
@@ -87,14 +87,6 @@ class HatCounts(Question):
                 f"{_SPARE - 1} times into the {axis.size:,} cells with some cells left over."
             )
         object.__setattr__(self, "ends", bool(ends) or not spare)
-
-    @property
-    def space(self) -> Space:
-        return Space("cells", (self.axis,), (self.axis,))
-
-    @property
-    def size(self) -> int:
-        return self.axis.size
 
     @property
     def heaviest(self) -> int:
@@ -188,7 +180,8 @@ class HatCounts(Question):
             return inside
         last = (self.intervals(self.strides[-1]) - 1) * self.strides[-1]
         heirs = [*range(self.strides[-1]), *range(last, self.size)]
-        return max(inside, squared_price(self.matrix()[:, heirs], self.blocks, self.squares))
+        under = self.matrix()[:, heirs]
+        return max(inside, moved_by_matrix(under, self.block_lengths, self.squares, 2))
 
     def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         # No weight is negative: two cells are at most as far apart as under no common answer.
@@ -280,13 +273,18 @@ def strides_for(size: int) -> tuple[int, ...]:
     levels = math.ceil((math.log(size) - 0.6) / 2.93)
     if levels < 2 and size < 34:
         return ()
-    above = max(levels, 2) - 1
-    largest = size / (0.75 * size ** (1 / (above + 1)))
-    strides: list[int] = []
-    for left in range(above, 0, -1):
-        below = strides[-1] if strides else 1
-        strides.append(below * max(2, round((largest / below) ** (1 / left))))
-    return tuple(strides)
+    return tuple(accumulate(ratios_for(size, max(levels, 2) - 1), mul))
+
+
+def ratios_for(span: int, levels: int) -> tuple[int, ...]:
+    """Near-equal ratios of that many strides whose largest fits a good few times into the span."""
+    largest = max(span / (0.75 * span ** (1 / (levels + 1))), 2.0)
+    found: list[int] = []
+    below = 1
+    for left in range(levels, 0, -1):
+        found.append(max(2, round((largest / below) ** (1 / left))))
+        below *= found[-1]
+    return tuple(found)
 
 
 def _distance(stride: int, size: int) -> int:

@@ -62,19 +62,6 @@ def _asked_above(sizes: Sequence[int], marginals: Sequence[Levels], below: Level
     )
 
 
-def least_total_variance(sizes: Sequence[int], marginals: Sequence[Levels]) -> float:
-    """No linear question has a smaller total variance over all cells of these marginals.
-
-    Per unit of noise variance, for columns of length 1: (Σ dimension · √w)² over the table's cells.
-    """
-    root = math.fsum(
-        math.prod(n - 1 for n, level in zip(sizes, below, strict=True) if level)
-        * math.sqrt(_asked_above(sizes, marginals, below))
-        for below in margins_below(marginals)
-    )
-    return root**2 / math.prod(sizes)
-
-
 def moved(sizes: Sequence[int], margin: Levels, apart: Levels | None, power: int) -> int:
     """How far a record moves a centred margin: Σ |move|^power over its answers.
 
@@ -100,7 +87,7 @@ def moved(sizes: Sequence[int], margin: Levels, apart: Levels | None, power: int
 def most_moved(
     sizes: Sequence[int],
     margins: Sequence[Levels],
-    weights: Sequence[Fraction],
+    weights: Sequence[Fraction | int],
     power: int,
     replacing: bool,
 ) -> Fraction:
@@ -108,10 +95,7 @@ def most_moved(
     ways: list[Levels | None] = [None]
     if replacing:
         ways += list(itertools.product(*((0, 1)[: 1 + (n > 1)] for n in sizes)))
+    pairs = [(margin, Fraction(weight)) for margin, weight in zip(margins, weights, strict=True)]
     return max(
-        sum(
-            (w * moved(sizes, m, way, power) for m, w in zip(margins, weights, strict=True)),
-            Fraction(0),
-        )
-        for way in ways
+        sum((w * moved(sizes, m, way, power) for m, w in pairs), Fraction(0)) for way in ways
     )

@@ -11,24 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.question import (
-    Block,
-    Ints,
-    Neighbours,
-    Question,
-    Space,
-    as_axis,
-    cell_counts,
-    check_neighbours,
-)
+from trueup.ask.moves import furthest_by_products
+from trueup.ask.question import Block, Ints, Question, Space, Weights, as_axis, cell_counts
 from trueup.axis import Axis
 from trueup.axis.labels import text
 from trueup.errors import FileError, InputError, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-_PAIRS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -73,10 +63,6 @@ class NamedCounts(Question):
         return 1
 
     @property
-    def size(self) -> int:
-        return self.axis.size
-
-    @property
     def blocks(self) -> tuple[Block, ...]:
         return ((len(self.names), Fraction(1)),)
 
@@ -90,31 +76,18 @@ class NamedCounts(Question):
         """The cells of all queries, one query after the other."""
         return np.concatenate([np.asarray(c, np.int64) for c in self.cells])
 
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        if check_neighbours(neighbours) == "replace":
-            return self._furthest_apart
-        return int(np.bincount(self._counted).max())
+    def moved(self, weights: Weights, power: int, replacing: bool) -> Fraction:
+        # Answers move by 1 each, whatever the power.
+        most = self._furthest_apart if replacing else int(np.bincount(self._counted).max())
+        return Fraction(weights[0] * most)
 
     @cached_property
     def _furthest_apart(self) -> int:
         """The most answers that moving a record from one cell to another, or off, can move."""
-        # |a − b| of two 0/1 columns is their sizes less twice their overlap; a record off the
-        # axis is the zero column.
+        # Columns are of 0 and 1, so that |a − b| is its square; a record off the axis is 0.
         columns = self.distinct()
-        sizes = np.asarray(columns.sum(axis=0)).ravel()
-        worst = int(sizes.max())
-        step = max(1, _PAIRS_AT_ONCE // len(sizes))
-        for start in range(0, len(sizes), step):
-            overlaps = (columns[:, start : start + step].T @ columns).toarray()
-            apart = sizes[start : start + step, None] + sizes - 2 * overlaps
-            worst = max(worst, int(apart.max()))
-        return worst
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return Fraction(self.sensitivity(neighbours))
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return Fraction(self.sensitivity(neighbours))  # answers move by 1 each
+        most = int(columns.sum(axis=0).max())
+        return max(most, furthest_by_products(columns, columns))
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         counts = cell_counts(counts, self.size)

@@ -4,39 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.question import (
-    Block,
-    Ints,
-    Neighbours,
-    Question,
-    Space,
-    as_axis,
-    cell_counts,
-    check_neighbours,
-)
+from trueup.ask.question import Ints, as_axis, cell_counts
+from trueup.ask.windows import MOST_CELLS, WindowQuestion
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from trueup._kernels.windows.past import PastBlock
-
-_MOST_CELLS = 1 << 24
-_WRITTEN_OUT = 8_192  # cells: a matrix of half a gibibyte
-_PAIRS = 256  # cells whose every pair is looked at
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class PastCounts(Question):
+class PastCounts(WindowQuestion):
     """For every cell a window over the cells up to it, which weighs the earlier ones less.
 
     What a stream asks under Gaussian noise. Each answer can be given as soon as its cell is known,
@@ -61,9 +45,9 @@ class PastCounts(Question):
         from trueup._kernels.windows.past import LONGEST_BLOCK
 
         axis = as_axis(axis)
-        if axis.size > _MOST_CELLS:
+        if axis.size > MOST_CELLS:
             raise InputError(
-                f"Windows over the past are for up to {_MOST_CELLS:,} cells; '{axis.name}' has "
+                f"Windows over the past are for up to {MOST_CELLS:,} cells; '{axis.name}' has "
                 f"{axis.size:,}."
             )
         begin = min(axis.size, LONGEST_BLOCK) if first is None else whole_number(first, "first")
@@ -76,14 +60,6 @@ class PastCounts(Question):
         object.__setattr__(self, "axis", axis)
         object.__setattr__(self, "first", begin)
         object.__setattr__(self, "most", longest)
-
-    @property
-    def space(self) -> Space:
-        return Space("cells", (self.axis,), (self.axis,))
-
-    @property
-    def size(self) -> int:
-        return self.axis.size
 
     def parts(self) -> Iterator[tuple[slice, PastBlock]]:
         """The cells of each block, and its weights."""
@@ -99,44 +75,13 @@ class PastCounts(Question):
             for cells, block in self.parts()
         )
 
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        return ((self.size, Fraction(1)),)
-
-    def _most(self, power: int) -> int:
-        """The largest sum over a column of weights to a power."""
+    def longest_column(self, power: int) -> int:
         found = 0
         for cells, block in self.parts():
             n = cells.stop - cells.start
             columns = np.cumsum(block.by_age[:n] ** power)[::-1] * block.by_cell[:n] ** power
             found = max(found, int(columns.max()))
         return found
-
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        if check_neighbours(neighbours) == "add-remove" or self.size == 1:
-            return self._most(1)
-        return self._furthest[0] if self.size <= _PAIRS else 2 * self._most(1)
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return Fraction(self.sensitivity(neighbours))
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        """As `price`, of squared moves."""
-        # No weight is negative: two columns are apart, squared, at most by both squares together.
-        if check_neighbours(neighbours) == "add-remove" or self.size == 1:
-            return Fraction(self._most(2))
-        return Fraction(self._furthest[1] if self.size <= _PAIRS else 2 * self._most(2))
-
-    @cached_property
-    def _furthest(self) -> tuple[int, int]:
-        """How far apart two columns are at most, or one and none: in L1, and squared in L2."""
-        columns = self._weights().T
-        most = [self._most(1), self._most(2)]
-        for column in columns:
-            apart = np.abs(columns - column)
-            sums = int(apart.sum(axis=1).max()), int((apart * apart).sum(axis=1).max())
-            most = [max(most[0], sums[0]), max(most[1], sums[1])]
-        return most[0], most[1]
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         given = cell_counts(counts, self.size)
@@ -147,7 +92,7 @@ class PastCounts(Question):
         cells = np.arange(self.size)
         return {"window up to": cells, **self.axis.columns(cells, cells + 1)}
 
-    def _weights(self) -> Ints:
+    def windows(self) -> Ints:
         found = np.zeros((self.size, self.size), np.int64)
         for cells, block in self.parts():
             ages = np.arange(cells.stop - cells.start)
@@ -155,16 +100,6 @@ class PastCounts(Question):
             weights = np.where(apart >= 0, block.by_age[np.maximum(apart, 0)], 0)
             found[cells, cells] = weights * block.by_cell[: len(ages)]
         return found
-
-    def matrix(self) -> csr_array[Any]:
-        from scipy.sparse import csr_array
-
-        if self.size > _WRITTEN_OUT:
-            raise InputError(
-                f"The matrix of {self.size:,} cells is too large. It is written out for up to "
-                f"{_WRITTEN_OUT:,}."
-            )
-        return csr_array(self._weights().astype(np.float64))
 
     def to_json(self) -> dict[str, Any]:
         axis = self.axis.to_json()

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.pooled import CROWDED, SMALL, STILL, UNEVEN, Limits
-from trueup.ask.question import AdaptiveQuestion, Question, Space
+from trueup.ask.question import AdaptiveQuestion, Neighbours, Question, Space
 from trueup.errors import InputError
 from trueup.intervaltree import IntervalTree
 
@@ -132,12 +132,21 @@ class PooledQuestion(AdaptiveQuestion):
         return self.at_once.space
 
     @property
-    def size(self) -> int:
-        return self.at_once.size
-
-    @property
     def heaviest(self) -> int:
         return 1
+
+    # The weights of the answers that count a cell add up to those of all levels: a run is asked
+    # where at least one level below is not, and has what is left for these. So have squares. Two
+    # cells that share a node of a level share all answers above it, as where nothing is pooled.
+
+    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
+        return self.at_once.sensitivity(neighbours)
+
+    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        return self.at_once.price(neighbours)
+
+    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+        return self.at_once.square_price(neighbours)
 
     @property
     def settled(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.squares import squared_price
+from trueup.ask.moves import moved_by_matrix
 from trueup.axis import Axis
 from trueup.errors import InputError, kind, shown
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Neighbours = Literal["add-remove", "replace"]
 Block = tuple[int, Fraction]
+Weights = Sequence[Fraction | int]
 
 MOST_RECORDS = 1 << 62
 
@@ -44,6 +46,11 @@ class Space:
     by: str | None = None
     ends: int = 1
     margins: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many counts there are."""
+        return self.groups or math.prod(axis.size for axis in self.axes)
 
     @property
     def one_axis(self) -> bool:
@@ -73,11 +80,6 @@ class Question(ABC):
 
     @property
     @abstractmethod
-    def size(self) -> int:
-        """How many counts it is asked of."""
-
-    @property
-    @abstractmethod
     def blocks(self) -> tuple[Block, ...]:
         """Runs of answers that share a noise scale: (length, weight), in order.
 
@@ -99,9 +101,19 @@ class Question(ABC):
         return f"<{type(self).__name__}: {_cut(over, 90)}{_chosen(self)}>"
 
     @property
+    def size(self) -> int:
+        """How many counts it is asked of."""
+        return self.space.size
+
+    @property
+    def block_lengths(self) -> list[int]:
+        """How many answers each block has."""
+        return [length for length, _ in self.blocks]
+
+    @property
     def length(self) -> int:
         """How many answers it has."""
-        return sum(length for length, _ in self.blocks)
+        return sum(self.block_lengths)
 
     @property
     def kind(self) -> str:
@@ -113,13 +125,22 @@ class Question(ABC):
         """The same question without what noise chose of it: as it was first put to data."""
         return self
 
-    @abstractmethod
+    def moved(self, weights: Weights, power: int, replacing: bool) -> Fraction:
+        """The most that one record moves the answers: Σ weight of its block · |move|^power.
+
+        The record comes or goes; if `replacing`, it may also be moved from cell to cell. From the
+        matrix; a question whose matrix is large, or that has none, says it itself.
+        """
+        return moved_by_matrix(self.matrix(), self.block_lengths, weights, power, replacing)
+
     def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
         """The most that one record can move the answers, in L1."""
+        return int(self.moved([1] * len(self.blocks), 1, check_neighbours(neighbours) == "replace"))
 
-    @abstractmethod
     def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
         """As `sensitivity`, each answer's move counted with its block's weight."""
+        weights = [weight for _, weight in self.blocks]
+        return self.moved(weights, 1, check_neighbours(neighbours) == "replace")
 
     @property
     def squares(self) -> tuple[Fraction, ...]:
@@ -130,11 +151,8 @@ class Question(ABC):
         return tuple(weight * weight for _, weight in self.blocks)
 
     def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        """The most that one record can move the answers, squared: Σ block's square · move².
-
-        From the matrix; a question whose matrix is large, or that has none, says it itself.
-        """
-        return squared_price(self.matrix(), self.blocks, self.squares, check_neighbours(neighbours))
+        """The most that one record can move the answers, squared: Σ block's square · move²."""
+        return self.moved(self.squares, 2, check_neighbours(neighbours) == "replace")
 
     @abstractmethod
     def answers(self, counts: npt.ArrayLike) -> Ints:
@@ -165,6 +183,16 @@ class Question(ABC):
     def check_new(self) -> None:  # noqa: B027 (most questions may be asked again)
         """Refuses, before anything is spent, a question that can only have been asked already, or
         whose answers no memory holds."""
+
+
+class AxisQuestion(Question):
+    """A question about the cells of one axis, and so about ranges."""
+
+    axis: Axis
+
+    @property
+    def space(self) -> Space:
+        return Space("cells", (self.axis,), (self.axis,))
 
 
 class Draw(Protocol):
@@ -200,6 +228,20 @@ class AdaptiveQuestion(Question):
     @abstractmethod
     def in_order(self, answers: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The answers, one for each of the question's, in the order in which they were asked."""
+
+
+def moved_in_each(blocks: Sequence[Block], weights: Weights, replacing: bool) -> Fraction:
+    """The most that a record moves blocks of sums of cells, if it is in one sum of each.
+
+    Replacing a record moves two sums of each block that tells the two cells apart, by 1 each, and
+    some two cells are told apart by every block of more than one sum. A record that comes onto the
+    axis, or leaves it, moves one of each.
+    """
+    one = sum((Fraction(weight) for weight in weights), Fraction(0))
+    if not replacing:
+        return one
+    apart = [2 * Fraction(w) for w, (length, _) in zip(weights, blocks, strict=True) if length > 1]
+    return max(one, sum(apart, Fraction(0)))
 
 
 def _chosen(question: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.question import Ints, as_axis, cell_counts, even_radices
+from trueup.ask.question import Ints, Question, as_axis, cell_counts, even_radices
 from trueup.axis import Axis
 from trueup.errors import InputError, kind
 from trueup.intervaltree import IntervalTree
@@ -18,6 +18,22 @@ MOST_CELLS = 1 << 28
 _MOST = 1 << 62
 _LENGTHS = "The columns of the table differ in length."
 _ADVICE = " Use wider bins, or fewer axes."
+
+
+class TableQuestion(Question):
+    """A question about the cells of several axes, and so about boxes."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells each axis has."""
+        return tuple(axis.size for axis in self.space.axes)
+
+    def count(self, table: Any) -> Ints:
+        """How many rows of a table fall into each cell: its columns are named as the axes are."""
+        return table_counts(self.space.axes, table)
+
+    def labels(self) -> dict[str, Any]:
+        return block_labels(self.sizes, self.block_lengths)
 
 
 def nested_boxes(size: int, axes: int) -> IntervalTree:

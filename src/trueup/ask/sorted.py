@@ -16,16 +16,7 @@ from trueup.ask.diagram import (
     part_from_json,
     part_to_json,
 )
-from trueup.ask.question import (
-    AdaptiveQuestion,
-    Block,
-    Draw,
-    Ints,
-    Neighbours,
-    Space,
-    cell_counts,
-    check_neighbours,
-)
+from trueup.ask.question import AdaptiveQuestion, Block, Draw, Ints, Space, Weights, cell_counts
 from trueup.axis.labels import text
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError, shown
@@ -83,10 +74,6 @@ class SortedCounts(AdaptiveQuestion):
         return Space("ranks", groups=self.groups, by=self.by, ends=self.ends)
 
     @property
-    def size(self) -> int:
-        return self.groups
-
-    @property
     def heaviest(self) -> int:
         return 1
 
@@ -95,18 +82,12 @@ class SortedCounts(AdaptiveQuestion):
         length = sum(part.length for part in self.asked) if self.adaptive else self.groups
         return ((length, Fraction(1)),)
 
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        replaced = check_neighbours(neighbours) == "replace" and self.groups > 1
-        return self.ends * (2 if replaced else 1)
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return Fraction(self.sensitivity(neighbours))
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
+    def moved(self, weights: Weights, power: int, replacing: bool) -> Fraction:
         # By rows, a record's ends move different counts by 1 each. Adaptively, both ends may lie
         # in one set, which then moves by 2.
-        together = self.ends if self.adaptive else 1
-        return Fraction(together * self.sensitivity(neighbours))
+        together = self.ends if self.adaptive and power == 2 else 1
+        replaced = replacing and self.groups > 1
+        return Fraction(weights[0] * together * self.ends * (2 if replaced else 1))
 
     @property
     def settled(self) -> bool:

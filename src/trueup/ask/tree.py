@@ -17,14 +17,14 @@ from trueup.ask.kinds import question_of_kind
 from trueup.ask.question import (
     Block,
     Ints,
-    Neighbours,
     Question,
     Space,
+    Weights,
     as_axis,
     cell_counts,
-    check_neighbours,
     even_radices,
     listed,
+    moved_in_each,
 )
 from trueup.axis import Axis
 from trueup.epsilon import exact
@@ -119,10 +119,6 @@ class TreeCounts(Question):
         return Space("cells", (self.axis,), (self.answer_axis,))
 
     @property
-    def size(self) -> int:
-        return self.axis.size
-
-    @property
     def heaviest(self) -> int:
         return 1
 
@@ -157,25 +153,9 @@ class TreeCounts(Question):
     def blocks(self) -> tuple[Block, ...]:
         return tuple((self.shape.length(level), self.shares[level]) for level in self.asked)
 
-    def _weighed(self, neighbours: Neighbours, weights: Sequence[Fraction | int]) -> Fraction:
-        # Replacing a record moves two nodes on each level that tells the two cells apart, and the
-        # first and the last cell are told apart on every level of more than one node. A record
-        # that comes onto the axis, or leaves it, moves one node on every level.
-        one = sum((Fraction(weights[level]) for level in self.asked), Fraction(0))
-        if check_neighbours(neighbours) == "add-remove":
-            return one
-        two = [2 * Fraction(weights[lv]) for lv in self.asked if self.shape.length(lv) > 1]
-        return max(one, sum(two, Fraction(0)))
-
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        return int(self._weighed(neighbours, [1] * self.height))
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return self._weighed(neighbours, self.shares)
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        # Nodes move by 1 each, so that squares add up as weights do.
-        return self._weighed(neighbours, [share * share for share in self.shares])
+    def moved(self, weights: Weights, power: int, replacing: bool) -> Fraction:
+        # Squares add up as weights do: nodes move by 1 each.
+        return moved_in_each(self.blocks, weights, replacing)
 
     def cells_of(self, counts: npt.ArrayLike) -> Ints:
         """The cell counts added up to the cells of `answer_axis`."""

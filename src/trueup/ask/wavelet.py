@@ -11,16 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.haar import differences, pairs, widths_of
-from trueup.ask.question import (
-    Block,
-    Ints,
-    Neighbours,
-    Question,
-    Space,
-    as_axis,
-    cell_counts,
-    check_neighbours,
-)
+from trueup.ask.question import AxisQuestion, Block, Ints, Weights, as_axis, cell_counts
 from trueup.axis import Axis
 from trueup.epsilon import exact
 from trueup.errors import InputError
@@ -30,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class WaveletCounts(Question):
+class WaveletCounts(AxisQuestion):
     """The total, and for every node of a binary tree the count of its left part less its right.
 
     As many answers as cells, with no constraints between them. `shares` splits ε over the total and
@@ -62,14 +53,6 @@ class WaveletCounts(Question):
         object.__setattr__(self, "shares", parts)
 
     @property
-    def space(self) -> Space:
-        return Space("cells", (self.axis,), (self.axis,))
-
-    @property
-    def size(self) -> int:
-        return self.axis.size
-
-    @property
     def heaviest(self) -> int:
         return 1
 
@@ -83,16 +66,13 @@ class WaveletCounts(Question):
         lengths = [1, *(pairs(self.size, width) for width in self.widths[:-1])]
         return tuple(zip(lengths, self.shares, strict=True))
 
-    def _weighed(
-        self, neighbours: Neighbours, weights: Sequence[Fraction | int], parted: int = 2
-    ) -> Fraction:
+    def moved(self, weights: Weights, power: int, replacing: bool) -> Fraction:
         # A record moves the total and one difference a level. Moved from cell to cell it leaves
-        # the total, moves the difference where the cells part by 2 (`parted`; squared, 4), and one
-        # each on every level below for each of the two. The last node may have fewer levels with
-        # two parts.
+        # the total, moves the difference where the cells part by 2, and one each on every level
+        # below for each of the two. The last node may have fewer levels with two parts.
         total, *each = [Fraction(weight) for weight in weights]
-        one = total + sum(each, Fraction(0))
-        if check_neighbours(neighbours) == "add-remove":
+        one, parted = total + sum(each, Fraction(0)), 2**power
+        if not replacing:
             return one
         worst, full, last = one, Fraction(0), Fraction(0)  # the most below a node of either kind
         for level in range(len(each) - 1, -1, -1):
@@ -105,21 +85,12 @@ class WaveletCounts(Question):
             full = weight + full
         return worst
 
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        return int(self._weighed(neighbours, [1] * len(self.shares)))
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return self._weighed(neighbours, self.shares)
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return self._weighed(neighbours, self.squares, parted=4)
-
     def answers(self, counts: npt.ArrayLike) -> Ints:
         return np.concatenate(differences(cell_counts(counts, self.size)))
 
     def labels(self) -> dict[str, Any]:
         levels = np.arange(len(self.blocks)) - 1  # −1 is the total
-        lengths = [length for length, _ in self.blocks]
+        lengths = self.block_lengths
         halves = [(w, np.arange(n) * w) for w, n in zip(self.widths, lengths[1:], strict=False)]
         starts = np.concatenate([[0], *(start for _, start in halves)]).astype(np.int64)
         stops = np.concatenate([[self.size], *(start + w for w, start in halves)])

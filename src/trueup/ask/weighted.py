@@ -14,17 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.question import (
-    Block,
-    Ints,
-    Neighbours,
-    Question,
-    Space,
-    as_axis,
-    cell_counts,
-    check_neighbours,
-)
-from trueup.ask.squares import furthest
+from trueup.ask.moves import furthest, furthest_in_sum
+from trueup.ask.question import AxisQuestion, Block, Ints, Weights, as_axis, cell_counts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
@@ -36,12 +27,11 @@ if TYPE_CHECKING:
 _MOST = 1 << 62
 _LARGEST = 1 << 40
 _MOST_TOLD_APART = 4_096
-_MOST_PAIRS = 10**11
 _UNIT = re.compile(r"[0-9]{1,200}(?:/[0-9]{1,200})?")  # of a file: of longer ones nothing comes
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class WeightedCounts(Question):
+class WeightedCounts(AxisQuestion):
     """Any weighted sums of the cells' counts: one row of the matrix an answer.
 
     The weights are rational: whole numbers, Fractions, text such as "1/3", or floats that are
@@ -125,14 +115,6 @@ class WeightedCounts(Question):
         w = self.weights
         return self.axis, self.units, w.indptr.tobytes(), w.indices.tobytes(), w.data.tobytes()
 
-    @property
-    def space(self) -> Space:
-        return Space("cells", (self.axis,), (self.axis,))
-
-    @property
-    def size(self) -> int:
-        return self.axis.size
-
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         return tuple((len(list(run)), unit) for unit, run in groupby(self.units))
@@ -142,73 +124,35 @@ class WeightedCounts(Question):
         """No cell weighs more in an answer."""
         return _largest(self.weights.data)
 
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        return int(self._weighed(neighbours, [1] * self.length))
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        common = math.lcm(*(unit.denominator for unit in self.units))
-        return self._weighed(neighbours, [int(unit * common) for unit in self.units]) / common
-
-    def _weighed(self, neighbours: Neighbours, weights: list[int]) -> Fraction:
-        check_neighbours(neighbours)
-        largest = max(weights) * int(np.abs(self.weights.data).max())
-        fits = largest * int(np.bincount(self.weights.indices).max()) < _MOST // 2
-        kind = np.int64 if fits else object
-        row = np.repeat(np.arange(self.length), np.diff(self.weights.indptr))
-        values = self.weights.data.astype(kind) * np.array(weights, kind)[row]
-        norms = np.zeros(self.size, kind)
-        np.add.at(norms, self.weights.indices, np.abs(values))
-        one = int(norms.max())
-        if neighbours == "add-remove":
-            return Fraction(one)
-        if not fits:
-            raise InputError(
-                "The weights have no common denominator that fits 64 bits, so the price of "
-                "replacing a record cannot be found. Round them, or protect add-remove."
-            )
-        return Fraction(max(one, self._furthest(values, norms)))
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        check_neighbours(neighbours)
-        common = math.lcm(*(unit.denominator for unit in self.units))
-        each = [int(unit * common) ** 2 for unit in self.units]
-        row = np.repeat(np.arange(self.length), np.diff(self.weights.indptr))
-        norms = np.zeros(self.size, object)
-        values = np.array(self.weights.data.tolist(), object) ** 2 * np.array(each, object)[row]
-        np.add.at(norms, self.weights.indices, values)
-        one = Fraction(int(norms.max()), common * common)
-        if neighbours == "add-remove" or self.size == 1:
-            return one
-        if self.size > _MOST_TOLD_APART and (self.weights.data > 0).all():
-            return 2 * one  # at most: no weight is negative
-        divisor = math.gcd(*each)
-        apart = furthest(self.weights, [square // divisor for square in each])
-        return max(one, Fraction(apart * divisor, common * common))
-
-    def _furthest(self, values: Ints, norms: Ints) -> int:
+    def moved(self, weights: Weights, power: int, replacing: bool) -> Fraction:
         from scipy.sparse import csr_array
 
-        from trueup._kernels.error.furthest_columns import furthest_columns
-
-        pairs = int((np.diff(self.weights.indptr).astype(float) ** 2).sum()) + self.size**2
-        if pairs > _MOST_PAIRS:
-            raise InputError(
-                f"Finding the price of replacing a record would take {pairs:,} steps. "
-                f"Protect add-remove, or ask rows of fewer cells."
-            )
-        rows = csr_array((values, self.weights.indices, self.weights.indptr), self.weights.shape)
-        columns = rows.tocsc()
-        return int(
-            furthest_columns(
-                rows.indptr.astype(np.int64),
-                rows.indices.astype(np.int64),
-                rows.data,
-                columns.indptr.astype(np.int64),
-                columns.indices.astype(np.int64),
-                columns.data,
-                norms,
-            )
-        )
+        common = math.lcm(*(weight.denominator for weight in weights))
+        scaled = [int(weight * common) for weight in weights]
+        largest = max(scaled) * self.heaviest**power
+        fits = largest * int(np.bincount(self.weights.indices).max()) < _MOST // 2
+        kind = np.int64 if fits else object
+        each = np.repeat(np.array(scaled, kind), self.block_lengths)
+        indices, pointer = self.weights.indices, self.weights.indptr
+        values = self.weights.data.astype(kind) ** power * np.repeat(each, np.diff(pointer))
+        norms = np.zeros(self.size, kind)
+        np.add.at(norms, indices, np.abs(values))
+        one = Fraction(int(norms.max()), common)
+        if not replacing or self.size == 1:
+            return one
+        if power == 1:
+            if not fits:
+                raise InputError(
+                    "The weights have no common denominator that fits 64 bits, so the price of "
+                    "replacing a record cannot be found. Round them, or protect add-remove."
+                )
+            apart = furthest_in_sum(csr_array((values, indices, pointer), self.weights.shape))
+            return max(one, Fraction(apart, common))
+        if self.size > _MOST_TOLD_APART and (self.weights.data > 0).all():
+            return 2 * one  # at most: no weight is negative
+        divisor = math.gcd(*scaled)
+        apart = furthest(self.weights, (each // divisor).tolist())
+        return max(one, Fraction(apart * divisor, common))
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         counts = cell_counts(counts, self.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,16 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.question import (
-    Block,
-    Ints,
-    Neighbours,
-    Question,
-    Space,
-    as_axis,
-    cell_counts,
-    check_neighbours,
-)
+from trueup.ask.question import AxisQuestion, Block, Ints, Weights, as_axis, cell_counts
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
 
@@ -36,8 +28,52 @@ _WRITTEN_OUT = 8_192  # cells: a matrix of half a gibibyte
 _PAIRS = 256  # cells whose every pair is looked at
 
 
+class WindowQuestion(AxisQuestion):
+    """One window a cell, none of whose weights is negative."""
+
+    @abstractmethod
+    def longest_column(self, power: int) -> int:
+        """The largest sum over the windows of a cell's weights to a power."""
+
+    @abstractmethod
+    def windows(self) -> Ints:
+        """The weights of every cell, a row a window; for some thousand cells."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return ((self.size, Fraction(1)),)
+
+    def moved(self, weights: Weights, power: int, replacing: bool) -> Fraction:
+        one = self.longest_column(power)
+        if replacing and self.size > 1:
+            # No weight is negative: two columns are at most as far apart as both are long.
+            one = self._furthest[power - 1] if self.size <= _PAIRS else 2 * one
+        return Fraction(weights[0] * one)
+
+    @cached_property
+    def _furthest(self) -> tuple[int, int]:
+        """How far apart two columns are at most, or one and none: in L1, and squared in L2."""
+        columns = self.windows().T
+        sums, squares = self.longest_column(1), self.longest_column(2)
+        for column in columns:
+            apart = np.abs(columns - column)
+            sums = max(sums, int(apart.sum(axis=1).max()))
+            squares = max(squares, int((apart * apart).sum(axis=1).max()))
+        return sums, squares
+
+    def matrix(self) -> csr_array[Any]:
+        from scipy.sparse import csr_array
+
+        if self.size > _WRITTEN_OUT:
+            raise InputError(
+                f"Every window weighs every cell: the matrix of {self.size:,} cells is too large. "
+                f"It is written out for up to {_WRITTEN_OUT:,}."
+            )
+        return csr_array(self.windows().astype(np.float64))
+
+
 @dataclass(frozen=True, init=False, repr=False)
-class WindowCounts(Question):
+class WindowCounts(WindowQuestion):
     """For every cell a window over the whole axis, which weighs the others less the further away.
 
     One answer a cell, nothing more: the windows can be read back. Weights are whole numbers that
@@ -68,14 +104,6 @@ class WindowCounts(Question):
         object.__setattr__(self, "best_for", best_for)
 
     @property
-    def space(self) -> Space:
-        return Space("cells", (self.axis,), (self.axis,))
-
-    @property
-    def size(self) -> int:
-        return self.axis.size
-
-    @property
     def profile(self) -> Profile:
         """The weights, by distance and by cell."""
         from trueup._kernels.windows.profile import profile_of
@@ -88,39 +116,11 @@ class WindowCounts(Question):
         thrown = 2 if self.best_for == "prefixes" else 1
         return int(self.profile.by_distance[0]) * thrown * int(self.profile.by_cell.max())
 
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        return ((self.size, Fraction(1)),)
+    def longest_column(self, power: int) -> int:
+        return int(self.profile.sums.max() if power == 1 else self.profile.squares.max())
 
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        # No weight is negative: two columns differ at most by the sum of both.
-        one = int(self.profile.sums.max())
-        if check_neighbours(neighbours) == "add-remove" or self.size == 1:
-            return one
-        return self._furthest[0] if self.size <= _PAIRS else 2 * one
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return Fraction(self.sensitivity(neighbours))
-
-    def square_price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        """As `price`, of squared moves."""
-        one = int(self.profile.squares.max())
-        if check_neighbours(neighbours) == "add-remove" or self.size == 1:
-            return Fraction(one)
-        return Fraction(self._furthest[1] if self.size <= _PAIRS else 2 * one)
-
-    @cached_property
-    def _furthest(self) -> tuple[int, int]:
-        """How far apart two columns are at most, or one and none: in L1, and squared in L2."""
-        columns = self.profile.matrix().T
-        most = [int(self.profile.sums.max()), int(self.profile.squares.max())]
-        for column in columns:
-            apart = np.abs(columns - column)
-            most = [
-                max(most[0], int(apart.sum(axis=1).max())),
-                max(most[1], int((apart * apart).sum(axis=1).max())),
-            ]
-        return most[0], most[1]
+    def windows(self) -> Ints:
+        return self.profile.matrix()
 
     def answers(self, counts: npt.ArrayLike) -> Ints:
         cells = cell_counts(counts, self.size)
@@ -131,16 +131,6 @@ class WindowCounts(Question):
         """The cell that each window stands on."""
         cells = np.arange(self.size)
         return {"window on": cells, **self.axis.columns(cells, cells + 1)}
-
-    def matrix(self) -> csr_array[Any]:
-        from scipy.sparse import csr_array
-
-        if self.size > _WRITTEN_OUT:
-            raise InputError(
-                f"Every window weighs every cell: the matrix of {self.size:,} cells is too large. "
-                f"It is written out for up to {_WRITTEN_OUT:,}."
-            )
-        return csr_array(self.profile.matrix().astype(np.float64))
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "windows", "axis": self.axis.to_json(), "best_for": self.best_for}

@@ -1,4 +1,4 @@
-"""Square prices against brute force: all pairs of columns of every question's matrix."""
+"""Prices and square prices against brute force: all pairs of columns of a question's matrix."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, eye_array, vstack
 
 import trueup as tu
-from trueup.ask import squares
-from trueup.ask.squares import furthest, greatest
+from trueup.ask import moves
+from trueup.ask.moves import furthest, greatest, moved_by_matrix
 
 AXIS = tu.Axis.integers("a", 0, 11)
 B = tu.Axis.integers("b", 0, 2)
@@ -76,11 +76,30 @@ def test_square_price_of_replacing_is_never_below_the_furthest_pair(question):
     assert worst < question.square_price("replace") <= 2 * question.square_price()
 
 
+@pytest.mark.parametrize("replacing", [False, True])
 @pytest.mark.parametrize("question", TIGHT[2:6] + TIGHT[10:13], ids=lambda q: f"{q.kind}{q.size}")
-def test_what_a_question_says_is_what_its_matrix_says(question):
-    for neighbours in ("add-remove", "replace"):
-        said = tu.ask.Question.square_price(question, neighbours)
-        assert said == question.square_price(neighbours)
+def test_what_a_question_says_is_what_its_matrix_says(question, replacing):
+    weights = [weight for _, weight in question.blocks]
+    neighbours = "replace" if replacing else "add-remove"
+    assert by_matrix(question, [1] * len(weights), 1, replacing) == question.sensitivity(neighbours)
+    assert by_matrix(question, weights, 1, replacing) == question.price(neighbours)
+    assert by_matrix(question, question.squares, 2, replacing) == question.square_price(neighbours)
+
+
+def by_matrix(question, weights, power, replacing):
+    lengths = [length for length, _ in question.blocks]
+    return moved_by_matrix(question.matrix(), lengths, weights, power, replacing)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_matrix_of_fractions_or_of_other_answers_has_no_price(power):
+    """Cut to whole numbers, or with rows left out, it would cost too little."""
+    one = [Fraction(1)]
+    with pytest.raises(tu.InputError, match="matrix of whole numbers with a row for each answer"):
+        moved_by_matrix(csr_array(np.array([[1.0, 0.5]])), [1], one, power)
+    with pytest.raises(tu.InputError, match="a row for each answer"):
+        moved_by_matrix(csr_array(np.eye(2)), [1], one, power)
+    assert moved_by_matrix(csr_array(np.eye(2)), [2], one, power) == 1
 
 
 def test_signed_weights_can_cost_four_times_when_replaced():
@@ -131,16 +150,16 @@ def test_the_furthest_pair_of_large_weights_is_exact_or_refused(weight):
 def exactly(question, neighbours):
     """The square price by the matrix; None where it is refused."""
     try:
-        return tu.ask.Question.square_price(question, neighbours)
+        return by_matrix(question, question.squares, 2, neighbours == "replace")
     except tu.InputError:
         return None
 
 
 def test_as_many_pairs_are_looked_at_as_there_is_time_for_and_not_one_more(monkeypatch):
     rows = csr_array(np.array([[1, 2, 4], [0, 1, 0]]))
-    monkeypatch.setattr(squares, "_MOST_PAIRS", 9)
+    monkeypatch.setattr(moves, "_MOST_PAIRS", 9)
     assert furthest(rows, [1, 1]) == 9
-    monkeypatch.setattr(squares, "_MOST_PAIRS", 8)
+    monkeypatch.setattr(moves, "_MOST_PAIRS", 8)
     with pytest.raises(tu.InputError, match="too many cells"):
         furthest(rows, [1, 1])
 
@@ -172,7 +191,7 @@ def test_the_greatest_sum_is_exact_where_floats_cannot_tell():
 
 @pytest.mark.parametrize("at_once", [1, 40, 1 << 22])
 def test_the_furthest_columns_are_found_however_few_are_looked_at_together(at_once, monkeypatch):
-    monkeypatch.setattr(squares, "_PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr(moves, "_PAIRS_AT_ONCE", at_once)
     for seed in range(20):
         rng = np.random.default_rng(seed)
         rows = rng.integers(-3, 4, (4, 13)) * (rng.random((4, 13)) < 0.6)
