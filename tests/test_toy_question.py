@@ -47,8 +47,8 @@ def by_dense_algebra(measurement: Any) -> tuple[Any, Any]:
     return covariance @ weighed.T @ measurement.noisy, covariance
 
 
-def test_the_toy_has_one_file_of_120_lines() -> None:
-    assert len(Path(__file__).with_name("toy_question.py").read_text().splitlines()) <= 120
+def test_the_toy_has_one_file_of_80_lines() -> None:
+    assert len(Path(__file__).with_name("toy_question.py").read_text().splitlines()) <= 80
 
 
 def test_it_is_measured_and_inferred_by_least_squares(toy: ModuleType) -> None:
@@ -58,6 +58,18 @@ def test_it_is_measured_and_inferred_by_least_squares(toy: ModuleType) -> None:
     release = tu.infer(m)
     np.testing.assert_allclose(release.counts(), cells, atol=1e-6)
     np.testing.assert_allclose(release.std_errors(), np.sqrt(np.diag(covariance)))
+
+
+def test_its_prices_are_the_most_that_a_record_moves(toy: ModuleType) -> None:
+    question = toy.PairCounts(tu.Axis.integers("age", 0, 8))
+    columns = question.matrix().toarray().astype(int).T
+    weights = np.repeat([Fraction(1, 2), Fraction(1, 4)], [9, 7])
+    moves = {"add-remove": columns, "replace": [a - b for a in columns for b in columns]}
+    for neighbours, each in moves.items():
+        assert question.sensitivity(neighbours) == max(abs(move).sum() for move in each)
+        assert question.price(neighbours) == max((abs(move) * weights).sum() for move in each)
+        squares = max((move**2 * weights**2).sum() for move in each)
+        assert question.square_price(neighbours) == squares
 
 
 def test_its_intervals_are_those_of_the_noise(toy: ModuleType) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, vstack
 
-from trueup.ask import Neighbours, Question, Space, cell_counts, check_neighbours
+from trueup.ask import AxisQuestion, cell_counts
 from trueup.ask.question import Block, as_axis
 from trueup.axis import Axis
 from trueup.infer import Candidate, register
@@ -20,7 +19,7 @@ from trueup.workload import Workload
 
 
 @dataclass(frozen=True)
-class PairCounts(Question):
+class PairCounts(AxisQuestion):
     """The count of every cell, and of every cell together with the next but one."""
 
     axis: Axis
@@ -28,14 +27,6 @@ class PairCounts(Question):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", as_axis(self.axis))
-
-    @property
-    def space(self) -> Space:
-        return Space("cells", (self.axis,), (self.axis,))
-
-    @property
-    def size(self) -> int:
-        return self.axis.size
 
     @property
     def _pairs(self) -> int:
@@ -49,16 +40,6 @@ class PairCounts(Question):
     @property
     def heaviest(self) -> int:
         return 1
-
-    def sensitivity(self, neighbours: Neighbours = "add-remove") -> int:
-        # A record is in its cell and in up to two pairs; moved, it leaves all and enters as many.
-        return (1 + min(2, self._pairs)) * self._times(neighbours)
-
-    def price(self, neighbours: Neighbours = "add-remove") -> Fraction:
-        return (Fraction(1, 2) + Fraction(min(2, self._pairs), 4)) * self._times(neighbours)
-
-    def _times(self, neighbours: Neighbours) -> int:
-        return 2 if check_neighbours(neighbours) == "replace" and self.size > 1 else 1
 
     def answers(self, counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
         cells = cell_counts(counts, self.size)
@@ -88,12 +69,10 @@ class PairModel(LeastSquares):
     asks = PairCounts
 
     @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
-        if len(axes) > 1 or axes[0].size > 4_096:
+    def candidates_over(cls, axis: Axis, workload: Workload, nonnegative: bool) -> list[Candidate]:
+        if axis.size > 4_096:
             return []
-        return [Candidate("cells and pairs", lambda: PairCounts(axes[0]), word="pairs")]
+        return [Candidate("cells and pairs", lambda: PairCounts(axis), word="pairs")]
 
 
 register(PairModel)

@@ -6,7 +6,7 @@ answered is told by its model; `MODELS` lists those that come with the library.
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from trueup.ask import (
     AdaptiveBoxCounts,
@@ -78,48 +78,29 @@ __all__ = [
 ]
 
 
-@overload
-def infer(
-    measurement: Measurement[QuestionOfCells],
-    *,
-    nonnegative: bool = ...,
-    integers: bool | None = ...,
-    graphical: bool = ...,
-    method: Method | None = ...,
-) -> Release: ...
+class Shown(TypedDict, total=False):
+    """How counts are to be shown: what `infer` takes beside the measurement."""
+
+    nonnegative: bool
+    integers: bool | None
+    graphical: bool
+    method: Method | None
 
 
 @overload
-def infer(
-    measurement: Measurement[SortedCounts],
-    *,
-    nonnegative: bool = ...,
-    integers: bool | None = ...,
-    graphical: bool = ...,
-    method: Method | None = ...,
-) -> SortedRelease: ...
+def infer(measurement: Measurement[QuestionOfCells], **how: Unpack[Shown]) -> Release: ...
 
 
 @overload
-def infer(
-    measurement: Measurement[NamedCounts],
-    *,
-    nonnegative: bool = ...,
-    integers: bool | None = ...,
-    graphical: bool = ...,
-    method: Method | None = ...,
-) -> NamedRelease: ...
+def infer(measurement: Measurement[SortedCounts], **how: Unpack[Shown]) -> SortedRelease: ...
 
 
 @overload
-def infer(
-    measurement: Measurement[Question],
-    *,
-    nonnegative: bool = ...,
-    integers: bool | None = ...,
-    graphical: bool = ...,
-    method: Method | None = ...,
-) -> Any: ...
+def infer(measurement: Measurement[NamedCounts], **how: Unpack[Shown]) -> NamedRelease: ...
+
+
+@overload
+def infer(measurement: Measurement[Question], **how: Unpack[Shown]) -> Any: ...
 
 
 def infer(

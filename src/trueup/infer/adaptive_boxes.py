@@ -27,7 +27,7 @@ from trueup.workload import Workload
 Floats = npt.NDArray[np.float64]
 
 
-class AdaptiveBoxModel(TableModel):
+class AdaptiveBoxModel(TableModel[AdaptiveBoxCounts]):
     """An adaptive tree over the cells in nested order, and the errors of its boxes.
 
     As with that tree there are two answers from one transcript: `fit` goes from the top down and
@@ -36,25 +36,20 @@ class AdaptiveBoxModel(TableModel):
 
     asks = AdaptiveBoxCounts
 
-    @property
-    def _question(self) -> AdaptiveBoxCounts:
-        assert isinstance(self.noise.question, AdaptiveBoxCounts)
-        return self.noise.question
-
     @cached_property
     def _nested(self) -> AdaptiveTreeModel:
-        return AdaptiveTreeModel(replace(self.noise, question=self._question.nested))
+        return AdaptiveTreeModel(replace(self.noise, question=self.question.nested))
 
     @cached_property
     def errors(self) -> PooledBoxErrors:
         """The error of every combination of boxes of the fit."""
         own = self._nested.errors
-        return PooledBoxErrors(self._question, own.levels, own.scales, self.noise.law)
+        return PooledBoxErrors(self.question, own.levels, own.scales, self.noise.law)
 
     @property
     def trees(self) -> list[IntervalTree]:
         """A tree over each axis."""
-        return self._question.boxes.shapes
+        return self.question.boxes.shapes
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -63,28 +58,28 @@ class AdaptiveBoxModel(TableModel):
 
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The cells, from the top down: boxes in a box are moved alike until they sum to it."""
-        return self._question.back(self._nested.fit(noisy))
+        return self.question.back(self._nested.fit(noisy))
 
     def fit_nonnegative(self, noisy: npt.NDArray[Any]) -> Floats:
         """The cells settled large first: every cell is known, as it were."""
-        return self._question.back(self._nested.large_first(noisy))
+        return self.question.back(self._nested.large_first(noisy))
 
     def release(self, measurement: Measurement, wish: Wish) -> Release:
         """The release of the fit, or the one whose counts are shown as wished."""
         noisy, own = measurement.noisy, self._nested
         cells = own.fit(noisy)
         facts = measurement.facts.made(LEAST_SQUARES)
-        axes = self._question.axes
-        release = Release.of(axes, self._question.back(cells), self.errors, facts)
+        axes = self.question.axes
+        release = Release.of(axes, self.question.back(cells), self.errors, facts)
         if not wish.shown:
             return release
         ways = partial(np.copy, cells), partial(own.nodes, noisy), partial(own.large_first, noisy)
         shown = shown_cells(own.tree, wish, *ways)
-        return release.showing(self._question.back(shown), wish.words)
+        return release.showing(self.question.back(shown), wish.words)
 
     def mean_over_boxes(self, workloads: Sequence[Workload]) -> tuple[float, float]:
         """That of the quadtree that is asked where nothing is small."""
-        return BoxModel(replace(self.noise, question=self._question.boxes)).mean_over_boxes(
+        return BoxModel(replace(self.noise, question=self.question.boxes)).mean_over_boxes(
             workloads
         )
 

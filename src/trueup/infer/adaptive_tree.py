@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -28,7 +27,7 @@ WeighedRuns = tuple[npt.NDArray[Any], ...]
 EVENED = 0.5  # how much of the spread of cells that noise explains is taken away: from experiments
 
 
-class AdaptiveTreeModel(AxisModel):
+class AdaptiveTreeModel(AxisModel[AdaptiveTreeCounts]):
     """Two answers from one transcript: one whose errors are known, and one to be shown.
 
     `fit` takes the answers of levels alone and goes from the top down, see `adaptive_errors`. What
@@ -38,15 +37,10 @@ class AdaptiveTreeModel(AxisModel):
     asks = AdaptiveTreeCounts
     adaptive = True
 
-    @property
-    def _question(self) -> AdaptiveTreeCounts:
-        assert isinstance(self.noise.question, AdaptiveTreeCounts)
-        return self.noise.question
-
     @cached_property
     def errors(self) -> PathErrors:
         """The error of every combination of ranges of the fit."""
-        asked, noise = self._question, self.noise
+        asked, noise = self.question, self.noise
         levels = tuple(level for level, share in enumerate(asked.shares) if share)
         if levels[0] == 0 and len(levels) > 1:
             levels = levels[1:]  # one answer for all, with little of ε: for the shown counts alone
@@ -60,7 +54,7 @@ class AdaptiveTreeModel(AxisModel):
     @property
     def tree(self) -> IntervalTree:
         """The tree by which counts for people are rounded."""
-        return self._question.tree.shape
+        return self.question.tree.shape
 
     @property
     def line(self) -> Line:
@@ -76,7 +70,7 @@ class AdaptiveTreeModel(AxisModel):
         """The cells, from the top down: siblings are moved alike until they sum to their parent."""
         from trueup._kernels.tree.pooled import moved_to_parents, spread_evenly
 
-        asked, found = self._question, self._question.reached
+        asked, found = self.question, self.question.reached
         answers = asked.by_level(noisy)
         before, *below = self.errors.levels
         own = np.asarray(answers[before][0], np.float64)
@@ -97,7 +91,7 @@ class AdaptiveTreeModel(AxisModel):
         from trueup._kernels.display.topdown import settle_nodes
         from trueup._kernels.tree.pooled import spread_leaves, with_runs
 
-        found = self._question.reached
+        found = self.question.reached
         nodes, runs = self._answers(noisy)
         unit, upper = min(self.noise.variances) ** 0.5, len(found.nodes) - 1
         if not len(runs[0]):  # every cell was asked
@@ -116,7 +110,7 @@ class AdaptiveTreeModel(AxisModel):
     def _answers(self, noisy: npt.NDArray[Any]) -> tuple[Nodes, WeighedRuns]:
         """The answers of nodes, 0 where not asked, and the weights of their levels; the runs,
         counting the nodes, with answers and weights."""
-        asked, found = self._question, self._question.reached
+        asked, found = self.question, self.question.reached
         weights = iter(self.noise.relative_weights)
         values, levels, runs = [], [], []
         for level, (own, pooled) in enumerate(asked.by_level(noisy)):
@@ -136,7 +130,7 @@ class AdaptiveTreeModel(AxisModel):
     def answers_of(self, prefix: Floats) -> Floats:
         """Answers that stand for the noisy ones: what counts with these prefix sums say of nodes,
         and the totals of runs as they were answered."""
-        asked = self._question
+        asked = self.question
         assert asked.pooled is not None
         found: list[npt.NDArray[Any]] = []
         for level, share in enumerate(asked.shares):
@@ -153,23 +147,21 @@ class AdaptiveTreeModel(AxisModel):
 
     @cached_property
     def _at_once(self) -> TreeModel:
-        return TreeModel(replace(self.noise, question=self._question.tree))
+        return TreeModel(replace(self.noise, question=self.question.tree))
 
     @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
+    def candidates_over(cls, axis: Axis, workload: Workload, nonnegative: bool) -> list[Candidate]:
         """The tree of the axis, for counts that are shown, where it has levels to stop at.
 
         It is the best of them at an ε below so many cells that a tree is asked in one pass, unless
         the workload needs another tree than the axis has by itself.
         """
-        if len(axes) > 1 or not nonnegative:
+        if not nonnegative:
             return []
-        asked = AdaptiveTreeCounts(axes[0])
+        asked = AdaptiveTreeCounts(axis)
         if not any(map(asked.can_pool, range(asked.shape.height))):
             return []
-        best = axes[0].size < LARGE and _usual(axes[0], workloads[0])
+        best = axis.size < LARGE and _usual(axis, workload)
         ranks = FOR_NONNEGATIVE + 10 if best else FOR_NONNEGATIVE - 10, FOR_NONNEGATIVE - 10
         made = Candidate("adaptive tree", lambda: asked, ranks[0], "adaptive", rank_at_rho=ranks[1])
         return [made]

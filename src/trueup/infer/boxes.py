@@ -23,20 +23,15 @@ Floats = npt.NDArray[np.float64]
 _SAMPLED = 48  # ranges of an axis: for what whole noise does to the figure of noise on the line
 
 
-class BoxModel(TableModel):
+class BoxModel(TableModel[BoxCounts]):
     """The nearest counts to noisy counts of boxes."""
 
     asks = BoxCounts
 
-    @property
-    def _question(self) -> BoxCounts:
-        assert isinstance(self.noise.question, BoxCounts)
-        return self.noise.question
-
     @cached_property
     def errors(self) -> LatticeErrors:
         """The error of every combination of boxes."""
-        asked = self._question
+        asked = self.question
         return LatticeErrors(
             asked.widths, asked.levels, self.noise.scales, self.noise.law, asked.centred
         )
@@ -49,19 +44,19 @@ class BoxModel(TableModel):
     @property
     def trees(self) -> list[IntervalTree]:
         """A tree over each axis."""
-        return self._question.shapes
+        return self.question.shapes
 
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The least-squares cells, the smallest where some are not determined."""
-        return self.errors.fit(self._question.split(noisy))
+        return self.errors.fit(self.question.split(noisy))
 
     def fit_nonnegative(self, noisy: npt.NDArray[Any]) -> Floats:
         """The nearest table to the margins that has no negative count."""
-        return self.errors.nonnegative(self._question.split(noisy))
+        return self.errors.nonnegative(self.question.split(noisy))
 
     def mean_over_boxes(self, workloads: Sequence[Workload]) -> tuple[float, float]:
         """The mean from the levels' energies; what whole noise does to it as of some boxes."""
-        asked = self._question
+        asked = self.question
         scales = tuple(1 / weight for _, weight in asked.blocks)
         line = replace(self.errors, scales=scales, law="continuous")
         one = line.mean_variance(mean_energies(line, asked.axes, workloads))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -40,7 +39,7 @@ class CellLine:
         return values
 
 
-class CellModel(NodeModel):
+class CellModel(NodeModel[CellCounts]):
     """Noisy cells: the leaves of a flat tree whose root is not asked."""
 
     asks = CellCounts
@@ -52,23 +51,19 @@ class CellModel(NodeModel):
 
     def levels(self) -> AskedLevels:
         """The noisy answers as the last level of a flat tree."""
-        size = self.noise.question.size
+        size = self.question.size
         return AskedLevels(IntervalTree.regular(size, (size,)), (1,), None, (size,))
 
     @property
     def line(self) -> Line:
         """The cells along the lines of a grid."""
-        return CellLine(self.noise.question.size)
+        return CellLine(self.question.size)
 
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The noisy cells."""
         return np.asarray(noisy, np.float64)
 
     @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
+    def candidates_over(cls, axis: Axis, workload: Workload, nonnegative: bool) -> list[Candidate]:
         """The cells of the axis."""
-        if len(axes) > 1:
-            return []
-        return [Candidate("cells alone (L̃)", lambda: CellCounts(axes[0]), 0, "flat")]
+        return [Candidate("cells alone (L̃)", lambda: CellCounts(axis), 0, "flat")]

@@ -30,6 +30,7 @@ from trueup.coefficient_classes import law_of
 from trueup.errors import InputError
 from trueup.infer.box_search import quadtree
 from trueup.infer.hat_search import best_hats
+from trueup.infer.lattice import TableErrors
 from trueup.infer.model import FOR_NONNEGATIVE, Candidate, Line, TableModel, axis_model
 from trueup.infer.tree_search import best_question
 from trueup.intervaltree import IntervalTree
@@ -46,7 +47,7 @@ _WIDE = 16
 
 
 @dataclass(frozen=True, eq=False)
-class GridErrors:
+class GridErrors(TableErrors):
     """The error of every box; `scales` are those of the blocks, the last axis running fastest."""
 
     lines: tuple[Line, ...]
@@ -55,13 +56,7 @@ class GridErrors:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many cells each axis has."""
         return tuple(line.size for line in self.lines)
-
-    @property
-    def work(self) -> int:
-        """What one law takes: the coefficients of every cell."""
-        return math.prod(self.sizes)
 
     @property
     def variance_work(self) -> int:
@@ -141,12 +136,7 @@ class GridErrors:
             found += coefficient * product
         return found
 
-    def variance(self, combination: Combination) -> float:
-        """The variance of a combination of boxes."""
-        if len(combination) == 1:
-            ((box, coefficient),) = combination
-            ends = np.array(box, np.int64)
-            return coefficient**2 * float(self.box_variances(ends[None, :, 0], ends[None, :, 1])[0])
+    def variance_of_several(self, combination: Combination) -> float:
         squares = self._coefficients(combination) ** 2
         for number, line in enumerate(self.lines):
             squares = np.add.reduceat(squares, np.cumsum([0, *line.lengths[:-1]]), axis=number)
@@ -161,20 +151,15 @@ class GridErrors:
         return law_of([part.ravel() for part in parts], self.scales, self.law)
 
 
-class GridModel(TableModel):
+class GridModel(TableModel[GridCounts]):
     """The nearest counts to the noisy answers of a product: made of its factors' models."""
 
     asks = GridCounts
 
-    @property
-    def _question(self) -> GridCounts:
-        assert isinstance(self.noise.question, GridCounts)
-        return self.noise.question
-
     @cached_property
     def errors(self) -> GridErrors:
         """The error of every combination of boxes."""
-        lines = [axis_model(Noise.of_unit(factor)).line for factor in self._question.factors]
+        lines = [axis_model(Noise.of_unit(factor)).line for factor in self.question.factors]
         return GridErrors(tuple(lines), self.noise.scales, self.noise.law)
 
     @property
@@ -185,11 +170,11 @@ class GridModel(TableModel):
     @property
     def trees(self) -> list[IntervalTree]:
         """A tree over each axis."""
-        return self._question.shapes
+        return self.question.shapes
 
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The least-squares cells, one axis after the other."""
-        return self.errors.fit(self._question.as_array(noisy).astype(np.float64))
+        return self.errors.fit(self.question.as_array(noisy).astype(np.float64))
 
     def fit_nonnegative(self, noisy: npt.NDArray[Any]) -> Floats:
         """Never wanted: the cells are asked."""
@@ -197,7 +182,7 @@ class GridModel(TableModel):
 
     def mean_over_boxes(self, workloads: Sequence[Workload]) -> tuple[float, float]:
         """The products of the axes' means; what whole noise does to them as of some ranges."""
-        factors, axes = self._question.factors, self._question.axes
+        factors, axes = self.question.factors, self.question.axes
         one = 2 * math.prod(
             _mean(factor, workload, axis) / 2
             for factor, axis, workload in zip(factors, axes, workloads, strict=True)

@@ -9,7 +9,7 @@ from itertools import accumulate
 from operator import mul
 
 from trueup.ask import HatCounts
-from trueup.ask.hats import strides_for
+from trueup.ask.hats import ratios_for, strides_for
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
 from trueup.infer.hat_errors import HatErrors
@@ -99,21 +99,10 @@ def _tried_first(size: int, longest: int) -> set[tuple[int, ...]]:
     """Ratios of strides for the whole axis and for the longest range, of a few levels."""
     usual = len(strides_for(size))
     spans = {size, min(size, 2 * longest)}
-    some = {_ratios(s, levels) for s in spans for levels in range(max(1, usual - 1), usual + 2)}
-    return some | {_ratios(min(spans), 1)}
+    some = {ratios_for(s, levels) for s in spans for levels in range(max(1, usual - 1), usual + 2)}
+    return some | {ratios_for(min(spans), 1)}
 
 
 def _hats(axis: Axis, ratios: Sequence[int], parts: Sequence[int] | None, ends: bool) -> HatCounts:
     shares = None if parts is None else [Fraction(part, sum(parts)) for part in parts]
     return HatCounts(axis, tuple(accumulate(ratios, mul)), shares, ends or None)
-
-
-def _ratios(span: int, levels: int) -> tuple[int, ...]:
-    """Near-equal ratios of that many strides whose largest fits a good few times into the span."""
-    largest = max(span / (0.75 * span ** (1 / (levels + 1))), 2.0)
-    found: list[int] = []
-    below = 1
-    for left in range(levels, 0, -1):
-        found.append(max(2, round((largest / below) ** (1 / left))))
-        below *= found[-1]
-    return tuple(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +20,7 @@ from trueup.workload import Workload
 Floats = npt.NDArray[np.float64]
 
 
-class HatModel(OverlappingModel):
+class HatModel(OverlappingModel[HatCounts]):
     """The nearest counts to noisy cells and windows."""
 
     asks = HatCounts
@@ -42,18 +41,15 @@ class HatModel(OverlappingModel):
 
     def raw(self, noisy: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The noisy counts of the cells, which come first."""
-        return noisy[: self.noise.question.size]
+        return noisy[: self.question.size]
 
     @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
+    def candidates_over(cls, axis: Axis, workload: Workload, nonnegative: bool) -> list[Candidate]:
         """The best hats for the workload; labels have no windows that overlap.
 
         Where squares of weights are paid for, many levels are better than few.
         """
-        axis, workload = axes[0], workloads[0]
-        if len(axes) > 1 or axis.size == 1 or axis.traits.labelled:
+        if axis.size == 1 or axis.traits.labelled:
             return []
         best = Candidate(
             "hats",

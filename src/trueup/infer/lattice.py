@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,8 +41,50 @@ def _spread(
     return (parted + times * coarse.reshape(*head, have, 1, *tail)).reshape(fine.shape)
 
 
+class TableErrors(ABC):
+    """The errors of boxes that are found from the cells of a table, or for one box without them."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells each axis has."""
+
+    @property
+    def work(self) -> int:
+        """What one law takes: the coefficients of every cell."""
+        return math.prod(self.sizes)
+
+    @property
+    def variance_work(self) -> int:
+        """What one variance takes: a few numbers, unless it says more."""
+        return 1
+
+    @abstractmethod
+    def box_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
+        """The variance of each box, one column an axis."""
+
+    @abstractmethod
+    def variance_of_several(self, combination: Combination) -> float:
+        """The variance of a combination of two boxes or more."""
+
+    def variance(self, combination: Combination) -> float:
+        """The variance of a combination of boxes."""
+        if len(combination) != 1:
+            return self.variance_of_several(combination)
+        ((box, coefficient),) = combination
+        ends = np.array(box, np.int64)
+        return coefficient**2 * float(self.box_variances(ends[None, :, 0], ends[None, :, 1])[0])
+
+    def values(self, combination: Combination) -> Floats:
+        """How often each cell counts in a combination of boxes, one dimension an axis."""
+        found = np.zeros(self.sizes)
+        for box, coefficient in combination:
+            found[tuple(slice(start, stop) for start, stop in box)] += coefficient
+        return found
+
+
 @dataclass(frozen=True, eq=False)
-class LatticeErrors:
+class LatticeErrors(TableErrors):
     """The error of boxes; `widths` per axis and level, `scales` per tuple of levels asked."""
 
     widths: tuple[tuple[int, ...], ...]
@@ -52,18 +95,7 @@ class LatticeErrors:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many cells each axis has."""
         return tuple(widths[0] for widths in self.widths)
-
-    @property
-    def work(self) -> int:
-        """What one law takes: the coefficients of every cell."""
-        return math.prod(self.sizes)
-
-    @property
-    def variance_work(self) -> int:
-        """What one variance takes: a few numbers a level."""
-        return 1
 
     @cached_property
     def _weights(self) -> list[float]:
@@ -176,24 +208,13 @@ class LatticeErrors:
             found += np.where(product > 0, self._variances[levels], 0.0) * np.maximum(product, 0)
         return found
 
-    def _values(self, combination: Combination) -> Floats:
-        values = np.zeros(self.sizes)
-        for box, coefficient in combination:
-            values[tuple(slice(start, stop) for start, stop in box)] += coefficient
-        return values
-
-    def variance(self, combination: Combination) -> float:
-        """The variance of a combination of boxes."""
-        if len(combination) == 1:
-            ((box, coefficient),) = combination
-            ends = np.array(box, np.int64)
-            return coefficient**2 * float(self.box_variances(ends[None, :, 0], ends[None, :, 1])[0])
-        values = self._values(combination)
+    def variance_of_several(self, combination: Combination) -> float:
+        values = self.values(combination)
         return max(float((values * self._filtered(values, self._inverse)).sum()), 0.0)
 
     def noise_law(self, combination: Combination) -> NoiseLaw:
         """The law of the error of a combination of boxes."""
-        solved = self._filtered(self._values(combination), self._inverse)
+        solved = self._filtered(self.values(combination), self._inverse)
         blocks = []
         for levels, weight in zip(self.levels, self._weights, strict=True):
             block = solved

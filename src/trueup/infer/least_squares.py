@@ -22,6 +22,7 @@ from trueup.infer.figures import DenseFigures
 from trueup.infer.model import AxisModel, Line
 from trueup.intervaltree import IntervalTree
 from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values
+from trueup.measurement import Asked
 from trueup.noise import Noise, log_noise_variance
 from trueup.workload import Figures
 
@@ -141,18 +142,13 @@ class MatrixErrors(RangeErrors):
         return law_of(np.split(each, np.cumsum(self.lengths)[:-1]), self.scales, self.law)
 
 
-class LeastSquares(AxisModel):
+class LeastSquares(AxisModel[Asked]):
     """The model of any question about an axis whose matrix determines every cell."""
 
     @cached_property
     def errors(self) -> MatrixErrors:
         """The error of every combination of ranges."""
         return MatrixErrors.of(self.noise)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """No node has a noisy count of its own."""
-        return ("top-down",)
 
     @property
     def tree(self) -> IntervalTree:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from trueup.facts import LEAST_SQUARES
 from trueup.infer.display import Wish, shown_boxes, shown_cells, shown_margins
 from trueup.intervaltree import IntervalTree
 from trueup.law import BoxErrors, Errors, RangeErrors
-from trueup.measurement import Measurement
+from trueup.measurement import Asked, Measurement
 from trueup.noise import Noise
 from trueup.release import Release
 from trueup.release.intervals import reaches
@@ -102,12 +102,20 @@ class Line(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Model(ABC):
-    """How a question is answered whose answers hold this noise."""
+class Model(ABC, Generic[Asked]):
+    """How a question is answered whose answers hold this noise.
+
+    Unless it says so, a plan offers no question of its type.
+    """
 
     noise: Noise
     asks: ClassVar[type[Question]]
     """The type of question that it answers."""
+
+    @property
+    def question(self) -> Asked:
+        """What was asked."""
+        return cast(Asked, self.noise.question)
 
     @property
     @abstractmethod
@@ -128,11 +136,11 @@ class Model(ABC):
         """What to expect of some answers, before anything is asked."""
 
     @classmethod
-    @abstractmethod
     def candidates(
         cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
     ) -> Sequence[Candidate]:
         """The questions of this type that a plan over these axes compares with others."""
+        return []
 
     @property
     def whole(self) -> bool:
@@ -153,7 +161,7 @@ class Model(ABC):
         return None
 
 
-class AxisModel(Model):
+class AxisModel(Model[Asked]):
     """The model of a question about the cells of one axis, and so about ranges."""
 
     adaptive: ClassVar[bool] = False
@@ -163,6 +171,11 @@ class AxisModel(Model):
     @abstractmethod
     def errors(self) -> RangeErrors:
         """The error of every combination of ranges."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """One, unless a node of the tree has a noisy count of its own."""
+        return ("top-down",)
 
     @property
     @abstractmethod
@@ -207,10 +220,24 @@ class AxisModel(Model):
         """The prefix sums of the least-squares cells, where they come quicker than the cells."""
         return None
 
+    @classmethod
+    def candidates(
+        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
+    ) -> Sequence[Candidate]:
+        """Those over one axis; none over several."""
+        return [] if len(axes) > 1 else cls.candidates_over(axes[0], workloads[0], nonnegative)
+
+    @classmethod
+    def candidates_over(
+        cls, axis: Axis, workload: Workload, nonnegative: bool
+    ) -> Sequence[Candidate]:
+        """The questions of this type that a plan over an axis compares with others."""
+        return []
+
     @property
     def axis(self) -> Axis:
         """The axis that a release is over."""
-        return self.noise.question.space.check_one_axis()
+        return self.question.space.check_one_axis()
 
     def release(self, measurement: Measurement, wish: Wish) -> Release:
         """The least-squares release, or the one whose counts are shown as wished."""
@@ -248,7 +275,7 @@ class AxisModel(Model):
         ]
 
 
-class TableModel(Model):
+class TableModel(Model[Asked]):
     """The model of a question about the cells of several axes, and so about boxes."""
 
     @property
@@ -264,12 +291,12 @@ class TableModel(Model):
     @property
     def margins(self) -> tuple[tuple[str, ...], ...]:
         """The margins that were asked, by the names of their axes, where the cells were not."""
-        return self.noise.question.space.margins
+        return self.question.space.margins
 
     @property
     def _nested_margins(self) -> list[tuple[int, ...]]:
         """The margins that were asked and those of single axes, by the numbers of their axes."""
-        numbers = {axis.name: n for n, axis in enumerate(self.noise.question.space.axes)}
+        numbers = {axis.name: n for n, axis in enumerate(self.question.space.axes)}
         asked = [tuple(sorted(numbers[name] for name in each)) for each in self.margins]
         return sorted({*asked, *((axis,) for each in asked for axis in each)})
 
@@ -290,7 +317,7 @@ class TableModel(Model):
         """The least-squares release, or the one whose counts are shown as wished."""
         cells = self.fit(measurement.noisy)
         facts = measurement.facts.made(LEAST_SQUARES)
-        axes = self.noise.question.space.axes
+        axes = self.question.space.axes
         release = Release.of(axes, cells, self.errors, facts, self.margins)
         if wish.shown:
             if wish.nonnegative and self.margins:
@@ -303,7 +330,7 @@ class TableModel(Model):
 
     def expected(self) -> Expected:
         """A cell, half of each axis, all of it; of margins, all of it."""
-        sizes = [axis.size for axis in self.noise.question.space.axes]
+        sizes = [axis.size for axis in self.question.space.axes]
         some = {
             "one cell": tuple((size // 2, size // 2 + 1) for size in sizes),
             "half of each axis": tuple((size // 4, max(3 * size // 4, 1)) for size in sizes),

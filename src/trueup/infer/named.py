@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,31 +10,27 @@ import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import on_grid
 from trueup.ask import NamedCounts
-from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES
 from trueup.infer.display import Wish
-from trueup.infer.model import Candidate, Expected, Model
+from trueup.infer.model import Expected, Model
 from trueup.intervaltree import IntervalTree
 from trueup.law import QueryErrors
 from trueup.measurement import Measurement
 from trueup.release import NamedRelease
-from trueup.workload import Workload
 
 Floats = npt.NDArray[np.float64]
 
 _MOST_QUERIES = 4_000
 
 
-class NamedModel(Model):
-    """The nearest answers to noisy ones that counts of cells can have."""
+class NamedModel(Model[NamedCounts]):
+    """The nearest answers to noisy ones that counts of cells can have.
+
+    A plan offers none: what is named answers no other range.
+    """
 
     asks = NamedCounts
-
-    @property
-    def _question(self) -> NamedCounts:
-        assert isinstance(self.noise.question, NamedCounts)
-        return self.noise.question
 
     @cached_property
     def _solved(self) -> tuple[Floats, Floats, Floats]:
@@ -43,7 +38,7 @@ class NamedModel(Model):
 
         Cells that enter the same queries cannot be told apart: one unknown stands for them all.
         """
-        asked = self._question
+        asked = self.question
         if asked.length > _MOST_QUERIES:
             raise InputError(
                 f"Inference handles up to {_MOST_QUERIES:,} named queries, got {asked.length:,}. "
@@ -61,7 +56,7 @@ class NamedModel(Model):
         """The error of every combination of named counts."""
         _, _, basis = self._solved
         covariance = self.noise.variances[0] * (basis @ basis.T)
-        return QueryErrors(self._question.names, covariance, self.noise.scales[0], self.noise.law)
+        return QueryErrors(self.question.names, covariance, self.noise.scales[0], self.noise.law)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -95,15 +90,8 @@ class NamedModel(Model):
         """Each named count."""
         return [
             (name, self.errors.noise_law(((name, 1.0),)).half_width(0.95))
-            for name in self._question.names
+            for name in self.question.names
         ]
-
-    @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
-        """None: what is named answers no other range."""
-        return []
 
 
 def _with_room(values: Floats) -> Floats:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.ask.past import PastCounts
-from trueup.axis import Axis
-from trueup.coefficient_classes import law_of
 from trueup.errors import InputError
 from trueup.infer.figures import DenseFigures
-from trueup.infer.model import Candidate
-from trueup.infer.overlapping import OverlappingModel
-from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values
-from trueup.noise import Noise, noise_variance
-from trueup.workload import Figures, Workload
+from trueup.infer.overlapping import InvertedErrors, OverlappingModel
+from trueup.law import Combination, cell_values
+from trueup.workload import Figures
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,38 +22,8 @@ _NUMBERS = 1 << 22  # looked at together
 
 
 @dataclass(frozen=True)
-class PastErrors(RangeErrors):
-    """The error of ranges read back from windows over the past; `scale` is that of the noise."""
-
-    question: PastCounts
-    scale: Fraction
-    law: str = "discrete"
-
-    @staticmethod
-    def of(noise: Noise) -> PastErrors:
-        """Those of windows that were measured with this noise."""
-        assert isinstance(noise.question, PastCounts)
-        return PastErrors(noise.question, noise.scales[0], noise.law)
-
-    @property
-    def size(self) -> int:
-        """How many cells there are."""
-        return self.question.size
-
-    @property
-    def work(self) -> int:  # type: ignore[override]
-        """A law takes time in the number of cells."""
-        return self.size
-
-    @property
-    def variance_work(self) -> int:  # type: ignore[override]
-        """And so does a variance."""
-        return self.size
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        """How many answers of each noise scale."""
-        return (self.size,)
+class PastErrors(InvertedErrors[PastCounts]):
+    """The error of ranges read back from windows over the past."""
 
     def fit_lines(self, noisy: Floats) -> Floats:
         """The cells that the windows stand for, along every line."""
@@ -67,7 +31,6 @@ class PastErrors(RangeErrors):
         return np.concatenate([block.cells(noisy[..., cells]) for cells, block in parts], axis=-1)
 
     def coefficients(self, values: Floats) -> Floats:
-        """What each noisy answer counts for in the sums of cells times these values, by line."""
         parts = self.question.parts()
         found = [block.coefficients(values[..., cells]) for cells, block in parts]
         return np.concatenate(found, axis=-1)
@@ -82,27 +45,25 @@ class PastErrors(RangeErrors):
             some = slice(first, first + together)
             inside = (cells >= left[some, None]) & (cells < right[some, None])
             found[some] = np.square(self.coefficients(inside.astype(np.float64))).sum(axis=-1)
-        return found * noise_variance(self.scale, self.law)
+        return found * self.unit
 
     def prefixes(self) -> Floats:
         """The covariance of the counts below all edges."""
         below = np.arange(self.size) < np.arange(self.size + 1)[:, None]
         found = self.coefficients(below.astype(np.float64))
-        return np.asarray(found @ found.T) * noise_variance(self.scale, self.law)
+        return np.asarray(found @ found.T) * self.unit
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of ranges."""
         found = self.coefficients(cell_values(combination, self.size))
-        return float(np.square(found).sum()) * noise_variance(self.scale, self.law)
-
-    def noise_law(self, combination: Combination) -> NoiseLaw:
-        """The law of the error of a combination of ranges."""
-        found = self.coefficients(cell_values(combination, self.size))
-        return law_of([found], [self.scale], self.law)
+        return float(np.square(found).sum()) * self.unit
 
 
-class PastModel(OverlappingModel):
-    """As many answers as cells: the windows are inverted, block by block."""
+class PastModel(OverlappingModel[PastCounts]):
+    """As many answers as cells: the windows are inverted, block by block.
+
+    A plan offers none: who knows all cells beforehand does better with windows to both sides.
+    """
 
     asks = PastCounts
 
@@ -113,17 +74,10 @@ class PastModel(OverlappingModel):
 
     def figures(self) -> Figures:
         """The expected squared errors of sets of ranges, exact; for some thousand cells."""
-        size = self.noise.question.size
+        size = self.question.size
         if size > _MOST:
             raise InputError(
                 f"The errors of all ranges of windows over the past are worked out for up to "
                 f"{_MOST:,} cells, not for {size:,}. Ask for those of single ranges."
             )
         return DenseFigures(self.errors.prefixes())
-
-    @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
-        """None: who knows all cells beforehand does better with windows to both sides."""
-        return []

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from trueup.ask import AdaptiveBoxCounts
 from trueup.coefficient_classes import law_of
-from trueup.infer.lattice import LatticeErrors
+from trueup.infer.lattice import LatticeErrors, TableErrors
 from trueup.law import Combination, NoiseLaw
 from trueup.noise import noise_variance
 
@@ -40,7 +40,7 @@ _NOISE = 2 / (1 - 1 / _RUNS)  # of twice the chance of what would have been aske
 
 
 @dataclass(frozen=True, eq=False)
-class PooledBoxErrors:
+class PooledBoxErrors(TableErrors):
     """The error of boxes; `levels` and `scales` as of the question's tree in nested order."""
 
     question: AdaptiveBoxCounts
@@ -50,14 +50,8 @@ class PooledBoxErrors:
     pooled = True
 
     @property
-    def work(self) -> int:
-        """What one law takes: the coefficients of every box."""
-        return self.question.size
-
-    @property
-    def variance_work(self) -> int:
-        """What one variance takes: a few numbers a level."""
-        return 1
+    def sizes(self) -> tuple[int, ...]:
+        return self.question.boxes.sizes
 
     @cached_property
     def _lattice(self) -> LatticeErrors:
@@ -77,23 +71,16 @@ class PooledBoxErrors:
 
     def _values(self, combination: Combination) -> Floats:
         """How often each cell counts in a combination of boxes, in nested order."""
-        values = np.zeros(self.question.boxes.sizes)
-        for box, coefficient in combination:
-            values[tuple(slice(start, stop) for start, stop in box)] += coefficient
-        return values.ravel()[self.question.order]
+        return self.values(combination).ravel()[self.question.order]
 
-    def variance(self, combination: Combination) -> float:
-        """The variance that a combination of boxes would have, had everything been asked."""
-        if len(combination) == 1:
-            ((box, coefficient),) = combination
-            ends = np.array(box, np.int64)
-            return coefficient**2 * float(self.box_variances(ends[None, :, 0], ends[None, :, 1])[0])
+    def variance_of_several(self, combination: Combination) -> float:
+        # As it would be, had everything been asked: so are those of single boxes.
         scales = self._lattice.scales
         parts = zip(self._coefficients(self._values(combination)), scales, strict=True)
         return sum(float(own @ own) * noise_variance(scale, self.law) for own, scale in parts)
 
     def box_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
-        """The same of each box, one column an axis."""
+        """The variance of each box, had everything been asked; one column an axis."""
         low, high = np.asarray(starts, np.int64), np.asarray(stops, np.int64)
         sides = [self._lengths(axis, low[:, axis], high[:, axis]) for axis in range(low.shape[1])]
         lengths = np.stack([np.prod(each, axis=0) for each in zip(*sides, strict=True)])

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.ask import SortedCounts
-from trueup.axis import Axis
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.infer.display import Wish
-from trueup.infer.model import Candidate, Expected, Model
+from trueup.infer.model import Expected, Model
 from trueup.law import NoiseLaw, SumErrors
 from trueup.measurement import Measurement
 from trueup.release import SortedRelease
-from trueup.workload import Workload
 
 
-class SortedModel(Model):
-    """Counts in rising order that are nearest to the noisy ones."""
+class SortedModel(Model[SortedCounts]):
+    """Counts in rising order that are nearest to the noisy ones.
+
+    A plan offers none: sorted counts answer no ranges.
+    """
 
     asks = SortedCounts
 
     @property
-    def _question(self) -> SortedCounts:
-        assert isinstance(self.noise.question, SortedCounts)
-        return self.noise.question
-
-    @property
     def errors(self) -> SumErrors:
         """The error of the sum of all answers: of single ranks see `SortedRelease.band`."""
-        return SumErrors(self._question.length, self.noise.scales[0], self.noise.law)
+        return SumErrors(self.question.length, self.noise.scales[0], self.noise.law)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -42,21 +37,21 @@ class SortedModel(Model):
     @property
     def whole(self) -> bool:
         """Asked adaptively, they are."""
-        return self._question.adaptive
+        return self.question.adaptive
 
     @property
     def graphical(self) -> bool:
         """Degrees are, where each record has two ends."""
-        return self._question.ends == 2
+        return self.question.ends == 2
 
     def raw(self, noisy: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
         """The noisy counts by rank; asked adaptively, answers are no ranks."""
-        return None if self._question.adaptive else noisy
+        return None if self.question.adaptive else noisy
 
     def release(self, measurement: Measurement, wish: Wish) -> SortedRelease:
         """The counts in rising order, with the law of their noise."""
         facts = measurement.facts.made(LEAST_SQUARES)
-        made = self._adaptive if self._question.adaptive else self._isotonic
+        made = self._adaptive if self.question.adaptive else self._isotonic
         return made(measurement.noisy, facts, wish)
 
     def _isotonic(self, noisy: npt.NDArray[Any], facts: Facts, wish: Wish) -> SortedRelease:
@@ -80,8 +75,8 @@ class SortedModel(Model):
     def _adaptive(self, noisy: npt.NDArray[Any], facts: Facts, wish: Wish) -> SortedRelease:
         from trueup._kernels.sorted.young_fit import fit, whole_numbers
 
-        groups, scale = self._question.groups, self.noise.scales[0]
-        transcript = self._question.transcript(noisy)
+        groups, scale = self.question.groups, self.noise.scales[0]
+        transcript = self.question.transcript(noisy)
         width = float(self.noise.scale_to_choose_by)
         nearest = fit(transcript, groups, width)
         shown: npt.NDArray[Any] = fit(transcript, groups, width, likely=True)
@@ -97,13 +92,6 @@ class SortedModel(Model):
         scale = np.array([float(self.noise.scales[0])])
         alone = NoiseLaw(np.ones(1), scale, np.ones(1), self.noise.law)
         return [("a count before inference", alone.half_width(0.95))]
-
-    @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
-        """None: sorted counts answer no ranges."""
-        return []
 
 
 def _graphical(rising: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -27,6 +27,7 @@ from trueup.intervaltree import IntervalTree
 from trueup.intervaltree.coefficients import TreeCoefficients
 from trueup.intervaltree.variance import TreeVariance
 from trueup.law import FINER, Combination, NoiseLaw, RangeErrors, steps
+from trueup.measurement import Asked
 from trueup.noise import GAUSSIAN, Noise, log_noise_variance
 from trueup.workload import Figures, Workload
 
@@ -89,10 +90,13 @@ class TreeErrors(RangeErrors):
     def _coefficients(self) -> TreeCoefficients:
         return TreeCoefficients(TreeVariance(self.shape, self._level_weights))
 
+    def figures(self) -> TreeFigures:
+        """The expected squared errors of sets of ranges, in closed forms."""
+        return TreeFigures(self._coefficients.tree, math.exp(self._unit))
+
     def range_variances(self, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Floats:
         """The variance of each range [start, stop) of cells; O(height) a range."""
-        relative = self._coefficients.tree.range_variances(starts, stops)
-        return relative * math.exp(self._unit)
+        return self.figures().range_variances(starts, stops)
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of ranges."""
@@ -188,7 +192,7 @@ class TreeLine:
         return fitted[:, self._weights > 0]
 
 
-class NodeModel(AxisModel):
+class NodeModel(AxisModel[Asked]):
     """The model of a question whose answers count nodes of a tree of intervals, level by level."""
 
     @property
@@ -217,57 +221,48 @@ class NodeModel(AxisModel):
         scales = tuple((next(asked),) if share else () for share in self.shares)
         return TreeErrors(self.tree, scales, self.noise.law)
 
-    @property
-    def _finest(self) -> float:
-        return self.noise.log_variances[-1]
-
-    @property
-    def level_weights(self) -> list[float]:
-        """1/variance of every level, that of the cells being 1."""
-        logs = self.noise.log_variances
-        each = [math.exp(min(max(self._finest - log, -345), 345)) for log in logs]
-        asked = dict(zip(self.levels().asked, each, strict=True))
-        return [asked.get(level, 0.0) for level in range(self.tree.height)]
-
     def figures(self) -> TreeFigures:
         """The expected squared errors of sets of ranges, in closed forms."""
-        return TreeFigures(TreeVariance(self.tree, self.level_weights), math.exp(self._finest))
+        return self.errors.figures()
 
     def nodes(self, noisy: npt.NDArray[Any]) -> tuple[Floats, Floats]:
         """The noisy answer and weight of every node, breadth first; 0 where not asked."""
-        starts = self.tree.level_starts
-        values, weights = np.zeros(starts[-1]), np.zeros(starts[-1])
-        taken = 0
-        for level, weight in zip(self.levels().asked, self.noise.relative_weights, strict=True):
-            length = self.tree.length(level)
-            values[starts[level] : starts[level + 1]] = noisy[taken : taken + length]
-            weights[starts[level] : starts[level + 1]] = weight
-            taken += length
-        return values, weights
+        levels = self.levels()
+        return by_node(levels.tree, levels.asked, self.noise.relative_weights, noisy)
 
     def raw(self, noisy: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The noisy counts of the cells."""
         return noisy[len(noisy) - self.tree.size :]
 
 
-class TreeModel(NodeModel):
+def by_node(
+    tree: IntervalTree, asked: Sequence[int], weights: Sequence[float], noisy: npt.NDArray[Any]
+) -> tuple[Floats, Floats]:
+    """The noisy answer and weight of every node, breadth first, from those of the levels asked."""
+    starts = tree.level_starts
+    values, each = np.zeros(starts[-1]), np.zeros(starts[-1])
+    taken = 0
+    for level, weight in zip(asked, weights, strict=True):
+        length = tree.length(level)
+        values[starts[level] : starts[level + 1]] = noisy[taken : taken + length]
+        each[starts[level] : starts[level + 1]] = weight
+        taken += length
+    return values, each
+
+
+class TreeModel(NodeModel[TreeCounts]):
     """H̄: the nearest counts to those of a noisy tree."""
 
     asks = TreeCounts
 
     @property
-    def _question(self) -> TreeCounts:
-        assert isinstance(self.noise.question, TreeCounts)
-        return self.noise.question
-
-    @property
     def shares(self) -> tuple[Fraction, ...]:
         """The share of ε of each level, root first."""
-        return self._question.shares
+        return self.question.shares
 
     def levels(self) -> AskedLevels:
         """The noisy answers as levels of the tree."""
-        asked = self._question
+        asked = self.question
         first = None
         if asked.answer_axis.size < asked.size:
             first = np.asarray(asked.axis.every_level()[asked.levels[-1]], np.int64)
@@ -280,7 +275,7 @@ class TreeModel(NodeModel):
 
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The least-squares cells, in two passes."""
-        if self._question.radices and self._question.size >= _MANY_CELLS:
+        if self.question.radices and self.question.size >= _MANY_CELLS:
             return fit_leaves(*self._regular(noisy))
         from trueup._kernels.tree.any_tree_by_level import fit_by_levels
 
@@ -289,11 +284,11 @@ class TreeModel(NodeModel):
 
     def fit_prefix(self, noisy: npt.NDArray[Any]) -> Floats | None:
         """The prefix sums of the least-squares cells, in the same passes for equal fan-outs."""
-        return fit_prefix(*self._regular(noisy)) if self._question.radices else None
+        return fit_prefix(*self._regular(noisy)) if self.question.radices else None
 
     def _regular(self, noisy: npt.NDArray[Any]) -> tuple[RegularTree, npt.NDArray[Any], Ints]:
         """A tree of equal fan-outs, its noisy answers, and where those of each level begin."""
-        asked = self._question
+        asked = self.question
         weights, starts = [0.0] * asked.height, np.zeros(asked.height, np.int64)
         taken = 0
         for level, weight in zip(asked.asked, self.noise.relative_weights, strict=True):
@@ -302,13 +297,8 @@ class TreeModel(NodeModel):
         return RegularTree(asked.size, asked.radices, tuple(weights)), noisy, starts
 
     @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
+    def candidates_over(cls, axis: Axis, workload: Workload, nonnegative: bool) -> list[Candidate]:
         """The paper's tree, raw and inferred; one fan-out; the axis's own levels; the best."""
-        if len(axes) > 1:
-            return []
-        axis, workload = axes[0], workloads[0]
 
         def paper() -> TreeCounts:
             return TreeCounts(axis, branching=2)
@@ -374,6 +364,4 @@ def fewest_nodes(noise: Noise) -> Figures:
     model = TreeModel(noise)
     if not model.levels().radices:
         raise InputError("Errors without inference are known for trees of equal fan-outs only.")
-    unit = math.exp(noise.log_variances[-1])
-    variances = [unit / weight if weight else math.inf for weight in model.level_weights]
-    return FewestNodes(model.tree.size, model.tree.widths, variances)
+    return FewestNodes(model.tree.size, model.tree.widths, model.errors.level_variances)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -66,7 +65,7 @@ class WaveletErrors(RangeErrors):
         return NoiseLaw(coefficients, scales, np.ones(len(found)), self.law)
 
 
-class WaveletModel(AxisModel):
+class WaveletModel(AxisModel[WaveletCounts]):
     """As many answers as cells: the wavelet is inverted."""
 
     asks = WaveletCounts
@@ -74,17 +73,12 @@ class WaveletModel(AxisModel):
     @cached_property
     def errors(self) -> WaveletErrors:
         """The error of every combination of ranges."""
-        return WaveletErrors(self.noise.question.size, self.noise.scales, self.noise.law)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """No node has a noisy count of its own."""
-        return ("top-down",)
+        return WaveletErrors(self.question.size, self.noise.scales, self.noise.law)
 
     @property
     def tree(self) -> IntervalTree:
         """The tree whose nodes' halves are compared."""
-        size = self.noise.question.size
+        size = self.question.size
         return IntervalTree(size, widths=haar.widths_of(size))
 
     @property
@@ -95,17 +89,15 @@ class WaveletModel(AxisModel):
     def fit(self, noisy: npt.NDArray[Any]) -> Floats:
         """The cells that the wavelet stands for."""
         ends = np.cumsum(self.noise.lengths)
-        return haar.cells_from(self.noise.question.size, np.split(noisy, ends[:-1]))
+        return haar.cells_from(self.question.size, np.split(noisy, ends[:-1]))
 
     def figures(self) -> TreeFigures:
         """The expected squared errors of sets of ranges, in closed forms."""
         return self.errors.figures()
 
     @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
+    def candidates_over(cls, axis: Axis, workload: Workload, nonnegative: bool) -> list[Candidate]:
         """The wavelet of the axis."""
-        if len(axes) > 1 or axes[0].size == 1:
+        if axis.size == 1:
             return []
-        return [Candidate("Haar wavelet", lambda: WaveletCounts(axes[0]), 20)]
+        return [Candidate("Haar wavelet", lambda: WaveletCounts(axis), 20)]

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from trueup.ask import WeightedCounts
-from trueup.axis import Axis
 from trueup.infer.least_squares import LeastSquares
-from trueup.infer.model import Candidate
-from trueup.workload import Workload
 
 
-class WeightedModel(LeastSquares):
-    """The nearest counts to noisy weighted sums."""
+class WeightedModel(LeastSquares[WeightedCounts]):
+    """The nearest counts to noisy weighted sums.
+
+    A plan offers none: `trueup.optimize` searches for weights, and takes its time.
+    """
 
     asks = WeightedCounts
-
-    @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
-        """None: `trueup.optimize` searches for weights, and takes its time."""
-        return []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -14,12 +12,10 @@ import numpy.typing as npt
 from trueup.ask import WindowCounts
 from trueup.ask.windows import MOST_CELLS, For
 from trueup.axis import Axis
-from trueup.coefficient_classes import law_of
 from trueup.infer.figures import DenseFigures
 from trueup.infer.model import Candidate
-from trueup.infer.overlapping import OverlappingModel
-from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values
-from trueup.noise import Noise, noise_variance
+from trueup.infer.overlapping import InvertedErrors, OverlappingModel
+from trueup.law import Combination, cell_values
 from trueup.workload import Figures, Workload
 
 if TYPE_CHECKING:
@@ -34,48 +30,13 @@ _EDGES = 1 << 23  # cells of all prefixes between which the worst range is sough
 
 
 @dataclass(frozen=True)
-class WindowErrors(RangeErrors):
-    """The error of ranges read back from windows; `scale` is that of the noise in each."""
-
-    question: WindowCounts
-    scale: Fraction
-    law: str = "discrete"
-
-    @staticmethod
-    def of(noise: Noise) -> WindowErrors:
-        """Those of windows that were measured with this noise."""
-        assert isinstance(noise.question, WindowCounts)
-        return WindowErrors(noise.question, noise.scales[0], noise.law)
+class WindowErrors(InvertedErrors[WindowCounts]):
+    """The error of ranges read back from windows."""
 
     @property
     def profile(self) -> Profile:
         """The weights of the windows."""
         return self.question.profile
-
-    @property
-    def size(self) -> int:
-        """How many cells there are."""
-        return self.question.size
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        """How many answers of each noise scale."""
-        return (self.size,)
-
-    @property
-    def work(self) -> int:  # type: ignore[override]
-        """A law takes time in the number of cells."""
-        return self.size
-
-    @property
-    def variance_work(self) -> int:  # type: ignore[override]
-        """And so does a variance."""
-        return self.size
-
-    @cached_property
-    def _unit(self) -> float:
-        """The variance of the noise in an answer."""
-        return noise_variance(self.scale, self.law)
 
     def fit_lines(self, noisy: Floats) -> Floats:
         """The cells that the windows stand for, along every line of noisy answers."""
@@ -84,7 +45,6 @@ class WindowErrors(RangeErrors):
         return cells_of(self.profile, noisy)
 
     def coefficients(self, values: Floats) -> Floats:
-        """What each noisy answer counts for in the sums of cells times these values, by line."""
         from trueup._kernels.windows.spectrum import coefficients
 
         return coefficients(self.profile, values)
@@ -97,32 +57,27 @@ class WindowErrors(RangeErrors):
         right = np.maximum(np.atleast_1d(np.asarray(stops, np.int64)), left)
         if self.size <= _DENSE and len(left) > self.size:
             return DenseFigures(self.prefixes()).range_variances(left, right)
-        return range_variances(self.profile, left, right) * self._unit
+        return range_variances(self.profile, left, right) * self.unit
 
     def prefixes(self, edges: Ints | None = None) -> Floats:
         """The covariance of the counts below these edges; below all, for a few thousand cells."""
         from trueup._kernels.windows.spectrum import prefix_covariance
 
         every = np.arange(self.size + 1) if edges is None else edges
-        return prefix_covariance(self.profile, every) * self._unit
+        return prefix_covariance(self.profile, every) * self.unit
 
     def mean_variances(self) -> tuple[float, float]:
         """The mean variance over all ranges, and over all prefixes, exactly."""
         from trueup._kernels.windows.spectrum import mean_variances
 
         ranges, prefixes = mean_variances(self.profile)
-        return ranges * self._unit, prefixes * self._unit
+        return ranges * self.unit, prefixes * self.unit
 
     def variance(self, combination: Combination) -> float:
         """The variance of a combination of ranges."""
         from trueup._kernels.windows.spectrum import variances
 
-        return float(variances(self.profile, cell_values(combination, self.size))) * self._unit
-
-    def noise_law(self, combination: Combination) -> NoiseLaw:
-        """The law of the error of a combination of ranges."""
-        each = self.coefficients(cell_values(combination, self.size)[None])
-        return law_of([each[0]], [self.scale], self.law)
+        return float(variances(self.profile, cell_values(combination, self.size))) * self.unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +123,7 @@ class WindowFigures:
         return DenseFigures(self.errors.prefixes(edges)).worst_range()
 
 
-class WindowModel(OverlappingModel):
+class WindowModel(OverlappingModel[WindowCounts]):
     """As many answers as cells: the windows are inverted."""
 
     asks = WindowCounts
@@ -186,12 +141,9 @@ class WindowModel(OverlappingModel):
         return WindowFigures(errors)
 
     @classmethod
-    def candidates(
-        cls, axes: Sequence[Axis], workloads: Sequence[Workload], nonnegative: bool
-    ) -> list[Candidate]:
+    def candidates_over(cls, axis: Axis, workload: Workload, nonnegative: bool) -> list[Candidate]:
         """Windows for ranges, or for prefixes if those are wanted; labels have no distance."""
-        axis, workload = axes[0], workloads[0]
-        if len(axes) > 1 or axis.size == 1 or axis.size > MOST_CELLS or axis.traits.labelled:
+        if axis.size == 1 or axis.size > MOST_CELLS or axis.traits.labelled:
             return []
         best_for: For = "prefixes" if workload.kind == "prefixes" else "ranges"
         ask = partial(WindowCounts, axis, best_for)

@@ -29,6 +29,7 @@ from trueup.files.dataset import MANIFEST, FolderPart, WrittenPart
 from trueup.files.parts import BYTES_A_CELL
 from trueup.infer.display import Wish
 from trueup.infer.model import axis_model
+from trueup.infer.tree import by_node
 from trueup.infer.unions import tree_of_lines
 from trueup.intervaltree.readable import large_first_cells, whole_cells
 from trueup.measure import sampler_of
@@ -165,7 +166,7 @@ class TableJob:
             store.put(line, answers)
 
     def _noised(self, line: int, answers: Ints) -> None:
-        lengths = [length for length, _ in self.tree.blocks]
+        lengths = self.tree.block_lengths
         with one_measurement():
             sampler_of(self.noise).add_noise_blocks(answers, lengths, self.noise.scales)
 
@@ -207,16 +208,10 @@ class TableJob:
 
     def _shown_cells(self, line: int) -> Ints:
         """The cells of a line, large counts first: non-negative, whole, adding up."""
-        shape = self.tree.shape
-        values, weights = (np.zeros(int(shape.level_starts[-1])) for _ in range(2))
-        noisy, taken = self._answers(line), 0
-        for level, weight in zip(self.tree.asked, self.noise.relative_weights, strict=True):
-            own = slice(shape.level_starts[level], shape.level_starts[level + 1])
-            length = shape.length(level)
-            values[own], weights[own] = noisy[taken : taken + length], weight
-            taken += length
+        shape, weights = self.tree.shape, self.noise.relative_weights
+        nodes = by_node(shape, self.tree.asked, weights, self._answers(line))
         unit = min(self.noise.variances) ** 0.5
-        return whole_cells(shape, large_first_cells(shape, values, weights, unit), True)
+        return whole_cells(shape, large_first_cells(shape, *nodes, unit), True)
 
     def _each_line(self, words: str, make: Callable[[int], Any]) -> Iterator[Any]:
         """What is made of every line, in order; a few at a time."""
