@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,24 +22,6 @@ _FAR_GAUSS = 38.0  # the same in standard deviations: e^(−38²/2) is less than
 _TABLE = 1 << 17  # standard deviations up to which the law is added up point by point
 
 
-class Tails(Protocol):
-    """The law of noise X on whole numbers, as far as intervals need it."""
-
-    @property
-    def far(self) -> int:
-        """Beyond which X never is, but for a chance that no float can tell from 0."""
-
-    @property
-    def std_error(self) -> float:
-        """The standard deviation."""
-
-    def survival(self, least: npt.ArrayLike) -> Floats:
-        """P(X ≥ least)."""
-
-    def within(self, least: npt.ArrayLike, most: npt.ArrayLike) -> Floats:
-        """P(least ≤ X ≤ most), without cancellation where both are far out on one side."""
-
-
 @dataclass(frozen=True)
 class LaplaceTails:
     """Discrete Laplace noise of a scale; with `cut`, given that it lies within ±cut."""
@@ -50,10 +31,12 @@ class LaplaceTails:
 
     @property
     def far(self) -> int:
+        """Beyond which X never is, but for a chance that no float can tell from 0."""
         return math.ceil(_FAR * self.scale) if self.cut is None else self.cut + 1
 
     @cached_property
     def std_error(self) -> float:
+        """The standard deviation."""
         if self.cut is None:
             return math.sqrt(2 * math.exp(-1 / self.scale)) / -math.expm1(-1 / self.scale)
         x = np.arange(-self.cut, self.cut + 1, dtype=np.float64)
@@ -77,7 +60,7 @@ class LaplaceTails:
         return self.within(least, np.full(np.shape(least), self.cut))
 
     def within(self, least: npt.ArrayLike, most: npt.ArrayLike) -> Floats:
-        """P(least ≤ X ≤ most)."""
+        """P(least ≤ X ≤ most), without cancellation where both are far out on one side."""
         low, high = np.asarray(least, np.float64), np.asarray(most, np.float64)
         if self.cut is not None:
             low, high = np.maximum(low, -self.cut), np.minimum(high, self.cut)
@@ -100,6 +83,7 @@ class GaussTails:
 
     @property
     def far(self) -> int:
+        """As of Laplace noise."""
         return math.ceil(_FAR_GAUSS * math.sqrt(self.variance)) + 1
 
     @cached_property
@@ -111,6 +95,7 @@ class GaussTails:
 
     @cached_property
     def std_error(self) -> float:
+        """The standard deviation."""
         if self.variance > 100:
             return math.sqrt(self.variance)
         x = np.arange(-self.far, self.far + 1, dtype=np.float64)
@@ -150,7 +135,7 @@ class ShownLaw:
     [[0, 0, 57], [47, 50, 63]]
     """
 
-    noise: Tails
+    noise: LaplaceTails | GaussTails
     threshold: int
 
     def chance(self, count: int) -> float:

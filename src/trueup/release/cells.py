@@ -16,7 +16,6 @@ from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.release.boxes import Spans, box_of, cut, places, prefix_of, stacked
 from trueup.release.distribution import (
-    Rising,
     RisingInMemory,
     for_each,
     quantile,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from trueup.pictures.page import Picture
     from trueup.release.drawing import Drawn
     from trueup.release.equidepth import EquidepthBins
+    from trueup.release.rising import RisingOnDisk
     from trueup.release.rows import Inside, Rows
 
 Floats = npt.NDArray[np.float64]
@@ -306,7 +306,7 @@ class Release(Published):
         return shares_at(self.axis, self.prefix, cuts)
 
     @cached_property
-    def _below(self) -> Rising:
+    def _below(self) -> RisingInMemory | RisingOnDisk:
         from trueup.release.rising import RisingOnDisk, on_disk
 
         if not on_disk(self.prefix):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from trueup.release.rising import RisingOnDisk
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -41,23 +44,6 @@ def check_total(axis: Axis, prefix: npt.NDArray[Any]) -> float:
     return total
 
 
-class Rising(Protocol):
-    """Prefix sums made to rise, wherever they are."""
-
-    @property
-    def total(self) -> float:
-        """The last of them."""
-        ...
-
-    def cell(self, goal: float) -> int:
-        """The first cell at whose end the goal is reached."""
-        ...
-
-    def around(self, cell: int) -> tuple[float, float]:
-        """What lies below the start of the cell of a goal, and below its end."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class RisingInMemory:
     """Rising prefix sums, all of them."""
@@ -78,7 +64,7 @@ class RisingInMemory:
         return float(self.below[cell]), float(self.below[cell + 1])
 
 
-def quantile(axis: Axis, below: Rising, share: float) -> Any:
+def quantile(axis: Axis, below: RisingInMemory | RisingOnDisk, share: float) -> Any:
     """The value below which a share of the total lies."""
     goal = share * below.total
     cell = below.cell(goal)

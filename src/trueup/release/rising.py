@@ -14,7 +14,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ import numpy.typing as npt
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.release.distribution import check_total
+
+if TYPE_CHECKING:
+    from trueup.files.stored_blocks import Blocks, StoredBlocks
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -42,28 +45,6 @@ def too_many(prefix: Any) -> bool:
     return on_disk(prefix) and len(prefix) > READ
 
 
-class KnownBlocks(Protocol):
-    """Some blocks of prefix sums: as `files.stored_blocks.Blocks` has them."""
-
-    starts: Ints
-    lengths: Ints
-    before: Floats
-    above: Floats
-    least: Floats
-    most: Floats
-
-
-class AllBlocks(Protocol):
-    """What is known of all prefix sums: as `files.stored_blocks.StoredBlocks` has it."""
-
-    @property
-    def parts(self) -> Any:
-        """Large blocks, `KnownBlocks`."""
-
-    def inside(self, part: int) -> Any:
-        """The smaller ones that one of these consists of."""
-
-
 @dataclass(frozen=True, eq=False)
 class BlockedRun:
     """Numbers in blocks: of each its length, sum, least and largest.
@@ -82,11 +63,11 @@ class BlockedRun:
     @staticmethod
     def inner(prefix: Any) -> BlockedRun:
         """The prefix sums of stored counts but for the first, 0, and the last, the total."""
-        blocks: AllBlocks = prefix.blocks
+        blocks: StoredBlocks = prefix.blocks
         total, last = float(prefix[-1]), len(blocks.parts.lengths) - 1
 
         def inside(part: int) -> BlockedRun:
-            own: KnownBlocks = blocks.inside(part)
+            own: Blocks = blocks.inside(part)
 
             def numbers(block: int) -> Floats:
                 first = int(own.starts[block]) + 1
@@ -100,7 +81,7 @@ class BlockedRun:
 
     @staticmethod
     def _of(
-        blocks: KnownBlocks, read: Callable[[int], Floats | BlockedRun], last: float | None
+        blocks: Blocks, read: Callable[[int], Floats | BlockedRun], last: float | None
     ) -> BlockedRun:
         """Some blocks; without their last number, if that is given."""
         lengths, above, some = blocks.lengths, blocks.above, len(blocks.lengths)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-import numpy as np
-import numpy.typing as npt
-
 from trueup._kernels.threads import cores
 from trueup._kernels.tree.fused import Noise as Drawn
 from trueup._kernels.tree.slabs import Slabs
@@ -22,72 +17,16 @@ from trueup.onepass import can_be_released, noised_runs, noised_tree
 from trueup.scale.hats import HatSlabs
 from trueup.scale.nested import NestedSlabs
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 SMALLEST = 1 << 8  # cells of a block, on average; else levels are put in for wider ones
 _MOST_BLOCKS = 1 << 22  # two numbers of each stay in memory
 
 
-class Slabbed(Protocol):
-    """A question in slabs: each is drawn, goes up to its blocks, and down again from them.
+Slabbed = Slabs | NestedSlabs | HatSlabs
+"""A question in slabs: each is drawn, goes up to its blocks, and down again from them.
 
-    What goes up from a block is the same number of whole numbers, and of fitted numbers, for all;
-    arrays of them are flat, block after block.
-    """
-
-    @property
-    def size(self) -> int:
-        """How many cells are fitted."""
-
-    @property
-    def number(self) -> int:
-        """How many slabs there are."""
-
-    @property
-    def roots(self) -> int:
-        """How many blocks there are."""
-
-    @property
-    def threads(self) -> int:
-        """In how many threads it works."""
-
-    @property
-    def length_above(self) -> int:
-        """How many answers there are above the slabs."""
-
-    def blocks(self, slab: int) -> slice:
-        """The blocks of a slab, by number."""
-
-    def cells(self, slab: int) -> tuple[int, int]:
-        """The cells [start, stop) of a slab."""
-
-    def counted(self, slab: int) -> tuple[int, int]:
-        """The cells of the axis that are counted for a slab."""
-
-    def slab_of(self, cell: int) -> int:
-        """The slab that holds a cell."""
-
-    def length(self, slab: int) -> int:
-        """How many answers a slab has."""
-
-    def draw(self, slab: int, cells: Ints, noise: Drawn) -> tuple[Ints, Ints]:
-        """The noisy answers of a slab, and what its blocks truly add to those above."""
-
-    def totals(self, slab: int, cells: Ints) -> Ints:
-        """What the blocks of a slab truly add to the answers above."""
-
-    def draw_above(self, totals: Ints, noise: Drawn) -> Ints:
-        """The noisy answers above the slabs."""
-
-    def rise(self, slab: int, answers: Ints) -> tuple[Floats, Floats]:
-        """What is known of each block of a slab from its own answers."""
-
-    def final_steps(self, above: Ints, roots: Floats, steps: Floats) -> Floats:
-        """What every block goes down from, once all that is above is fitted."""
-
-    def fall(self, slab: int, answers: Ints, steps: Floats, leaves: Floats) -> None:
-        """Writes the fitted cells of a slab, from what its blocks go down from."""
+What goes up from a block is the same number of whole numbers, and of fitted numbers, for all;
+arrays of them are flat, block after block.
+"""
 
 
 def goes_in_slabs(question: Question) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from trueup.ask import CellCounts, GridCounts, TreeCounts
 from trueup.ask.question import Question
 from trueup.axis import Axis
 from trueup.errors import InputError
-from trueup.law import Combination, Law
 from trueup.measurement import Measurement
 from trueup.stream.errors import StreamErrors
 from trueup.stream.past import (
@@ -23,83 +22,16 @@ from trueup.stream.past import (
     PastTotals,
     all_past_totals,
 )
-from trueup.stream.schedule import Draw, Floats, Ints, Schedule
+from trueup.stream.schedule import Floats, Ints, Schedule
 from trueup.stream.secret import Secret
 from trueup.stream.terms import StreamTerms
 from trueup.stream.totals import Totals, all_totals
 
+State = Secret | PastSecret
+"""What only the owner may see, after some steps."""
 
-class State(Protocol):
-    """What only the owner may see, after some steps."""
-
-    @property
-    def steps(self) -> int:
-        """How many steps were taken."""
-
-    def after(self, counts: Ints, draw: Draw) -> Any:
-        """The state after one more step."""
-
-    def answers(self) -> Ints:
-        """What is published after the step."""
-
-    def arrays(self) -> dict[str, Any]:
-        """What is kept of it."""
-
-
-class Running(Protocol):
-    """Running totals, from what was published."""
-
-    def after(self, answers: Ints) -> tuple[Any, Floats]:
-        """The totals after one more step."""
-
-    def arrays(self) -> dict[str, Any]:
-        """What is kept of them."""
-
-
-class TotalErrors(Protocol):
-    """The error of the totals."""
-
-    def variances(self, steps: Any) -> Floats:
-        """The variance of the total of one cell after each number of steps."""
-
-    def mean_error(self, steps: int) -> float:
-        """The mean squared error of the totals after 1, 2, …, `steps` steps."""
-
-    def variance(self, combination: Combination) -> float:
-        """The variance of a combination of totals."""
-
-    def noise_law(self, combination: Combination) -> Law:
-        """The law of the error of a combination of totals."""
-
-
-class Mechanism(Protocol):
-    """One way to publish counts step after step."""
-
-    @property
-    def terms(self) -> StreamTerms:
-        """What is public about the stream."""
-
-    @property
-    def errors(self) -> TotalErrors:
-        """The error of the totals."""
-
-    def draw(self, size: int, scale: Fraction) -> Ints:
-        """Fresh noise."""
-
-    def start(self) -> State:
-        """The state before the first step."""
-
-    def kept(self, steps: int, arrays: dict[str, Any]) -> State:
-        """The state of which these arrays were kept."""
-
-    def running(self, arrays: dict[str, Any], answers: Ints) -> Running:
-        """The running totals after all steps of which these are the answers."""
-
-    def all_totals(self, answers: Ints) -> Floats:
-        """The total after every step."""
-
-    def measurement(self, state: Any, answers: Ints, cell: int | None) -> Measurement:
-        """All that was published of a closed stream, as one measurement."""
+Running = Totals | PastTotals
+"""Running totals, from what was published."""
 
 
 def mechanism_of(terms: StreamTerms) -> Mechanism:
@@ -150,7 +82,7 @@ class ByNodes:
         """The total after every step."""
         return all_totals(self.errors.spread, answers)
 
-    def measurement(self, state: Secret, answers: Ints, cell: int | None) -> Measurement:
+    def measurement(self, state: Any, answers: Ints, cell: int | None) -> Measurement:
         """The noisy counts of all nodes, as those of a tree.
 
         Levels that the stream was too short for are left out, and so is their share of ε.
@@ -229,7 +161,7 @@ class ByWindows:
         """The total after every step."""
         return all_past_totals(self.schedule, answers)
 
-    def measurement(self, state: PastSecret, answers: Ints, cell: int | None) -> Measurement:
+    def measurement(self, state: Any, answers: Ints, cell: int | None) -> Measurement:
         """The noisy windows, as those of a question about all steps."""
         if self.terms.axis is not None and cell is None:
             raise InputError(
@@ -242,6 +174,10 @@ class ByWindows:
         if found.noise.scales != (scale,):
             raise AssertionError("The noise of the measurement is not that of the stream.")
         return found
+
+
+Mechanism = ByNodes | ByWindows
+"""One way to publish counts step after step."""
 
 
 def _measured(terms: StreamTerms, question: Question, noisy: Ints, **cost: Fraction) -> Measurement:
