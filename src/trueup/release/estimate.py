@@ -14,7 +14,7 @@ from trueup.facts import Facts
 from trueup.law import Combination, Errors, Law, added
 from trueup.release.intervals import allowing_for_rounding, cut_to_counts
 from trueup.release.noise_parts import Part, facts_of, joined
-from trueup.release.wording import as_number, between, check_level, formatted, written
+from trueup.release.wording import Inexact, as_number, between, check_level, formatted, written
 
 if TYPE_CHECKING:
     from trueup.release.ratio import Ratio
@@ -24,7 +24,7 @@ ALONE = "This interval covers one count; for several at once use intervals() of 
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate:
+class Estimate(Inexact):
     """A published number and how far it may be from the truth.
 
     It prints as value ± standard error: the truth lies within one standard error about two times
@@ -165,8 +165,7 @@ class Estimate:
             )
             sure += " or more"
         said = f"{written(self.value)}, between {between(low, high)} {sure}: {exact}. {ALONE}"
-        capped = self.facts.capped
-        return f"{said} {capped[0].upper()}{capped[1:]}." if capped else said
+        return self.with_caps(said)
 
     def covariance(self, other: Estimate) -> float:
         """How the errors of two estimates move together; 0 if they are independent."""
@@ -280,26 +279,17 @@ class Estimate:
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
 
-    def __float__(self) -> float:
-        return float(self.value)
-
-    def __round__(self, digits: int | None = None) -> float | int:
-        return round(self.value, digits)
-
     def __format__(self, spec: str) -> str:
         """Value and error, each in a number's format, such as f"{estimate:,.0f}"."""
         if self.told_by_error:
             return formatted(spec, "{} ± {}", (self.value, self.std_error), str(self))
-        return formatted(spec, "{} (95 %: {} to {})", (self.value, *self.interval()), str(self))
+        return super().__format__(spec)
 
     def __str__(self) -> str:
         if self.told_by_error:
             return f"{written(self.value)} ± {written(self.std_error)}"
         low, high = self.interval()
         return f"{written(self.value)} (95 %: {between(low, high, ' to ')})"
-
-    def __repr__(self) -> str:
-        return f"<Estimate: {self}{self.facts.also}>"
 
 
 def _estimate(given: object) -> Estimate:

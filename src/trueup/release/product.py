@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn
 
 from trueup.errors import InputError
 from trueup.facts import Facts
-from trueup.release.noise_parts import Part, facts_of, joined
-from trueup.release.wording import between, check_level, formatted, written
+from trueup.release.noise_parts import facts_of, joined
+from trueup.release.wording import Inexact, between, check_level, written
 
-
-class Multiplicand(Protocol):
-    """What a product is made of: an estimate, as a product needs to know it."""
-
-    @property
-    def value(self) -> float | int:
-        """The published number."""
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Whose noise is in it."""
-
-    def interval(self, level: float = ...) -> tuple[float, float]:
-        """Where the true number lies."""
+if TYPE_CHECKING:
+    from trueup.release.estimate import Estimate
 
 
 @dataclass(frozen=True, repr=False)
-class Product:
+class Product(Inexact):
     """One estimate times another.
 
     Its error has no exact law. The interval is safe instead: half of 1 − level is spent on each
@@ -36,17 +24,16 @@ class Product:
     """
 
     value: float | int
-    first: Multiplicand = field(compare=False)
-    second: Multiplicand = field(compare=False)
+    first: Estimate = field(compare=False)
+    second: Estimate = field(compare=False)
 
     @staticmethod
-    def of(first: Multiplicand, second: Multiplicand) -> Product:
+    def of(first: Estimate, second: Estimate) -> Product:
         """The product of two estimates."""
         return Product(first.value * second.value, first, second)
 
     @property
     def facts(self) -> Facts:
-        """What was asked, what it cost, whom it protects: of all that is in the number."""
         return facts_of(joined([*self.first.parts, *self.second.parts]))
 
     @property
@@ -68,21 +55,7 @@ class Product:
         ends = between(*self.interval(level))
         sure = f"with probability {100 * level:.6g} % or more"
         said = f"{written(self.value)}, between {ends} {sure}: both factors lie in their intervals."
-        capped = self.facts.capped
-        return f"{said} {capped[0].upper()}{capped[1:]}." if capped else said
-
-    def __float__(self) -> float:
-        return float(self.value)
-
-    def __round__(self, digits: int | None = None) -> float | int:
-        return round(self.value, digits)
-
-    def __format__(self, spec: str) -> str:
-        """Value and interval, each in a number's format."""
-        return formatted(spec, "{} (95 %: {} to {})", (self.value, *self.interval()), str(self))
+        return self.with_caps(said)
 
     def __str__(self) -> str:
         return f"{written(self.value)} (95 %: {between(*self.interval(), ' to ')})"
-
-    def __repr__(self) -> str:
-        return f"<Product: {self}{self.facts.also}>"

@@ -5,43 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, NoReturn
 
 from trueup.errors import InputError
 from trueup.facts import Facts
 from trueup.law import added
 from trueup.release.accepted import EVERYTHING, Pieces, Ratios
 from trueup.release.intervals import allowing_for_rounding
-from trueup.release.noise_parts import LawBetween, Part, facts_of, joined, law_between
-from trueup.release.wording import as_number, between, check_level, formatted, written
+from trueup.release.noise_parts import LawBetween, facts_of, joined, law_between
+from trueup.release.wording import Inexact, as_number, between, check_level, written
 
-
-class Linear(Protocol):
-    """What a ratio is made of: an estimate, as a ratio needs to know it."""
-
-    @property
-    def value(self) -> float | int:
-        """The published number."""
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Whose noise is in it."""
-
-    @property
-    def unbiased(self) -> Self:
-        """The same count, as it was inferred."""
-
-    @property
-    def std_error(self) -> float:
-        """Its standard error."""
-
-    @property
-    def never_negative(self) -> bool:
-        """Whether the true number cannot be below 0."""
+if TYPE_CHECKING:
+    from trueup.release.estimate import Estimate
 
 
 @dataclass(frozen=True, repr=False)
-class Ratio:
+class Ratio(Inexact):
     """scale · numerator / denominator + shift: a share, a rate, a change in percent.
 
     A ratio r is in the interval if 0 is in the interval of numerator − r · denominator at that
@@ -51,8 +30,8 @@ class Ratio:
     """
 
     value: float
-    numerator: Linear = field(compare=False)
-    denominator: Linear = field(compare=False)
+    numerator: Estimate = field(compare=False)
+    denominator: Estimate = field(compare=False)
     scale: float = field(default=1.0, compare=False)
     unit: str = field(default="", compare=False)
     shift: float = field(default=0.0, compare=False)
@@ -61,7 +40,7 @@ class Ratio:
 
     @staticmethod
     def of(
-        numerator: Linear, by: Linear, scale: float = 1.0, unit: str = "", shift: float = 0.0
+        numerator: Estimate, by: Estimate, scale: float = 1.0, unit: str = "", shift: float = 0.0
     ) -> Ratio:
         """The ratio of two estimates; NaN where the denominator is 0."""
         joined([*numerator.parts, *by.parts])  # refused where they share noise in a way unknown
@@ -70,7 +49,6 @@ class Ratio:
 
     @property
     def facts(self) -> Facts:
-        """What was asked, what it cost, whom it protects: of all that is in the number."""
         every = joined([*self.numerator.parts, *self.denominator.parts])
         return facts_of(every)
 
@@ -155,8 +133,7 @@ class Ratio:
         said = f"{self._written}, {_set(pieces)} {sure}: {exact}."
         if len(pieces) > 1 or not all(map(math.isfinite, pieces[0])):
             said += " Nothing bounds the ratio, as at this level the denominator may be 0."
-        capped = self.facts.capped
-        return f"{said} {capped[0].upper()}{capped[1:]}." if capped else said
+        return self.with_caps(said)
 
     def _linear(self, times: float, plus: float) -> Ratio:
         if not times:
@@ -213,16 +190,6 @@ class Ratio:
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
 
-    def __float__(self) -> float:
-        return self.value
-
-    def __round__(self, digits: int | None = None) -> float | int:
-        return round(self.value, digits)
-
-    def __format__(self, spec: str) -> str:
-        """Value and interval, each in a number's format, such as f"{ratio:.1%}"."""
-        return formatted(spec, "{} (95 %: {} to {})", (self.value, *self.interval()), str(self))
-
     @property
     def _written(self) -> str:
         if math.isnan(self.value):
@@ -235,9 +202,6 @@ class Ratio:
         if len(pieces) > 1 or not all(map(math.isfinite, pieces[0])):
             said = _set(pieces)
         return f"{self._written} (95 %: {said})"
-
-    def __repr__(self) -> str:
-        return f"<Ratio: {self}{self.facts.also}>"
 
 
 def _set(pieces: Pieces) -> str:

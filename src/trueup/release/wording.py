@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -10,8 +11,42 @@ from fractions import Fraction
 import numpy as np
 
 from trueup.errors import InputError, shown
+from trueup.facts import Facts
 
 _NUMERIC = frozenset("eEfFgGn%,.d")
+
+
+class Inexact(ABC):
+    """A published number that comes with an interval: how Python and people see it."""
+
+    value: float | int
+
+    @property
+    @abstractmethod
+    def facts(self) -> Facts:
+        """What was asked, what it cost, whom it protects: of all that is in the number."""
+
+    @abstractmethod
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where the true number lies, with at least this probability."""
+
+    def with_caps(self, said: str) -> str:
+        """A description, and after it that only some rows of each unit are counted, if so."""
+        capped = self.facts.capped
+        return f"{said} {capped[0].upper()}{capped[1:]}." if capped else said
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __round__(self, digits: int | None = None) -> float | int:
+        return round(self.value, digits)
+
+    def __format__(self, spec: str) -> str:
+        """Value and interval, each in a number's format, such as f"{ratio:.1%}"."""
+        return formatted(spec, "{} (95 %: {} to {})", (self.value, *self.interval()), str(self))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}{self.facts.also}>"
 
 
 def as_number(given: object) -> int | float | None:
