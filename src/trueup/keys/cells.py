@@ -13,7 +13,7 @@ from trueup.axis import Axis
 from trueup.axis.labels import by_text, repeated
 from trueup.axis.numbers import Ints
 from trueup.errors import InputError, TrueupError, shown
-from trueup.keys.space import Key, Placed
+from trueup.keys.space import Key, NumberedKeys, Placed
 
 _MOST = 1 << 62  # cells of all axes together
 BETWEEN = " × "
@@ -22,7 +22,7 @@ _BELOW, _MORE, _UNBOUND = "below ", " and more", "all"
 
 
 @dataclass(frozen=True)
-class CellKeys:
+class CellKeys(NumberedKeys):
     """Every cell of an axis, or of the grid of several, the last axis running fastest.
 
     A value is in the cell that the axis puts it in. A key is the number of a cell.
@@ -30,7 +30,6 @@ class CellKeys:
 
     axes: tuple[Axis, ...]
     kind: ClassVar[str] = "cells"
-    whole: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.axes or not all(isinstance(axis, Axis) for axis in self.axes):
@@ -137,14 +136,6 @@ class CellKeys:
         places = pc.index_in(values.cast(names.type), value_set=names).fill_null(len(names))
         return cells[places.to_numpy(zero_copy_only=False)]
 
-    def rank(self, key: Key) -> int:
-        """The number of a cell."""
-        return int(key)
-
-    def unrank(self, number: int) -> Key:
-        """The cell of this number."""
-        return number
-
     def label(self, key: Key) -> str:
         """A cell in the words of its axes; of bins, both ends."""
         found, rest = list[str](), int(key)
@@ -179,7 +170,6 @@ class CellKeys:
         return cell if cell < axis.size and _words(axis, cell) == word else None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         return {"kind": self.kind, "axes": [axis.to_json() for axis in self.axes]}
 
 

@@ -16,7 +16,7 @@ from trueup.axis.written import dotted
 from trueup.epsilon import positive
 from trueup.errors import InputError, shown
 from trueup.keys.listed import as_arrow
-from trueup.keys.space import Bools, Key, Placed
+from trueup.keys.space import Bools, Key, KeySpace, NumberedKeys, Placed
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _MAPPED = 0xFFFF << 32  # IPv4 addresses among those of IPv6
@@ -25,7 +25,7 @@ _FINEST = 10**9  # cells around the globe: some four centimetres each
 
 
 @dataclass(frozen=True)
-class IntegerKeys:
+class IntegerKeys(KeySpace):
     """Every whole number from first to last, both included; at most those of 64 bits."""
 
     first: int = _LEAST
@@ -45,14 +45,12 @@ class IntegerKeys:
 
     @property
     def words(self) -> str:
-        """What its keys are."""
         if (self.first, self.last) == (_LEAST, _MOST):
             return "whole numbers of 64 bits"
         return f"whole numbers from {self.first:,} to {self.last:,}"
 
     @property
     def size(self) -> int:
-        """How many keys there are."""
         return self.last - self.first + 1
 
     def place(self, values: Any, known: Bools) -> Placed:
@@ -61,25 +59,20 @@ class IntegerKeys:
         return numbers, known & (numbers >= self.first) & (numbers <= self.last)
 
     def rank(self, key: Key) -> int:
-        """The number of a key among all."""
         return int(key) - self.first
 
     def unrank(self, number: int) -> Key:
-        """The key of this number."""
         return number + self.first
 
     def label(self, key: Key) -> str:
-        """A key in words."""
         return str(key)
 
     def labels(self, keys: Any) -> Any:
-        """An array of keys in words, as an Arrow array."""
         import pyarrow as pa
 
-        return as_arrow(keys).cast(pa.string())
+        return as_arrow(keys.column).cast(pa.string())
 
     def read(self, text: str) -> Key | None:
-        """The key that a label is; None if it is none."""
         try:
             number = int(text)
         except ValueError:
@@ -87,18 +80,16 @@ class IntegerKeys:
         return number if self.first <= number <= self.last and str(number) == text else None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         return {"kind": self.kind, "first": self.first, "last": self.last}
 
 
 @dataclass(frozen=True)
-class Ipv4Keys:
+class Ipv4Keys(NumberedKeys):
     """Every IPv4 address, read from dotted text or from its number."""
 
     kind: ClassVar[str] = "ipv4"
     words: ClassVar[str] = "IPv4 addresses"
     reads: ClassVar[tuple[str, ...]] = ("address",)
-    whole: ClassVar[bool] = True
     size: ClassVar[int] = 1 << 32
 
     def place(self, values: Any, known: Bools) -> Placed:
@@ -106,29 +97,18 @@ class Ipv4Keys:
         numbers = np.asarray(values, np.int64)
         return numbers, known & (numbers >= 0) & (numbers < self.size)
 
-    def rank(self, key: Key) -> int:
-        """The number of a key among all."""
-        return int(key)
-
-    def unrank(self, number: int) -> Key:
-        """The key of this number."""
-        return number
-
     def label(self, key: Key) -> str:
-        """A key in words."""
         return str(ipaddress.IPv4Address(int(key)))
 
     def read(self, text: str) -> Key | None:
-        """The key that a label is; None if it is none."""
         return dotted(text.encode("utf-8", "surrogatepass"))
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         return {"kind": self.kind}
 
 
 @dataclass(frozen=True)
-class Ipv6Keys:
+class Ipv6Keys(KeySpace):
     """Every IPv6 address, in any spelling: its 16 bytes are the key.
 
     A dotted IPv4 address is the address ::ffff:a.b.c.d. A zone, as in fe80::1%eth0, makes it none.
@@ -153,11 +133,9 @@ class Ipv6Keys:
         return keys.take(places), known & there[places.to_numpy(zero_copy_only=False)]
 
     def rank(self, key: Key) -> int:
-        """The number of a key among all."""
         return int.from_bytes(key, "big")  # type: ignore[arg-type]
 
     def unrank(self, number: int) -> Key:
-        """The key of this number."""
         return number.to_bytes(16, "big")
 
     def label(self, key: Key) -> str:
@@ -167,11 +145,9 @@ class Ipv6Keys:
         return str(found) if four is None else f"::ffff:{four}"
 
     def read(self, text: str) -> Key | None:
-        """The key that a label is; None if it is none."""
         return _packed(text.encode("utf-8", "surrogatepass"))
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         return {"kind": self.kind}
 
 
@@ -189,7 +165,7 @@ def _packed(text: bytes) -> bytes | None:
 
 
 @dataclass(frozen=True)
-class PlaceKeys:
+class PlaceKeys(NumberedKeys):
     """Cells of the globe, so many degrees high and wide: latitude first, then longitude.
 
     Cells are half open, [south, north) and [west, east); the pole at 90 is in none.
@@ -198,7 +174,6 @@ class PlaceKeys:
     degrees: Any
     kind: ClassVar[str] = "places"
     reads: ClassVar[tuple[str, ...]] = ("number", "number")
-    whole: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         degrees = positive(self.degrees, "degrees")
@@ -213,7 +188,6 @@ class PlaceKeys:
 
     @property
     def words(self) -> str:
-        """What its keys are."""
         return f"places on the globe, in cells of {self.degrees} degrees"
 
     @property
@@ -223,7 +197,6 @@ class PlaceKeys:
 
     @property
     def size(self) -> int:
-        """How many keys there are."""
         return 2 * self.rows * self.rows
 
     @cached_property
@@ -241,14 +214,6 @@ class PlaceKeys:
         )
         return south * (2 * self.rows) + west, known & (south >= 0) & (west >= 0)
 
-    def rank(self, key: Key) -> int:
-        """The number of a key among all."""
-        return int(key)
-
-    def unrank(self, number: int) -> Key:
-        """The key of this number."""
-        return number
-
     def corner(self, key: Key) -> tuple[Any, Any]:
         """The south-west corner of a cell, exactly."""
         south, west = divmod(int(key), 2 * self.rows)
@@ -259,7 +224,6 @@ class PlaceKeys:
         return ",".join(f"{float(end):.10g}" for end in self.corner(key))
 
     def read(self, text: str) -> Key | None:
-        """The key that a label is; None if it is none."""
         try:
             south, west = (float(end) for end in text.split(","))
         except ValueError:
@@ -270,5 +234,4 @@ class PlaceKeys:
         return found if known[0] and self.label(found) == text else None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         return {"kind": self.kind, "degrees": str(self.degrees)}

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError, shown
-from trueup.keys.space import Bools, Key, Placed
+from trueup.keys.space import Bools, Key, KeySpace, Placed
 
 _LONGEST = 1024  # characters of a key
 _PIECE = re.compile(r"(?:\[((?:\\.|[^\]\\])+)\]|\\(.)|([^\[\]{}\\]))(?:\{(\d{1,4})\})?", re.DOTALL)
@@ -117,8 +117,21 @@ def unprinted(text: str) -> bytes | None:
     return found if printable(found) == text else None
 
 
+class PrintedKeys(KeySpace):
+    """Keys that are bytes, read from text."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    whole: ClassVar[bool] = False
+
+    def label(self, key: Key) -> str:
+        return printable(key)
+
+    def labels(self, keys: Any) -> Any:
+        return all_printable(keys.column)
+
+
 @dataclass(frozen=True)
-class StringKeys:
+class StringKeys(PrintedKeys):
     """Every string of at most `most` characters of an alphabet, the empty one too.
 
     Without an alphabet, every string of at most `most` bytes.
@@ -126,8 +139,6 @@ class StringKeys:
 
     most: int
     alphabet: str | None = None
-    reads: ClassVar[tuple[str, ...]] = ("text",)
-    whole: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         most = whole_number(self.most, "The length of the longest key")
@@ -139,7 +150,6 @@ class StringKeys:
 
     @property
     def kind(self) -> str:
-        """Its word in files and settings."""
         return "bytes" if self.alphabet is None else "text"
 
     @property
@@ -170,7 +180,6 @@ class StringKeys:
 
     @property
     def size(self) -> int:
-        """How many keys there are."""
         return self._shorter[-1]
 
     @cached_property
@@ -211,7 +220,6 @@ class StringKeys:
         return self._shorter[len(codes)] + number
 
     def unrank(self, number: int) -> Key:
-        """The key of this number."""
         length = 0
         while number >= self._shorter[length + 1]:
             length += 1
@@ -225,16 +233,7 @@ class StringKeys:
             return bytes(codes)
         return "".join(self.alphabet[code] for code in codes).encode()
 
-    def label(self, key: Key) -> str:
-        """A key in words."""
-        return printable(key)
-
-    def labels(self, keys: Any) -> Any:
-        """An array of keys in words, as an Arrow array."""
-        return all_printable(keys)
-
     def read(self, text: str) -> Key | None:
-        """The key that a label is; None if it is none."""
         key = unprinted(text)
         return key if key is not None and self._holds(key) else None
 
@@ -251,7 +250,6 @@ class StringKeys:
         return len(letters) <= self.most and self._codes.keys() >= set(letters)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         alphabet = "" if self.alphabet is None else re.sub(r"([\\-])", r"\\\1", self.alphabet)
         return {"kind": self.kind, "most": self.most} | ({"alphabet": alphabet} if alphabet else {})
 
@@ -264,13 +262,11 @@ def known_array(known: Bools) -> Any:
 
 
 @dataclass(frozen=True)
-class PatternKeys:
+class PatternKeys(PrintedKeys):
     """Every string of a pattern, such as [A-Z]{2}-[0-9]{4}: letters, classes and how often."""
 
     pattern: str
     kind: ClassVar[str] = "pattern"
-    reads: ClassVar[tuple[str, ...]] = ("text",)
-    whole: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.pattern, str) or not self.places:
@@ -278,7 +274,6 @@ class PatternKeys:
 
     @property
     def words(self) -> str:
-        """What its keys are."""
         return f"text of the form {self._said}"
 
     @property
@@ -313,7 +308,6 @@ class PatternKeys:
 
     @cached_property
     def size(self) -> int:
-        """How many keys there are."""
         return prod(len(letters) for letters in self.places)
 
     def place(self, values: Any, known: Bools) -> Placed:
@@ -330,30 +324,19 @@ class PatternKeys:
         return values, good
 
     def rank(self, key: Key) -> int:
-        """The number of a key among all."""
         number = 0
         for letter, letters in zip(key, self.places, strict=True):  # type: ignore[arg-type]
             number = number * len(letters) + letters.index(letter)
         return number
 
     def unrank(self, number: int) -> Key:
-        """The key of this number."""
         found = []
         for letters in reversed(self.places):
             number, code = divmod(number, len(letters))
             found.append(letters[code])
         return bytes(reversed(found))
 
-    def label(self, key: Key) -> str:
-        """A key in words."""
-        return printable(key)
-
-    def labels(self, keys: Any) -> Any:
-        """An array of keys in words, as an Arrow array."""
-        return all_printable(keys)
-
     def read(self, text: str) -> Key | None:
-        """The key that a label is; None if it is none."""
         key = unprinted(text) or b""
         fits = len(key) == self.longest and all(
             letter in letters for letter, letters in zip(key, self.places, strict=True)
@@ -361,5 +344,4 @@ class PatternKeys:
         return key if fits else None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         return {"kind": self.kind, "pattern": self.pattern}

@@ -121,12 +121,12 @@ class Universe:
     @property
     def longest(self) -> int:
         """The most bytes of a text that is a key; 0 where keys are not read from texts."""
-        return getattr(self.space, "longest", 0)
+        return self.space.longest
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that hold the key, where the universe names them; else none."""
-        return getattr(self.space, "columns", ())
+        return self.space.columns
 
     def place(self, *values: Any, known: Bools) -> Placed:
         """The keys of plain columns, and which rows have one: a function of each row alone."""
@@ -146,12 +146,7 @@ class Universe:
 
     def labels(self, keys: Keys) -> Any:
         """Keys in words, each as `label` words it, as an Arrow array of text."""
-        import pyarrow as pa
-
-        together: Callable[[Any], Any] | None = getattr(self.space, "labels", None)
-        if together is not None:
-            return together(keys.column)
-        return pa.array([self.space.label(key) for key in keys], pa.string())
+        return self.space.labels(keys)
 
     def read(self, text: object) -> Key | None:
         """The key that a label is; None if it is none of this universe."""
