@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import trueup as tu
-from trueup.plan.shapes import _sums, shapes
+from trueup._kernels.display.boxes import box_prefix, box_sums
+from trueup.plan.shapes import shapes
+from trueup.release.boxes import stacked
 
 
 def test_shapes_are_what_they_are_called_and_grow_with_the_noise() -> None:
@@ -43,7 +45,8 @@ def test_a_grid_has_the_same_shapes_and_its_clusters_are_boxes() -> None:
 def test_boxes_hold_what_their_cells_hold() -> None:
     cells = np.random.default_rng(5).integers(-9, 9, (7, 5, 4))
     ends = [np.sort(np.random.default_rng(6).integers(0, size + 1, (30, 2))) for size in (7, 5, 4)]
-    found = _sums(cells, [(each[:, 0], each[:, 1]) for each in ends])
+    spans = stacked([(each[:, 0], each[:, 1]) for each in ends])
+    found = box_sums(box_prefix(cells), *spans)
     for number, total in enumerate(found.tolist()):
         box = tuple(slice(*each[number].tolist()) for each in ends)
         assert total == cells[box].sum()

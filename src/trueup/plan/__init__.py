@@ -120,8 +120,7 @@ class Plan:
 
     def lengths(self) -> Ints:
         """Lengths from one cell to the whole axis, doubling."""
-        n = self.axis.size
-        return np.unique(np.append(1 << np.arange(n.bit_length()), n)).astype(np.int64)
+        return Workload.log_uniform().cells(self.axis)
 
     def by_length(self) -> dict[str, Floats]:
         """The mean squared error of a range of each of `lengths`, by strategy."""

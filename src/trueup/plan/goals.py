@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 
@@ -14,6 +13,7 @@ from trueup.ask import Neighbours, Question, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.axis import Axis
 from trueup.cost import Cost, Notion
+from trueup.epsilon import rounded
 from trueup.errors import InputError, shown
 from trueup.infer import axis_model, figures_of
 from trueup.law import Law, NoiseLaw
@@ -128,9 +128,8 @@ def _least(goal: _Goal, within: float, level: float) -> Fraction:
     real = isinstance(within, (int, float, np.number)) and not isinstance(within, bool)
     if not real or not 0 < within < math.inf:
         raise InputError(
-            f"within must be a positive number of counts, "
-            f"got {shown(within)}. No epsilon makes noisy "
-            f"counts exact."
+            f"within must be a positive number of counts, got {shown(within)}. No epsilon makes "
+            f"noisy counts exact."
         )
     # The reach is nearly in proportion to 1/ε, or 1/√ρ: a first guess, a bracket, halving.
     power = 2 if goal.terms.notion == "rho" else 1
@@ -147,7 +146,7 @@ def _least(goal: _Goal, within: float, level: float) -> Fraction:
             high = middle
         else:
             low = middle
-    return _three_figures(high)
+    return Fraction(rounded(high, upward=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,9 +237,3 @@ class _Compared:
     name: str
     mean: float
     standing: _Standing
-
-
-def _three_figures(epsilon: Fraction) -> Fraction:
-    """The least decimal of three figures that is no smaller."""
-    context = Context(prec=3, rounding=ROUND_CEILING)
-    return Fraction(context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))

@@ -159,7 +159,7 @@ def _offer(way: str, noise: Noise, workload: Workload, level: float) -> Offer:
     nearest = int(np.argmin(np.abs(variances - mean)))
     law = errors.noise_law((((int(starts[nearest]), int(stops[nearest])), 1.0),))
     times = law.half_width(level) / math.sqrt(max(float(variances[nearest]), 1e-300))
-    lengths = _lengths(axis.size)
+    lengths = Workload.log_uniform().cells(axis)
     by_length = times * np.sqrt(_mean_by_length(errors, axis.size, lengths))
     pairs = tuple(zip(lengths.tolist(), by_length.tolist(), strict=True))
     asked = noise.question
@@ -220,11 +220,6 @@ def _boxes(sizes: Sequence[int], sides: Sequence[int]) -> tuple[Ints, Ints]:
         axis=1,
     )
     return starts, starts + np.array(sides, np.int64)
-
-
-def _lengths(size: int) -> Ints:
-    """Lengths from one cell to the whole axis, doubling."""
-    return np.unique(np.append(1 << np.arange(size.bit_length()), size)).astype(np.int64)
 
 
 def _mean_by_length(errors: RangeErrors, size: int, lengths: Ints) -> Floats:

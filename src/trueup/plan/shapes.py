@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
+from trueup._kernels.display.boxes import box_prefix, box_sums
 from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.infer import infer
 from trueup.measure import measure
+from trueup.release.boxes import Spans, stacked
 from trueup.workload import Workload
 
 Ints = npt.NDArray[np.int64]
@@ -62,7 +63,8 @@ def shown_errors(
         raise InputError(
             f"Simulations are for at most {_MOST_CELLS:,} cells, not {math.prod(sizes):,}."
         )
-    boxes, likely = _boxes(axes, workloads)
+    spans, likely = _boxes(axes, workloads)
+    boxes = stacked(spans)
     found: dict[str, dict[str, float]] = {}
     for shape, counts in shapes(sizes, epsilon).items():
         found[shape] = {}
@@ -71,14 +73,12 @@ def shown_errors(
             for _ in range(draws):
                 shown = infer(measure(counts, question, epsilon), nonnegative=True, integers=True)
                 wrong = shown.counts().reshape(sizes) - counts.reshape(sizes)
-                total += float(_sums(wrong, boxes) ** 2 @ likely)
+                total += float(box_sums(box_prefix(wrong), *boxes) ** 2 @ likely)
             found[shape][name] = total / draws
     return found
 
 
-def _boxes(
-    axes: Sequence[Axis], workloads: Sequence[Workload]
-) -> tuple[list[tuple[Ints, Ints]], Floats]:
+def _boxes(axes: Sequence[Axis], workloads: Sequence[Workload]) -> tuple[Spans, Floats]:
     """Starts and stops on each axis of some boxes of the workload, and how likely each is."""
     each = [workload.sample(axis, _SAMPLED) for axis, workload in zip(axes, workloads, strict=True)]
     if len(each) == 1:
@@ -92,18 +92,3 @@ def _boxes(
         chosen = np.searchsorted(np.cumsum(likely / likely.sum()), spread).clip(0, len(starts) - 1)
         boxes.append((starts[chosen], stops[chosen]))
     return boxes, np.full(_SAMPLED, 1 / _SAMPLED)
-
-
-def _sums(cells: Ints, boxes: Sequence[tuple[Ints, Ints]]) -> Ints:
-    """What each box holds, by adding and subtracting prefix sums at its corners."""
-    prefix = np.zeros([size + 1 for size in cells.shape], np.int64)
-    prefix[(slice(1, None),) * cells.ndim] = cells
-    for axis in range(cells.ndim):
-        prefix = prefix.cumsum(axis=axis)
-    found = np.zeros(len(boxes[0][0]), np.int64)
-    for corner in product((0, 1), repeat=cells.ndim):
-        sign = 1 if (cells.ndim - sum(corner)) % 2 == 0 else -1
-        found += (
-            sign * prefix[tuple(ends[which] for ends, which in zip(boxes, corner, strict=True))]
-        )
-    return found

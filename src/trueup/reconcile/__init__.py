@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from trueup.ask import QuestionOfCells
 from trueup.measurement import Measurement
@@ -13,40 +13,31 @@ from trueup.release import NamedRelease, Release
 __all__ = ["reconcile"]
 
 
+class Agreement(TypedDict, total=False):
+    """What `reconcile` takes beside the estimates and constraints."""
+
+    known: Mapping[str, Any] | None
+    nonnegative: bool
+    integers: bool
+    to: str | os.PathLike[str] | None
+
+
 @overload
 def reconcile(
     estimates: Sequence[Release | Measurement[QuestionOfCells]],
     constraints: Any = ...,
-    *,
-    known: Mapping[str, Any] | None = ...,
-    nonnegative: bool = ...,
-    integers: bool = ...,
-    to: str | os.PathLike[str] | None = ...,
+    **wanted: Unpack[Agreement],
 ) -> Release: ...
 
 
 @overload
 def reconcile(
-    estimates: Mapping[str, Any],
-    constraints: Any = ...,
-    *,
-    known: Mapping[str, Any] | None = ...,
-    nonnegative: bool = ...,
-    integers: bool = ...,
-    to: str | os.PathLike[str] | None = ...,
+    estimates: Mapping[str, Any], constraints: Any = ..., **wanted: Unpack[Agreement]
 ) -> NamedRelease: ...
 
 
 @overload
-def reconcile(
-    estimates: Any,
-    constraints: Any = ...,
-    *,
-    known: Mapping[str, Any] | None = ...,
-    nonnegative: bool = ...,
-    integers: bool = ...,
-    to: str | os.PathLike[str] | None = ...,
-) -> Any: ...
+def reconcile(estimates: Any, constraints: Any = ..., **wanted: Unpack[Agreement]) -> Any: ...
 
 
 def reconcile(

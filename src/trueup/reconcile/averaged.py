@@ -225,7 +225,7 @@ def averaged(
     parts: Sequence[Part], errors: AveragedErrors, others: Release | None, total: float | None
 ) -> Floats:
     """The prefix sums of the mean of adaptive parts and of the others, put together."""
-    own = [_unbiased(part).prefix for part in parts]
+    own = [unbiased_of(part).prefix for part in parts]
     every = [*own, *([] if others is None else [others.prefix])]
     prefix = np.average(np.array(every, np.float64), axis=0, weights=errors.weights)
     if total is not None:
@@ -247,7 +247,8 @@ def shown_mean(
     return np.average(np.array(every, np.float64), axis=0, weights=errors.weights)
 
 
-def _unbiased(part: Part) -> Release:
+def unbiased_of(part: Part) -> Release:
+    """The unbiased release of a part."""
     from trueup.infer.display import Wish
 
     if isinstance(part, Release):

@@ -22,14 +22,19 @@ from trueup.axis import Axis
 from trueup.axis.numbers import finite_number
 from trueup.errors import InputError, shown
 from trueup.facts import LEAST_SQUARES, Facts
-from trueup.infer.display import Wish
-from trueup.infer.model import AskedLevels, axis_model, model_of
+from trueup.infer.model import AskedLevels, axis_model
 from trueup.infer.tree import TreeErrors
 from trueup.intervaltree import IntervalTree
 from trueup.law import RangeErrors
 from trueup.measurement import Measurement
 from trueup.noise import common_law
-from trueup.reconcile.averaged import AveragedErrors, Part, averaged, averaged_errors
+from trueup.reconcile.averaged import (
+    AveragedErrors,
+    Part,
+    averaged,
+    averaged_errors,
+    unbiased_of,
+)
 from trueup.reconcile.contradiction import Compared, check_agree
 from trueup.reconcile.springs import CombinedLevel, SpringErrors
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
@@ -50,20 +55,19 @@ def combine(parts: Sequence[Release | Measurement], known_total: float | None) -
     about = Facts.together(
         facts, combined=tuple(facts), known_total=known_total, inferred=LEAST_SQUARES
     )
-    adaptive = _adaptive(facts)
-    if any(adaptive):
-        return _mean(parts, adaptive, about)
+    if any(_adaptive(facts)):
+        return _mean(parts, about)
     asked = _asked_levels(facts)
     if asked is None:
         _check_total(known_total)
         axis, stacked = stacked_errors(questions, facts)
-        every = [Compared(_inferred(part), np.arange(axis.size)) for part in parts]
+        every = [Compared(unbiased_of(part), np.arange(axis.size)) for part in parts]
         check_agree(axis, every, None)
         return Release.of((axis,), stacked_cells(stacked, questions, parts), stacked, about)
     check_agree(
         questions[0].space.axes[0],
         [
-            Compared(_inferred(part), _first_cells(each))
+            Compared(unbiased_of(part), _first_cells(each))
             for part, each in zip(parts, asked, strict=True)
         ],
         known_total,
@@ -93,13 +97,12 @@ def split(parts: Sequence[Part]) -> tuple[list[Part], list[Part]]:
     return trees, [part for part, own in zip(parts, adaptive, strict=True) if not own]
 
 
-def _mean(parts: Sequence[Part], adaptive: Sequence[bool], about: Facts) -> Release:
+def _mean(parts: Sequence[Part], about: Facts) -> Release:
     """The mean of adaptive trees and of least squares over all other parts."""
     axis, errors = _mean_errors(about)
-    every = [Compared(_inferred(part), np.arange(axis.size)) for part in parts]
+    every = [Compared(unbiased_of(part), np.arange(axis.size)) for part in parts]
     check_agree(axis, every, about.known_total)
-    trees = [part for part, own in zip(parts, adaptive, strict=True) if own]
-    plain = [part for part, own in zip(parts, adaptive, strict=True) if not own]
+    trees, plain = split(parts)
     others = combine(plain, None) if plain else None
     prefix = averaged(trees, errors, others, about.known_total)
     return Release((axis,), prefix, errors.given(prefix), about)
@@ -110,14 +113,6 @@ def _mean_errors(about: Facts) -> tuple[Axis, AveragedErrors]:
         return _least_squares_errors(plain, None)
 
     return averaged_errors(about.combined, least_squares, about.known_total is not None)
-
-
-def _inferred(part: Release | Measurement) -> Release:
-    """The release of a part, to be compared with others."""
-    if isinstance(part, Release):
-        return part
-    release: Release = model_of(part.noise).release(part, Wish(False, False))
-    return release
 
 
 def check_apart(parts: Sequence[object], facts: Sequence[Facts]) -> None:

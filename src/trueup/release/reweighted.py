@@ -22,7 +22,7 @@ from trueup.errors import FileError, InputError
 from trueup.facts import Facts
 from trueup.files.codec import decode, encode, write
 from trueup.noise import check_rows_per_unit
-from trueup.release.boxes import box_of, places, prefix_of
+from trueup.release.boxes import box_of, places, prefix_of, stacked
 from trueup.release.published import freeze, to_frame
 from trueup.release.wording import check_level, written
 
@@ -89,7 +89,7 @@ class ReweightedCounts:
     def range(self, *ends: Any, **named: Any) -> float:
         """The count of [low, high) in axis units, of a box of several axes: a number alone."""
         box = np.array(box_of(self.axes, ends, named), np.int64)
-        return float(self._sums(box[None, :, 0], box[None, :, 1])[0])
+        return float(box_sums(self._prefix, box[None, :, 0], box[None, :, 1])[0])
 
     def ranges(self, low: Any, high: Any) -> Floats:
         """The counts of many ranges at once; over several axes, arrays of ends for each axis."""
@@ -97,12 +97,7 @@ class ReweightedCounts:
         if len(given) != len(self.axes):
             raise InputError(f"Give an array of ends for each of the {len(self.axes)} axes.")
         spans = [axis.spans(*ends) for axis, ends in zip(self.axes, given, strict=True)]
-        return self._sums(*(np.stack(each, axis=1) for each in zip(*spans, strict=True)))
-
-    def _sums(self, starts: Ints, stops: Ints) -> Floats:
-        if len(self.axes) == 1:
-            return self._prefix[stops[:, 0]] - self._prefix[starts[:, 0]]
-        return box_sums(self._prefix, starts, stops)
+        return box_sums(self._prefix, *stacked(spans))
 
     def columns(self) -> dict[str, Any]:
         """The cells as a table: interval or label on each axis, and the count."""

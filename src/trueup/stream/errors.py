@@ -17,6 +17,14 @@ from trueup.stream.schedule import Floats, Schedule, Spread, evenly
 _SAME = 1e-12  # coefficients that differ by rounding alone, in parts of 1
 
 
+def cells_alike(combination: Combination) -> Counter[tuple[tuple[int, float], ...]]:
+    """What a combination asks of a cell, totals and their coefficients, and of how many cells."""
+    of_cell: dict[int, list[tuple[int, float]]] = {}
+    for (cell, steps), coefficient in combination:
+        of_cell.setdefault(cell, []).append((steps, coefficient))
+    return Counter(tuple(sorted(asked)) for asked in of_cell.values())
+
+
 @dataclass(frozen=True, eq=False)
 class StreamErrors:
     """The error of the totals of a stream: an answer is (cell, steps), a total after so many steps.
@@ -50,12 +58,8 @@ class StreamErrors:
 
     def noise_law(self, combination: Combination) -> NoiseLaw:
         """The law of the error of a combination of totals."""
-        of_cell: dict[int, list[tuple[int, float]]] = {}
-        for (cell, steps), coefficient in combination:
-            of_cell.setdefault(cell, []).append((steps, coefficient))
-        alike = Counter(tuple(sorted(asked)) for asked in of_cell.values())
         found: dict[tuple[float, float], float] = {}
-        for asked, cells in alike.items():
+        for asked, cells in cells_alike(combination).items():
             for level, part in enumerate(self._noises(dict(asked))):
                 kept = np.round(np.abs(part[np.abs(part) > _SAME]) / _SAME) * _SAME
                 for each, times in zip(*np.unique(kept, return_counts=True), strict=True):

@@ -8,7 +8,6 @@ twice the variance is what it costs.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,6 +31,7 @@ from trueup.errors import InputError
 from trueup.infer.past import PastErrors
 from trueup.law import Combination, NoiseLaw, added
 from trueup.noise import noise_variance
+from trueup.stream.errors import cells_alike
 from trueup.stream.schedule import Draw, Floats, Ints, evenly
 
 ENDLESS = 2_048  # steps of the first block where nobody knows how many there will be
@@ -198,12 +198,8 @@ class PastStreamErrors:
 
     def noise_law(self, combination: Combination) -> NoiseLaw:
         """The law of the error of a combination of totals."""
-        of_cell: dict[int, list[tuple[int, float]]] = {}
-        for (cell, steps), coefficient in combination:
-            of_cell.setdefault(cell, []).append((steps, coefficient))
-        alike = Counter(tuple(sorted(asked)) for asked in of_cell.values())
         laws = []
-        for asked, cells in alike.items():
+        for asked, cells in cells_alike(combination).items():
             law = law_of([self._coefficients(asked)], [self.scale], "gaussian")
             laws.append(replace(law, counts=law.counts * cells))
         found = added(laws)
