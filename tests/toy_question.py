@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, vstack
 
 from trueup.ask import AxisQuestion, cell_counts
-from trueup.ask.question import Block, as_axis
+from trueup.ask.question import Block
 from trueup.axis import Axis
 from trueup.infer import Candidate, register
 from trueup.infer.least_squares import LeastSquares
@@ -25,9 +25,6 @@ class PairCounts(AxisQuestion):
     axis: Axis
     kinds = ("pairs",)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", as_axis(self.axis))
-
     @property
     def _pairs(self) -> int:
         return max(self.size - 2, 0)
@@ -36,10 +33,6 @@ class PairCounts(AxisQuestion):
     def blocks(self) -> tuple[Block, ...]:
         pairs = ((self._pairs, Fraction(1, 4)),) if self._pairs else ()
         return ((self.size, Fraction(1, 2)), *pairs)
-
-    @property
-    def heaviest(self) -> int:
-        return 1
 
     def answers(self, counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
         cells = cell_counts(counts, self.size)
@@ -54,13 +47,6 @@ class PairCounts(AxisQuestion):
         cells = eye_array(self.size, format="csr")
         pairs = cells[: self._pairs] + cells[self.size - self._pairs :]
         return csr_array(vstack([cells, pairs]))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": "pairs", "axis": self.axis.to_json()}
-
-    @classmethod
-    def from_json(cls, spec: dict[str, Any]) -> PairCounts:
-        return cls(Axis.from_json(spec["axis"]))
 
 
 class PairModel(LeastSquares):

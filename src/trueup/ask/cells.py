@@ -14,7 +14,6 @@ from trueup.ask.question import (
     Block,
     Ints,
     Weights,
-    as_axis,
     cell_counts,
     moved_in_each,
 )
@@ -35,9 +34,6 @@ class CellCounts(AxisQuestion):
 
     axis: Axis
     kinds = ("unit",)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", as_axis(self.axis))
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -66,10 +62,3 @@ class CellCounts(AxisQuestion):
         from scipy.sparse import csr_array, eye_array
 
         return csr_array(eye_array(self.size))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": "unit", "axis": self.axis.to_json()}
-
-    @classmethod
-    def from_json(cls, spec: dict[str, Any]) -> CellCounts:
-        return cls(Axis.from_json(spec["axis"]))

@@ -139,16 +139,6 @@ class GridCounts(TableQuestion):
             for factor in self.factors
         ]
 
-    @property
-    def complete(self) -> bool:
-        """Whether the cells themselves are asked."""
-        return True
-
-    @property
-    def marginal_names(self) -> tuple[tuple[str, ...], ...]:
-        """The axes whose margins are known: all of them together."""
-        return (tuple(axis.name for axis in self.axes),)
-
     def _places(self) -> Iterator[tuple[slice, ...]]:
         """Where each block lies in the array of all answers, one dimension an axis."""
         runs = []

@@ -232,20 +232,6 @@ class HatCounts(AxisQuestion):
             rows.append(hats[asked.start : asked.stop])
         return csr_array(vstack(rows))
 
-    def to_json(self) -> dict[str, Any]:
-        shares = [str(share) for share in self.shares]
-        return {
-            "kind": "hats",
-            "axis": self.axis.to_json(),
-            "strides": list(self.strides),
-            "shares": shares,
-            "ends": self.ends,
-        }
-
-    @classmethod
-    def from_json(cls, spec: dict[str, Any]) -> HatCounts:
-        return cls(Axis.from_json(spec["axis"]), spec["strides"], spec["shares"], spec["ends"])
-
 
 def straight_sums(falling: Ints, rising: Ints, ratio: int, stretches: int) -> tuple[Ints, Ints]:
     """What stretches of so many finer ones put into the hats at their left and right ends.

@@ -100,11 +100,3 @@ class PastCounts(WindowQuestion):
             weights = np.where(apart >= 0, block.by_age[np.maximum(apart, 0)], 0)
             found[cells, cells] = weights * block.by_cell[: len(ages)]
         return found
-
-    def to_json(self) -> dict[str, Any]:
-        axis = self.axis.to_json()
-        return {"kind": "past", "axis": axis, "first": self.first, "most": self.most}
-
-    @classmethod
-    def from_json(cls, spec: dict[str, Any]) -> PastCounts:
-        return cls(Axis.from_json(spec["axis"]), spec["first"], spec["most"])

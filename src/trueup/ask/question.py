@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -87,9 +87,12 @@ class Question(ABC):
         """
 
     @property
-    @abstractmethod
     def heaviest(self) -> int:
-        """The largest weight of a cell in an answer, or in a sum on the way to it; 1 for counts."""
+        """The largest weight of a cell in an answer, or in a sum on the way to it; 1 for counts.
+
+        As the matrix has it, unless a question says it itself.
+        """
+        return int(abs(self.matrix()).max())
 
     def __repr__(self) -> str:
         space = self.space
@@ -190,9 +193,24 @@ class AxisQuestion(Question):
 
     axis: Axis
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", as_axis(self.axis))
+
     @property
     def space(self) -> Space:
         return Space("cells", (self.axis,), (self.axis,))
+
+    def to_json(self) -> dict[str, Any]:
+        """Its kind, its axis, and whatever else it is made of, by name."""
+        others = {name: _plain(getattr(self, name)) for name in _made_of(self)}
+        return {"kind": self.kinds[0], "axis": self.axis.to_json(), **others}
+
+    @classmethod
+    def from_json(cls, spec: dict[str, Any]) -> Self:
+        made: Any = cls
+        others = {name: spec[name] for name in _made_of(made)}
+        found: Self = made(axis=Axis.from_json(spec["axis"]), **others)
+        return found
 
 
 class Draw(Protocol):
@@ -228,6 +246,18 @@ class AdaptiveQuestion(Question):
     @abstractmethod
     def in_order(self, answers: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The answers, one for each of the question's, in the order in which they were asked."""
+
+
+def _made_of(question: Any) -> list[str]:
+    """The names of what a question is made of, its axis left out."""
+    return [each.name for each in fields(question) if each.name != "axis"]
+
+
+def _plain(value: Any) -> Any:
+    """A value as files hold it: exact numbers as text, tuples as lists."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, Fraction) else value
 
 
 def moved_in_each(blocks: Sequence[Block], weights: Weights, replacing: bool) -> Fraction:

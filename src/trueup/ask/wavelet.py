@@ -112,11 +112,3 @@ class WaveletCounts(AxisQuestion):
             first += pairs(self.size, width)
         place = (np.concatenate(rows), np.concatenate(columns))
         return csr_array((np.concatenate(signs), place), (self.length, self.size))
-
-    def to_json(self) -> dict[str, Any]:
-        shares = [str(share) for share in self.shares]
-        return {"kind": "haar", "axis": self.axis.to_json(), "shares": shares}
-
-    @classmethod
-    def from_json(cls, spec: dict[str, Any]) -> WaveletCounts:
-        return cls(Axis.from_json(spec["axis"]), spec["shares"])

@@ -131,10 +131,3 @@ class WindowCounts(WindowQuestion):
         """The cell that each window stands on."""
         cells = np.arange(self.size)
         return {"window on": cells, **self.axis.columns(cells, cells + 1)}
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": "windows", "axis": self.axis.to_json(), "best_for": self.best_for}
-
-    @classmethod
-    def from_json(cls, spec: dict[str, Any]) -> WindowCounts:
-        return cls(Axis.from_json(spec["axis"]), spec["best_for"])
