@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup import Axis, FileError, InputError, NamedCounts
-from trueup.ask import moves
+from trueup.ask import moves, question_from_json
 
 GRADE = Axis.categories("grade", ["A", "B", "C", "D", "F"])
 GRADES = NamedCounts(
@@ -174,3 +174,11 @@ def test_a_file_may_not_count_a_cell_twice_in_a_query():
     for wrong in ([0, 0], [1, 0], [0, 5], [-1, 0], []):
         with pytest.raises(FileError):
             NamedCounts.from_json({**spec, "queries": [["low", wrong]]})
+
+
+@pytest.mark.parametrize("wrong", [[0, 1.5], [0, True], ["0", 1]])
+def test_the_cells_of_a_file_are_whole_numbers(wrong):
+    """A part of a number is not cut off: what is read is what stands in the file."""
+    spec = NamedCounts(5, {"low": [0, 1]}).to_json()
+    with pytest.raises(FileError, match="A cell must be a whole number"):
+        question_from_json({**spec, "queries": [["low", wrong]]})

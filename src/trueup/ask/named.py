@@ -15,6 +15,7 @@ from trueup.ask.moves import furthest_by_products
 from trueup.ask.question import Block, Ints, Question, Space, Weights, as_axis, cell_counts
 from trueup.axis import Axis
 from trueup.axis.labels import text
+from trueup.axis.numbers import whole_number
 from trueup.errors import FileError, InputError, shown
 
 if TYPE_CHECKING:
@@ -133,7 +134,9 @@ class NamedCounts(Question):
         """The question that `to_json` described; checked as if typed."""
         axis = Axis.from_json(spec["axis"])
         names = tuple(text(name, "The name of a query") for name, _ in spec["queries"])
-        cells = tuple(tuple(int(cell) for cell in cells) for _, cells in spec["queries"])
+        cells = tuple(
+            tuple(whole_number(c, "A cell") for c in inside) for _, inside in spec["queries"]
+        )
         if not names or len(set(names)) < len(names):
             raise FileError("The file's queries need names, each its own.")
         for name, inside in zip(names, cells, strict=True):
