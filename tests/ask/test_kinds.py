@@ -13,7 +13,7 @@ AXIS = tu.Axis.integers("a", 0, 7)
 QUESTIONS = [
     tu.CellCounts(AXIS),
     tu.TreeCounts(AXIS, branching=2),
-    tu.HatCounts(AXIS, [2]),
+    tu.HatCounts(24, [2], ["2/3", "1/3"], ends=True),
     tu.WaveletCounts(AXIS),
     tu.WindowCounts(AXIS, "prefixes"),
     tu.PastCounts(AXIS, 2, 64),
