@@ -87,6 +87,19 @@ class Dataset:
         return self.budget.options | (self.calendar.to_json() if self.calendar else {})
 
     @property
+    def owner_options(self) -> dict[str, Any]:
+        """The options of its `Owner`: its columns, whom it protects, what its edges are."""
+        return {
+            "unit": self.unit,
+            "rows_per_unit": self.rows_per_unit if self.at_most is None else "auto",
+            "at_most": self.at_most,
+            "columns": dict(self.columns),
+            "table": self.table,
+            "edges": self.edges,
+            "graph": self.graph,
+        }
+
+    @property
     def ledger_place(self) -> str:
         """Where the ledger is, the same however its path is written."""
         return self.ledger if "://" in self.ledger else str(Path(self.ledger).resolve())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 BLANK = "?"
 """What stands where the owner has to decide."""
@@ -18,7 +19,7 @@ _KINDS: dict[str, tuple[str, dict[str, object], str]] = {
     "time": ("dates", {"first": BLANK, "last": BLANK, "unit": "day"}, "or minute, hour, month"),
 }
 _KINDS["zoned"] = _KINDS["times"] = _KINDS["time"]
-_FILTERS = {
+NATURAL: dict[str, Literal["integer", "number", "text", "time", "boolean"]] = {
     "integer": "integer",
     "float": "number",
     "decimal": "number",
@@ -29,6 +30,7 @@ _FILTERS = {
     "times": "time",
     "boolean": "boolean",
 }
+"""The kind that a column is read as, by how it is stored, where nothing else is said."""
 _OTHERS = "integers, regular, edges, categories, dates, ipv4, hierarchy or codes: see docs/axis.md"
 
 
@@ -39,9 +41,9 @@ def draft(name: str, source: str, schema: Mapping[str, str]) -> str:
     [datasets.trips]
     """
     filters = ", ".join(
-        f"{_key(column)} = {json.dumps(_FILTERS[kind])}"
+        f"{_key(column)} = {json.dumps(NATURAL[kind])}"
         for column, kind in schema.items()
-        if kind in _FILTERS
+        if kind in NATURAL
     )
     lines = [
         "# Made by trueup init from the names and types of columns; no value was looked at.",

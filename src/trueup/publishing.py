@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Literal, cast, overload
@@ -33,8 +32,8 @@ from trueup.measure import measure
 from trueup.measurement import Measurement
 from trueup.onepass import can_be_released, release_in_one_pass
 from trueup.owner.columns import Columns
+from trueup.owner.declared import Declared
 from trueup.owner.folder import Route
-from trueup.owner.paths import ReadColumns, counted
 from trueup.owner.request import Request
 from trueup.owner.source import Source, open_source, quietly
 from trueup.plan.default import Over, question_for
@@ -213,7 +212,7 @@ def _route(data: Any, facts: Facts, asked: bool, job: Job) -> Route:
     question = facts.noise.question
     if _is_table(data):
         source = open_source(data)
-        request = _request(source, question, str(facts.unit), facts.rows, job.sampling)
+        request = _request(source, question, str(facts.unit), facts.rows)
         return Route.of(
             source, request, job, lambda count: quietly(count, "The table could not be read.")
         )
@@ -306,31 +305,14 @@ def _count_table(data: object, question: Question, unit: str, rows_per_unit: int
 
 
 def _counted(source: Source, question: Question, unit: str, rows_per_unit: int) -> Ints:
-    request = _request(source, question, unit, rows_per_unit, secrets.token_hex(32))
+    request = _request(source, question, unit, rows_per_unit)
     return quietly(lambda: source.prepare(request)(), "The table could not be read.")
 
 
-def _request(
-    source: Source, question: Question, unit: str, rows_per_unit: int, key: str
-) -> Request:
-    """What is counted of a table."""
-    columns = Columns(source.schema, None)
-    space = question.space
-    if space.kind == "ranks" and space.by is None:
-        raise InputError('Name the column that has the groups: SortedCounts(n, by="…").')
-    if space.kind == "ranks":
-        read = ReadColumns((columns.naming(str(space.by), "value"),), (), ())
-    else:
-        read = counted(columns, space.axes)
-    protected = None if unit == "row" else columns.naming(unit, "unit")
-    if protected is None and rows_per_unit != 1:
+def _request(source: Source, question: Question, unit: str, rows_per_unit: int) -> Request:
+    """What is counted of a table, as an owner counts it."""
+    if unit == "row" and rows_per_unit != 1:
         raise InputError('rows_per_unit goes with a unit, such as unit="user_id".')
-    return Request(
-        question.size,
-        read.values,
-        read.axes,
-        groups=read.groups,
-        unit=protected,
-        rows_per_unit=rows_per_unit,
-        key=key,
-    )
+    protected = None if unit == "row" else unit
+    table = Declared(Columns(source.schema, None), protected, rows_per_unit, None, None)
+    return table.request_for(question, None, False)

@@ -58,6 +58,16 @@ def test_keys_are_measured_shown_and_looked_up(run: Run, words: Path, tmp_path: 
     assert "not shown" in run("keys", "show", "k.parquet", "zzz").out
 
 
+def test_nothing_is_asked_about_a_key_that_has_paid(run: Run, words: Path, tmp_path: Path) -> None:
+    first = run("keys", "measure", words, *ASK, *PAY, "--key", "once")
+    assert "cost        ε = 1; 2 is left" in first.out
+    pay = [given for given in PAY if given != "--yes"]
+    again = run("keys", "measure", words, *ASK, *pay, "--key", "once")
+    assert "cost        nothing more: this key has paid; 1 is left" in again.out, again.err
+    assert tu.Ledger(tmp_path / "w.ledger").remaining == Fraction(1)
+    assert "give --yes" in run("keys", "measure", words, *ASK, *pay, "--key", "two").err
+
+
 def test_keys_of_a_day_are_paid_for_that_day(run: Run, tmp_path: Path) -> None:
     days = [dt.datetime(2026, 3, 1 + n % 2) for n in range(1000)]
     table = {"word": ["fig", "pear"] * 500, "host": ["10.0.0.1", "10.9.9.9"] * 500, "at": days}

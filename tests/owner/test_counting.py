@@ -84,7 +84,7 @@ def test_any_batches_in_any_number_of_threads_give_the_same_counts(
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=30_000)
     axis = tu.Axis.regular("fare", 0, 100, bins=50)
     expected = np.histogram(fares[fares < 100], axis.cells.edges_at(np.arange(51)))[0].tolist()
-    monkeypatch.setattr("trueup.owner.owner.secrets.token_hex", lambda size: "ab" * size)
+    monkeypatch.setattr("trueup.owner.declared.secrets.token_hex", lambda size: "ab" * size)
     asked = [
         (tu.CellCounts(axis), {}),
         (tu.CellCounts(axis), {"unit": "user", "rows_per_unit": 7}),

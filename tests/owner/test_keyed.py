@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trueup as tu
-from trueup.owner import keyed, texts
-from trueup.owner import keys as door
+from trueup.owner import declared, keyed, texts
 
 ENGINES = [
     "parquet", "csv", "jsonl", "arrow file", "duckdb relation", "duckdb file", "arrow", "pandas",
@@ -127,7 +126,7 @@ def test_every_engine_finds_the_same_keys(
     assert dict(zip(few.labels, few.noisy.tolist(), strict=True)) == dict(kept)
     keys_of_periods_are_those_of_their_rows(engine, placed, tmp_path)
     # The choice of keys is the same on all tables.
-    monkeypatch.setattr(door.secrets, "token_hex", lambda size=16: "5eed" * (size // 2))
+    monkeypatch.setattr(declared.secrets, "token_hex", lambda size=16: "5eed" * (size // 2))
     units_keep_to_their_bound(engine, placed, tmp_path)
 
 
@@ -183,6 +182,12 @@ def keys_of_periods_are_those_of_their_rows(engine: str, placed: Put, tmp_path: 
         assert found == dict(wanted), f"{engine}: {name} of users"
 
 
+def _counted(owner: tu.Owner, terms: Any) -> keyed.KeyTally:
+    request = owner.table.keys_for(terms.question, terms.keys_per_unit, None, ())
+    found: keyed.KeyTally = owner.prepare(request)()
+    return found
+
+
 def units_keep_to_their_bound(engine: str, placed: Put, tmp_path: Path) -> None:
     """A unit with many rows comes, or is replaced: with the choice fixed, little moves."""
     ledger = tu.Ledger(tmp_path / "units", limit=10**9)
@@ -205,7 +210,7 @@ def units_keep_to_their_bound(engine: str, placed: Put, tmp_path: Path) -> None:
             terms = owners[0].keys.check(asked, tu.Cost.of(1))
             found = []
             for owner in owners:
-                tally = owner.keys._prepared(terms, terms.keys_per_unit, None, ())()
+                tally = _counted(owner, terms)
                 keys = tally.keys.tolist() if asked.universe.whole else tally.keys.to_pylist()
                 found.append(Counter(dict(zip(keys, tally.counts.tolist(), strict=True))))
             for first, second in ((0, 1), (0, 2), (1, 2)):
@@ -225,7 +230,7 @@ def test_keys_of_a_unit_have_equal_chances(tmp_path: Path) -> None:
     ledger = tu.Ledger(tmp_path / "l", limit=1)
     owner = tu.Owner(rows, ledger, unit="u", rows_per_unit=1)
     terms = owner.keys.check(tu.KeyCounts(tu.Universe.integers(), by="k"), tu.Cost.of(1))
-    counts = owner.keys._prepared(terms, terms.keys_per_unit, None, ())().counts
+    counts = _counted(owner, terms).counts
     assert counts.sum() == 400
     assert len(counts) == 4
     assert abs(counts - 100).max() < 50  # five standard deviations of 8.7

@@ -224,7 +224,9 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
         values += np.random.default_rng(7).integers(-9, 9, len(values))
 
     monkeypatch.setattr(laplace, "add_noise_blocks", add_frozen)
-    monkeypatch.setattr("trueup.owner.owner.secrets.token_hex", lambda size: "5eed" * (size // 2))
+    monkeypatch.setattr(
+        "trueup.owner.declared.secrets.token_hex", lambda size: "5eed" * (size // 2)
+    )
 
 
 QUESTIONS = [

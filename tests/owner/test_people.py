@@ -471,7 +471,7 @@ def test_threads_put_people_together_one_at_a_time(
     import pyarrow.parquet as pq
 
     at_work, most = [0], [0]
-    real = module._Gathered.add
+    real = module.Gathered.add
 
     def slow(self: Any, rows: dict[str, Any]) -> None:
         at_work[0] += 1
@@ -483,7 +483,7 @@ def test_threads_put_people_together_one_at_a_time(
     table = pa.table({"user": np.arange(4_000) % 40})
     for part in range(8):
         pq.write_table(table, tmp_path / f"{part}.parquet", row_group_size=500)
-    monkeypatch.setattr(module._Gathered, "add", slow)
+    monkeypatch.setattr(module.Gathered, "add", slow)
     owner = tu.Owner(str(tmp_path / "*.parquet"), ledger(tmp_path), unit="user", rows_per_unit=1)
     people = owner.people(visits=tu.Person(count="*"))
     count = people.prepared(tu.CellCounts(tu.Axis.integers("visits", 800, 800)), None, False)

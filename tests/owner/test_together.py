@@ -22,7 +22,6 @@ from trueup.owner import together
 from trueup.owner.together import (
     Standing,
     Together,
-    complete,
     complete_all,
     measure_together,
     spend_together,
@@ -117,7 +116,7 @@ def test_all_are_charged_at_once_and_the_same_key_gives_the_same_bytes(tmp_path:
     assert first == again
     assert door.ledger.spent_in("2026-03-01") == Fraction(1, 2)
     (charge,) = door.ledger.history()
-    assert complete(door, charge) == first
+    assert complete_all(door, [charge])[0] == first
     assert stored_answers(door.ledger.stored(charge)) == first
     assert {name: m.epsilon for name, m in first.items()} == dict.fromkeys(first, Fraction(1, 10))
 
@@ -149,12 +148,12 @@ def test_a_charge_is_completed_only_for_those_it_protects(tmp_path: Path) -> Non
     measure_together(door, standing(Cost.of("1/10")), dt.date(2026, 3, 1), "k")
     other = tu.Owner(table(), door.ledger, unit="user", rows_per_unit=3)
     with pytest.raises(LedgerError, match="charged for 2 rows of each user"):
-        complete(other, door.ledger.history()[0])
+        complete_all(other, [door.ledger.history()[0]])
     charge = door.ledger.history()[0]
     said = json.loads(charge.request)
     said["period"]["periods"][0][1] += 1
     with pytest.raises(LedgerError, match="time zones have changed since"):
-        complete(door, replace(charge, request=json.dumps(said)))
+        complete_all(door, [replace(charge, request=json.dumps(said))])
     with pytest.raises(LedgerError, match="holds no answers"):
         stored_answers(b"x")
 

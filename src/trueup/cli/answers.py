@@ -9,9 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+import trueup as tu
 from trueup.axis import Axis
+from trueup.cli.options import ReleaseFile
 from trueup.cli.output import AsJson, emit, number, say, table, visible, waiting
+from trueup.epsilon import exact
 from trueup.errors import InputError
+from trueup.pictures.places import row_edges, stretches
+from trueup.release.wording import outward
 
 File = Annotated[Path, typer.Argument(help="A saved measurement or release.", show_default=False)]
 
@@ -26,37 +31,25 @@ Shown = Annotated[
 
 def _release(path: Path, nonnegative: bool = False) -> Any:
     """The release in a file; a measurement is inferred on the way."""
-    from trueup.keys import KeyMeasurement, KeyRelease
-    from trueup.measurement import Measurement
-    from trueup.saved import load
-
-    found = load(path)
-    if isinstance(found, (KeyMeasurement, KeyRelease)):
+    found = tu.load(path)
+    if isinstance(found, (tu.KeyMeasurement, tu.KeyRelease)):
         raise InputError(f"{path.name} holds keys: trueup keys show {path.name} shows them.")
-    if not isinstance(found, Measurement):
+    if not isinstance(found, tu.Measurement):
         if nonnegative and "non-negative" not in str(found.facts.inferred):
             raise InputError(
                 f"{path.name} is a release of unbiased counts; --nonnegative needs the measurement."
             )
         return found
     with waiting("finding the nearest consistent answers"):
-        from trueup.infer import infer
-
-        return infer(found, nonnegative=True, integers=True) if nonnegative else infer(found)
+        return tu.infer(found, nonnegative=True, integers=True) if nonnegative else tu.infer(found)
 
 
 def _counted(path: Path, nonnegative: bool = False) -> Any:
     """A release that has ranges."""
-    from trueup.release import Release
-
     release = _release(path, nonnegative)
-    if not isinstance(release, Release):
+    if not isinstance(release, tu.Release):
         raise InputError(f"{path.name} holds no histogram over an axis; see trueup show.")
     return release
-
-
-def _names(release: Any) -> list[str]:
-    return [axis.name for axis in release.axes]
 
 
 def _estimate(release: Any, text: str) -> Any:
@@ -65,19 +58,21 @@ def _estimate(release: Any, text: str) -> Any:
     return release.between(*release.axis.parse_span(text))
 
 
+def _save(release: Any, output: Path, as_json: bool, **facts: object) -> None:
+    release.save(output)
+    said = {"saved": str(output), **facts}
+    emit(as_json, said, lambda: say(f"{release!r}\nsaved to {output}"))
+
+
 def infer_command(
     file: File,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to save the release in.")
-    ],
+    output: ReleaseFile,
     nonnegative: Shown = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the nearest consistent answers to a measurement, and save them."""
     release = _release(file, nonnegative)
-    release.save(output)
-    facts = {"saved": str(output), "epsilon": str(release.facts.epsilon)}
-    emit(as_json, facts, lambda: say(f"{release!r}\nsaved to {output}"))
+    _save(release, output, as_json, epsilon=str(release.facts.epsilon))
 
 
 def query_command(
@@ -109,11 +104,9 @@ def query_command(
         )
     shown = release.unbiased is not release
     pooled = any(a["std_error"] is None for a in answers)
-    name = ", ".join(_names(release))
+    name = ", ".join(axis.name for axis in release.axes)
 
     def show() -> None:
-        from trueup.release.wording import outward
-
         rows = [
             [
                 a["range"],
@@ -236,7 +229,7 @@ def _value(value: Any) -> str:
 
 def show_command(
     file: File,
-    bars: Annotated[int, typer.Option("--bars", help="The largest number of lines.", min=1)] = 24,
+    bars: Annotated[int, typer.Option(help="The largest number of lines.", min=1)] = 24,
     nonnegative: Shown = False,
     as_json: AsJson = False,
 ) -> None:
@@ -254,8 +247,6 @@ def show_command(
 
 def _heights(release: Any, rows: list[tuple[str, float, float]], bars: int) -> tuple[Any, str]:
     """How long each bar is drawn, and what that says: equal density has equal length."""
-    from trueup.pictures.places import row_edges, stretches
-
     axes: Any = getattr(release, "axes", ())
     counts = [count for _, count, _ in rows]
     if len(axes) != 1:
@@ -294,12 +285,10 @@ def plot_command(
     file: File,
     output: Annotated[Path, typer.Option("--output", "-o", help="A .html, .png or .svg file.")],
     kind: Annotated[
-        str | None,
-        typer.Option("--kind", help="histogram or cdf; sorted or tail; heatmap or error."),
+        str | None, typer.Option(help="histogram or cdf; sorted or tail; heatmap or error.")
     ] = None,
     margin: Annotated[
-        str | None,
-        typer.Option("--margin", help="For a grid: draw only these axes, such as age,sex."),
+        str | None, typer.Option(help="For a grid: draw only these axes, such as age,sex.")
     ] = None,
     nonnegative: Shown = False,
     as_json: AsJson = False,
@@ -333,15 +322,12 @@ def rows_command(
         Path, typer.Option("--output", "-o", help="A .parquet, .csv or .arrow file.")
     ],
     inside: Annotated[
-        str, typer.Option("--inside", help="Values inside a bin: uniform, or its middle.")
+        str, typer.Option(help="Values inside a bin: uniform, or its middle.")
     ] = "uniform",
     as_json: AsJson = False,
 ) -> None:
     """Make synthetic rows whose tabulations are the published counts; a report stands beside."""
-    from trueup.measurement import Measurement
-    from trueup.saved import load
-
-    release = _counted(file, nonnegative=isinstance(load(file), Measurement))
+    release = _counted(file, nonnegative=isinstance(tu.load(file), tu.Measurement))
     with waiting("making rows"):
         rows = release.rows(inside)
         rows.save(output)
@@ -361,29 +347,19 @@ def combine_command(
     files: Annotated[
         list[Path], typer.Argument(help="Two or more measurements or releases of one axis.")
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to save the release in.")
-    ],
-    total: Annotated[
-        str | None, typer.Option("--total", help="The total, if everybody knows it.")
-    ] = None,
+    output: ReleaseFile,
+    total: Annotated[str | None, typer.Option(help="The total, if everybody knows it.")] = None,
     nonnegative: Shown = False,
     as_json: AsJson = False,
 ) -> None:
     """Combine several releases of the same data into one that is more accurate."""
-    from trueup.epsilon import exact
-    from trueup.reconcile import reconcile
-    from trueup.saved import load
-
-    parts = [load(file) for file in files]
+    parts = [tu.load(file) for file in files]
     if len(parts) < 2:
         raise InputError("combine needs at least two files.")
     known = None if total is None else {"total": exact(total, "The total")}
     with waiting("finding the answers nearest to all of them"):
-        release = reconcile(parts, known=known, nonnegative=nonnegative, integers=nonnegative)
-    release.save(output)
-    facts = {"saved": str(output), "epsilon": str(release.facts.epsilon), "parts": len(parts)}
-    emit(as_json, facts, lambda: say(f"{release!r}\nsaved to {output}"))
+        release = tu.reconcile(parts, known=known, nonnegative=nonnegative, integers=nonnegative)
+    _save(release, output, as_json, epsilon=str(release.facts.epsilon), parts=len(parts))
 
 
 def parse_box(axes: Sequence[Axis], typed: str) -> tuple[tuple[int, int], ...]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from trueup.ask import Neighbours, Question, SortedCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.cli.axes import AxisOptions
+from trueup.cli.options import Filter
 from trueup.config import Dataset
 from trueup.cost import Cost
 from trueup.errors import InputError, shown
+from trueup.infer import model_of
 from trueup.noise import Noise
-
-if TYPE_CHECKING:
-    from trueup.workload import Workload
+from trueup.workload import Workload, default_workload
 
 Epsilon = Annotated[
     str | None,
@@ -37,8 +37,6 @@ def expected_errors(
     question: Question, cost: Cost, neighbours: Neighbours, rows: int
 ) -> list[tuple[str, float]]:
     """What 95 % of answers will be within, before anything is spent: (of what, counts)."""
-    from trueup.infer import model_of
-
     noise = Noise(question, cost.epsilon, neighbours, rows, rho=cost.rho)
     return model_of(noise).expected()
 
@@ -49,43 +47,33 @@ class Counted:
 
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", help="The column to count; for a declared dataset, give several."),
+        typer.Option(help="The column to count; for a declared dataset, give several."),
     ] = None
     branching: Annotated[
-        int | None, typer.Option("--branching", help="Ask the paper's tree with this fan-out.")
+        int | None, typer.Option(help="Ask the paper's tree with this fan-out.")
     ] = None
     strategy: Annotated[
         str | None,
         typer.Option(
-            "--strategy",
             help="best (the default), adaptive (counts small neighbours together), shown (asked at "
-            "once, with narrower intervals), tree, hats, flat or binary; on a server also sorted.",
+            "once, with narrower intervals), tree, hats, flat or binary; on a server also sorted."
         ),
     ] = None
     by: Annotated[
         str | None,
-        typer.Option(
-            "--by", help="Count how often each value of this column occurs; needs --groups."
-        ),
+        typer.Option(help="Count how often each value of this column occurs; needs --groups."),
     ] = None
     groups: Annotated[
-        int | None,
-        typer.Option("--groups", help="With --by: the number of groups; it must be public."),
+        int | None, typer.Option(help="With --by: the number of groups; it must be public.")
     ] = None
     degrees: Annotated[
-        str | None,
-        typer.Option("--degrees", help="The degree sequence of a graph: the two columns, src,dst."),
+        str | None, typer.Option(help="The degree sequence of a graph: the two columns, src,dst.")
     ] = None
     nodes: Annotated[
-        int | None,
-        typer.Option("--nodes", help="With --degrees: the number of nodes; it must be public."),
+        int | None, typer.Option(help="With --degrees: the number of nodes; it must be public.")
     ] = None
-    graph: Annotated[str, typer.Option("--graph", help="undirected, directed or bipartite.")] = (
-        "undirected"
-    )
-    where: Annotated[
-        str | None, typer.Option("--where", help="A filter, such as \"age >= 18 and sex = 'F'\".")
-    ] = None
+    graph: Annotated[str, typer.Option(help="undirected, directed or bipartite.")] = "undirected"
+    where: Filter = None
 
     @property
     def ends(self) -> tuple[str, str] | None:
@@ -111,8 +99,12 @@ def question_of(
 ) -> Question:
     """The question that the options put: over an axis or several, or sorted counts.
 
-    With `bounded` the rows of a unit that count are chosen privately.
+    Over axes it is the paper's tree if a branching is given; as --strategy says; else what all
+    publish. With `bounded` the rows of a unit that count are chosen privately.
     """
+    from trueup.plan.default import question_for
+    from trueup.plan.offers import question, ways
+
     columns = counted.column or []
     column = columns[0] if len(columns) == 1 else None
     axis = declared.axis(column)
@@ -127,68 +119,43 @@ def question_of(
         groups = counted.groups if counted.groups is not None else int(missing("--groups"))
         return SortedCounts(groups, by=counted.by)
     if len(columns) > 1:
-        terms = cost, neighbours, rows_per_unit, bounded
-        return _of_several(columns, axis, dataset, counted, *terms)
+        axes = _several(columns, axis, dataset, counted)
+        workloads = (Workload.all_ranges(),) * len(axes)
+    else:
+        axes = (_one(axis, column, dataset),)
+        workloads = (default_workload(axes[0]),)
+    if counted.branching is not None:
+        if counted.strategy is not None:
+            raise InputError("Give --branching or --strategy, not both.")
+        return TreeCounts(axes[0], branching=counted.branching)
+    if counted.strategy in (None, "best"):
+        over = axes if len(axes) > 1 else axes[0]
+        return question_for(over, cost, True, neighbours, rows_per_unit, bounded=bounded)
+    known = ways(*axes, gaussian=True)
+    if counted.strategy not in known:
+        listed = ", ".join(("best", *known))
+        raise InputError(f"--strategy must be one of {listed} here, got {shown(counted.strategy)}.")
+    return question(axes, str(counted.strategy), workloads)
+
+
+def _one(axis: Axis | None, column: str | None, dataset: Dataset | None) -> Axis:
+    """The axis that was declared, by the options or for the dataset."""
     if axis is None:
         if dataset is None:
             raise InputError(
                 "Declare the axis: --column with --integers, --range and --bins, --edges, "
                 "--dates, --categories, --ipv4 or --hierarchy; or --by, or --degrees."
             )
-        axis = dataset.axis(column)
-    elif column is None:
+        return dataset.axis(column)
+    if column is None:
         raise InputError("Name the column to count: --column.")
-    return _of_one(axis, counted, cost, neighbours, rows_per_unit, bounded)
+    return axis
 
 
-def _of_one(
-    axis: Axis,
-    counted: Counted,
-    cost: Cost,
-    neighbours: Neighbours,
-    rows_per_unit: int,
-    bounded: bool,
-) -> Question:
-    """The paper's tree if a branching is given; as --strategy says; else what all publish."""
-    from trueup.plan.default import question_for
-    from trueup.workload import default_workload
-
-    if counted.branching is not None:
-        if counted.strategy is not None:
-            raise InputError("Give --branching or --strategy, not both.")
-        return TreeCounts(axis, branching=counted.branching)
-    if counted.strategy in (None, "best"):
-        return question_for(axis, cost, True, neighbours, rows_per_unit, bounded=bounded)
-    return _by_strategy((axis,), (default_workload(axis),), counted.strategy)
-
-
-def _by_strategy(
-    axes: tuple[Axis, ...], workloads: tuple[Workload, ...], strategy: str
-) -> Question:
-    """What a strategy asks of these axes."""
-    from trueup.plan.offers import question, ways
-
-    known = ways(*axes, gaussian=True)
-    if strategy not in known:
-        listed = ", ".join(("best", *known))
-        raise InputError(f"--strategy must be one of {listed} here, got {shown(strategy)}.")
-    return question(axes, strategy, workloads)
-
-
-def _of_several(
-    columns: list[str],
-    axis: Axis | None,
-    dataset: Dataset | None,
-    counted: Counted,
-    cost: Cost,
-    neighbours: Neighbours,
-    rows_per_unit: int,
-    bounded: bool,
-) -> Question:
-    """The question over several declared columns: as --strategy says; else what all publish."""
-    from trueup.plan.default import question_for
-    from trueup.workload import Workload
-
+def _several(
+    columns: list[str], axis: Axis | None, dataset: Dataset | None, counted: Counted
+) -> tuple[Axis, ...]:
+    """The axes of several columns, which a dataset declares."""
     if dataset is None or axis is not None:
         raise InputError(
             "The axes of several columns are declared in trueup.toml, under the name of the "
@@ -196,7 +163,4 @@ def _of_several(
         )
     if counted.branching is not None:
         raise InputError("--branching is for one column; of several, --strategy binary.")
-    axes = tuple(dataset.axis(column) for column in columns)
-    if counted.strategy in (None, "best"):
-        return question_for(axes, cost, True, neighbours, rows_per_unit, bounded=bounded)
-    return _by_strategy(axes, (Workload.all_ranges(),) * len(axes), counted.strategy)
+    return tuple(dataset.axis(column) for column in columns)

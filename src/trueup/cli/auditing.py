@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
-from trueup.cli.options import spelled_out
+import trueup as tu
+from trueup.ask import check_neighbours
+from trueup.cli.options import Relation, spelled_out
 from trueup.cli.output import AsJson, emit, say, table, waiting
 from trueup.errors import InputError
 
@@ -22,18 +25,17 @@ class ClaimOptions:
     """What the mechanism says of itself."""
 
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="The claim to be tested; 1 for our own noise.")
+        str | None, typer.Option(help="The claim to be tested; 1 for our own noise.")
     ] = None
-    delta: Annotated[str, typer.Option("--delta", help="With --epsilon: the claim's δ.")] = "0"
-    rho: Annotated[
-        str | None, typer.Option("--rho", help="The claim of a zero-concentrated mechanism.")
-    ] = None
+    delta: Annotated[str, typer.Option(help="With --epsilon: the claim's δ.")] = "0"
+    rho: Annotated[str | None, typer.Option(help="The claim of a zero-concentrated mechanism.")] = (
+        None
+    )
     scale: Annotated[
-        str | None,
-        typer.Option("--scale", help="The scale, if outputs have discrete Laplace noise."),
+        str | None, typer.Option(help="The scale, if outputs have discrete Laplace noise.")
     ] = None
     sensitivity: Annotated[
-        str | None, typer.Option("--sensitivity", help="How far one record may move all outputs.")
+        str | None, typer.Option(help="How far one record may move all outputs.")
     ] = None
     independent: Annotated[
         bool, typer.Option("--independent", help="The noise of different outputs is independent.")
@@ -51,34 +53,25 @@ class InputOptions:
     """The made-up inputs that one record sets apart."""
 
     counts: Annotated[
-        str | None,
-        typer.Option("--counts", help="Counts, such as 2,0,10; their neighbours are found."),
+        str | None, typer.Option(help="Counts, such as 2,0,10; their neighbours are found.")
     ] = None
     records: Annotated[
-        Path | None,
-        typer.Option("--records", help="A JSON list of records; their neighbours are found."),
+        Path | None, typer.Option(help="A JSON list of records; their neighbours are found.")
     ] = None
     inputs: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option("--inputs", help="Two JSON files that are neighbours."),
+        tuple[Path, Path] | None, typer.Option(help="Two JSON files that are neighbours.")
     ] = None
-    neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = (
-        "add-remove"
-    )
+    neighbours: Relation = "add-remove"
     against: Annotated[
-        str | None,
-        typer.Option("--against", help="Of a server: the dataset that differs in one record."),
+        str | None, typer.Option(help="Of a server: the dataset that differs in one record.")
     ] = None
-    column: Annotated[
-        str | None, typer.Option("--column", help="Of a server: the column that is asked.")
-    ] = None
-    token: Annotated[
-        str | None, typer.Option("--token", envvar="TRUEUP_TOKEN", help="For a server.")
-    ] = None
+    column: Annotated[str | None, typer.Option(help="Of a server: the column that is asked.")] = (
+        None
+    )
+    token: Annotated[str | None, typer.Option(envvar="TRUEUP_TOKEN", help="For a server.")] = None
 
     def pairs(self) -> list[Pair]:
         """The pairs of neighbours that were given, or that are to be looked at."""
-        from trueup.ask import check_neighbours
         from trueup.audit import Pair, neighbours_of_counts, neighbours_of_records
 
         relation = check_neighbours(self.neighbours)
@@ -114,12 +107,9 @@ def audit_command(
         typer.Argument(help="module:function, 'command: …' or http://…/DATASET; our own if none."),
     ] = None,
     draws: Annotated[
-        int,
-        typer.Option(
-            "--draws", help="Draws from each input; more draws find smaller lies.", min=20
-        ),
+        int, typer.Option(help="Draws from each input; more draws find smaller lies.", min=20)
     ] = 1_000_000,
-    level: Annotated[float, typer.Option("--level", help="How sure a bound is.")] = 1 - 1e-6,
+    level: Annotated[float, typer.Option(help="How sure a bound is.")] = 1 - 1e-6,
     bulk: Annotated[
         bool, typer.Option("--bulk", help="function(input, times) gives a row of numbers a run.")
     ] = False,
@@ -154,18 +144,16 @@ def audit_command(
 def _served(address: str, given: InputOptions, epsilon: str | None) -> tuple[Target, list[Pair]]:
     """A server of ours: two datasets of made-up tables that one record sets apart."""
     from trueup.audit import Pair, Target
-    from trueup.client import connect
 
     if given.against is None or given.token is None or epsilon is None:
         raise InputError(
             "A server is audited on two datasets that one record sets apart: give --against, "
             "--token and --epsilon. Every draw is charged: serve made-up tables for it."
         )
-    import numpy as np
 
     def run(place: str, times: int) -> Any:
         server, _, dataset = place.rstrip("/").rpartition("/")
-        client = connect(server, given.token or "")
+        client = tu.connect(server, given.token or "")
         answers = [
             client.measure(dataset, given.column, epsilon=epsilon, strategy="flat").noisy
             for _ in range(times)
@@ -206,9 +194,6 @@ def _show(found: Examination, output: Path | None, as_json: bool) -> None:
 
 def _our_own(epsilon: str, draws: int, as_json: bool) -> None:
     """Three questions of ours, each on two neighbouring made-up tables."""
-    import numpy as np
-
-    import trueup as tu
     from trueup.audit import audit_in_bulk
 
     def one_count(count: Any, times: int) -> Any:
@@ -216,14 +201,13 @@ def _our_own(epsilon: str, draws: int, as_json: bool) -> None:
             np.full(times, count), tu.CellCounts(tu.Axis.integers("run", 1, times)), epsilon
         ).noisy
 
-    def a_tree(counts: Any, times: int) -> Any:
-        tree = tu.TreeCounts(4, branching=2)
-        return np.array([tu.measure(counts, tree, epsilon).noisy for _ in range(times)])
+    def asked(question: Any) -> Any:
+        return lambda counts, times: np.array(
+            [tu.measure(counts, question, epsilon).noisy for _ in range(times)]
+        )
 
-    def in_order(counts: Any, times: int) -> Any:
-        question = tu.SortedCounts(4, adaptive=False)
-        return np.array([tu.measure(counts, question, epsilon).noisy for _ in range(times)])
-
+    a_tree = asked(tu.TreeCounts(4, branching=2))
+    in_order = asked(tu.SortedCounts(4, adaptive=False))
     few = max(draws // 100, 1000)
     tried: list[tuple[str, Any, Any, Any, int]] = [
         ("one count", one_count, 10, 11, draws),

@@ -21,37 +21,26 @@ class AxisOptions:
 
     range: Annotated[
         tuple[str, str] | None,
-        typer.Option(
-            "--range", help="Equal bins over [LOW, HIGH), with --bins.", metavar="LOW HIGH"
-        ),
+        typer.Option(help="Equal bins over [LOW, HIGH), with --bins.", metavar="LOW HIGH"),
     ] = None
-    bins: Annotated[int | None, typer.Option("--bins", help="How many equal bins.")] = None
+    bins: Annotated[int | None, typer.Option(help="How many equal bins.")] = None
     integers: Annotated[
         tuple[int, int] | None,
-        typer.Option("--integers", help="Whole numbers, both ends included.", metavar="FIRST LAST"),
+        typer.Option(help="Whole numbers, both ends included.", metavar="FIRST LAST"),
     ] = None
-    edges: Annotated[
-        str | None, typer.Option("--edges", help="Bins between edges: 0,10,25,100.")
-    ] = None
-    categories: Annotated[str | None, typer.Option("--categories", help="Labels: A,B,C,D,F.")] = (
-        None
-    )
+    edges: Annotated[str | None, typer.Option(help="Bins between edges: 0,10,25,100.")] = None
+    categories: Annotated[str | None, typer.Option(help="Labels: A,B,C,D,F.")] = None
     dates: Annotated[
         tuple[str, str] | None,
-        typer.Option("--dates", help="Dates, both ends included.", metavar="FIRST LAST"),
+        typer.Option(help="Dates, both ends included.", metavar="FIRST LAST"),
     ] = None
-    every: Annotated[
-        str, typer.Option("--every", help="With --dates: minute, hour, day, week or month.")
-    ] = "day"
-    ipv4: Annotated[str | None, typer.Option("--ipv4", help="A network, such as 10.0.0.0/8.")] = (
-        None
+    every: Annotated[str, typer.Option(help="With --dates: minute, hour, day, week or month.")] = (
+        "day"
     )
-    prefix: Annotated[
-        int, typer.Option("--prefix", help="With --ipv4: the cells' prefix length.")
-    ] = 16
+    ipv4: Annotated[str | None, typer.Option(help="A network, such as 10.0.0.0/8.")] = None
+    prefix: Annotated[int, typer.Option(help="With --ipv4: the cells' prefix length.")] = 16
     hierarchy: Annotated[
-        Path | None,
-        typer.Option("--hierarchy", help="A JSON file: nested labels, or a list of paths."),
+        Path | None, typer.Option(help="A JSON file: nested labels, or a list of paths.")
     ] = None
 
     @property

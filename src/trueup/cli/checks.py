@@ -17,17 +17,15 @@ def paper_command(
         list[str] | None, typer.Argument(help="Experiments, such as figure5; all if none.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option("--data", help="A folder of count vectors of your own.")
+        Path | None, typer.Option(help="A folder of count vectors of your own.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="The folder for the pictures.")] = Path(
-        "out/paper"
-    ),
+    out: Annotated[Path, typer.Option(help="The folder for the pictures.")] = Path("out/paper"),
     quick: Annotated[bool, typer.Option("--quick", help="Use fewer draws; takes seconds.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same figures.")] = 1,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 1,
     law: Annotated[
-        str, typer.Option("--law", help="continuous, as in the paper, or discrete, as here.")
+        str, typer.Option(help="continuous, as in the paper, or discrete, as here.")
     ] = "continuous",
-    workers: Annotated[int, typer.Option("--workers", help="Threads that share the draws.")] = 2,
+    workers: Annotated[int, typer.Option(help="Threads that share the draws.")] = 2,
     as_json: AsJson = False,
 ) -> None:
     """Run the paper's experiments: tables, pictures, claims held or not held. NOT PRIVATE."""
@@ -46,8 +44,7 @@ def paper_command(
 
 def demo_command(
     out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The folder for the report; a new one if you give none."),
+        Path | None, typer.Option(help="The folder for the report; a new one if you give none.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from trueup.cli.output import AsJson, emit, say
 from trueup.config import FILE, read_config
+from trueup.draft import draft
 from trueup.errors import FileError, InputError
 
 
@@ -45,7 +46,6 @@ def init_command(
     as_json: AsJson = False,
 ) -> None:
     """Write a first trueup.toml for a table, from the names and types of its columns alone."""
-    from trueup.draft import draft
     from trueup.owner.source import open_source
 
     if output.exists():

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from trueup.cli.options import spelled_out
+import trueup as tu
+from trueup.cli.options import Anchor, spelled_out
 from trueup.cli.output import AsJson, emit, say, table
 from trueup.errors import LedgerError
-
-if TYPE_CHECKING:
-    from trueup.owner import Ledger
 
 app = typer.Typer(
     help="The account of spent epsilon: show it, verify it, or make one.",
@@ -23,28 +21,20 @@ app = typer.Typer(
 Where = Annotated[
     str, typer.Argument(help="The ledger's file, or postgresql://…#NAME.", show_default=False)
 ]
-Anchor = Annotated[
-    str | None,
-    typer.Option("--anchor", help="The anchor's file or address, if not beside the ledger."),
-]
 
 
-def _open(path: str, anchor: str | None) -> object:
-    from trueup.owner import Ledger
-    from trueup.owner.stores import is_address
+def _open(path: str, anchor: str | None) -> tu.Ledger:
+    from trueup.owner.engines.connection import is_address
 
     if not is_address(path) and not Path(path).exists():
         raise LedgerError(f"There is no ledger {path}. Make one with trueup ledger limit.")
-    return Ledger(path, anchor=anchor)
+    return tu.Ledger(path, anchor=anchor)
 
 
 @app.command("show")
 def show_command(ledger: Where, anchor: Anchor = None, as_json: AsJson = False) -> None:
     """Every charge, what is spent and what remains."""
-    from trueup.owner import Ledger
-
     book = _open(ledger, anchor)
-    assert isinstance(book, Ledger)
     if book.calendar is not None:
         _show_periods(book, as_json)
         return
@@ -68,7 +58,7 @@ def show_command(ledger: Where, anchor: Anchor = None, as_json: AsJson = False) 
     emit(as_json, facts, show)
 
 
-def _show_periods(book: Ledger, as_json: bool) -> None:
+def _show_periods(book: tu.Ledger, as_json: bool) -> None:
     """Every period that was charged, and what somebody loses who is in many."""
     calendar, periods, loses = book.calendar, book.periods, book.loses
     assert calendar is not None
@@ -98,31 +88,25 @@ class Made:
     """What a new ledger is made with."""
 
     rho: Annotated[
-        str | None,
-        typer.Option("--rho", help="The most rho instead: a ledger that counts rho."),
+        str | None, typer.Option(help="The most rho instead: a ledger that counts rho.")
     ] = None
     delta_limit: Annotated[
-        str | None, typer.Option("--delta-limit", help="The most delta that may ever be spent.")
+        str | None, typer.Option(help="The most delta that may ever be spent.")
     ] = None
     shown_at_delta: Annotated[
-        str | None,
-        typer.Option("--shown-at-delta", help="With --rho: at which delta (ε, δ) is shown."),
+        str | None, typer.Option(help="With --rho: at which delta (ε, δ) is shown.")
     ] = None
     per: Annotated[
-        str | None,
-        typer.Option("--per", help="A limit for each hour, day, week, month or year."),
+        str | None, typer.Option(help="A limit for each hour, day, week, month or year.")
     ] = None
-    date: Annotated[
-        str | None, typer.Option("--date", help="With --per: the column that dates a row.")
-    ] = None
+    date: Annotated[str | None, typer.Option(help="With --per: the column that dates a row.")] = (
+        None
+    )
     zone: Annotated[
-        str | None, typer.Option("--zone", help="With --per: the time zone; UTC if not said.")
+        str | None, typer.Option(help="With --per: the time zone; UTC if not said.")
     ] = None
     periods_per_unit: Annotated[
-        str | None,
-        typer.Option(
-            "--periods-per-unit", help="With --per: a unit counts in L of any M periods: 3,30."
-        ),
+        str | None, typer.Option(help="With --per: a unit counts in L of any M periods: 3,30.")
     ] = None
 
     @property
@@ -138,10 +122,7 @@ class Made:
 @app.command("verify")
 def verify_command(ledger: Where, anchor: Anchor = None, as_json: AsJson = False) -> None:
     """Check every entry, the anchor and every stored answer."""
-    from trueup.owner import Ledger
-
     book = _open(ledger, anchor)
-    assert isinstance(book, Ledger)
     entries = book.verify()
     facts = {"verified": True, "entries": entries}
     emit(as_json, facts, lambda: say(f"{entries} entries verified: nothing lost, nothing changed"))
@@ -161,14 +142,11 @@ def limit_command(
     as_json: AsJson = False,
 ) -> None:
     """Make a ledger with a limit, or show the limit of one. A limit never changes."""
-    from trueup.owner import Ledger
-
     given: Any = made.options
     if limit or any(given.values()):
-        book: object = Ledger(ledger, limit, anchor=anchor, **given)
+        book = tu.Ledger(ledger, limit, anchor=anchor, **given)
     else:
         book = _open(ledger, anchor)
-    assert isinstance(book, Ledger)
     if book.calendar is not None:
         facts = {"limit": str(book.limit), "loses": book.loses, **book.calendar.to_json()}
         words = f"limit {book.notion} {book.limit} {book.calendar}\n{book.loses}"

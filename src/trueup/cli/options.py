@@ -1,4 +1,4 @@
-"""Options that go together: one frozen record in place of many parameters."""
+"""Options that several commands have, and those that go together: one record in place of many."""
 
 from __future__ import annotations
 
@@ -6,7 +6,41 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import is_dataclass
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+MeasurementFile = Annotated[
+    Path, typer.Option("--output", "-o", help="The file to save the measurement in.")
+]
+ReleaseFile = Annotated[
+    Path, typer.Option("--output", "-o", help="The file to save the release in.")
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", envvar="TRUEUP_CONFIG", help="Instead of ./trueup.toml."),
+]
+Source = Annotated[
+    str, typer.Argument(help="A file, a glob, postgresql://…, or a dataset of trueup.toml.")
+]
+Unit = Annotated[
+    str | None, typer.Option("--unit", help="The column that tells apart those to protect.")
+]
+Relation = Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")]
+Filter = Annotated[
+    str | None, typer.Option("--where", help="A filter, such as \"age >= 18 and sex = 'F'\".")
+]
+Key = Annotated[
+    str | None,
+    typer.Option("--key", help="Ask again with the same key to get the same answer, paid once."),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")]
+Anchor = Annotated[
+    str | None,
+    typer.Option("--anchor", help="The anchor's file or address, if not beside the ledger."),
+]
+Level = Annotated[float, typer.Option("--level", help="The level of the intervals.")]
 
 
 def spelled_out(command: Callable[..., None]) -> Callable[..., None]:

@@ -17,6 +17,7 @@ import numpy as np
 import typer
 
 from trueup.errors import FileError, InputError, shown
+from trueup.release.wording import written
 
 _TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -140,6 +141,4 @@ def waiting(words: str) -> Iterator[None]:
 
 def number(value: float | int) -> str:
     """A number as a person writes it."""
-    from trueup.release.wording import written
-
     return written(value)

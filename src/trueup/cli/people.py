@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+import trueup as tu
 from trueup.errors import InputError, shown
-
-if TYPE_CHECKING:
-    from trueup.owner.person import Person
 
 RowsPerUnit = Annotated[
     str | None,
@@ -47,15 +45,13 @@ def rows_typed(given: str | int | None) -> int | Literal["auto"] | None:
         ) from None
 
 
-def features(typed: Sequence[str]) -> dict[str, Person]:
+def features(typed: Sequence[str]) -> dict[str, tu.Person]:
     """The features by their names. A filter comes last: it may hold commas itself.
 
     >>> features(["spent=sum:fare,low:0,high:100,where:shop in ('a', 'b')"])
     {'spent': Person(sum='fare', where="shop in ('a', 'b')", low='0', high='100', step='1')}
     """
-    from trueup.owner.person import Person
-
-    found: dict[str, Person] = {}
+    found: dict[str, tu.Person] = {}
     for one in typed:
         name, _, said = one.partition("=")
         made: dict[str, Any] = {}
@@ -67,7 +63,7 @@ def features(typed: Sequence[str]) -> dict[str, Person]:
             made[word.strip()] = value.strip()
         if not name.strip() or not made or name.strip() in found:
             raise _unreadable(one)
-        found[name.strip()] = Person(**made)
+        found[name.strip()] = tu.Person(**made)
     return found
 
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import trueup as tu
 from trueup.cli.asking import Epsilon
 from trueup.cli.axes import AxisOptions
 from trueup.cli.options import spelled_out
 from trueup.cli.output import AsJson, emit, number, say, table
 from trueup.epsilon import positive, written
 from trueup.errors import InputError, shown
-
-if TYPE_CHECKING:
-    from trueup.axis import Axis
-    from trueup.plan import Plan
-
 
 _WORKLOADS = {
     "ranges": "all ranges",
@@ -30,35 +26,31 @@ _WORKLOADS = {
 @spelled_out
 def plan_command(
     declared: AxisOptions,
-    column: Annotated[str | None, typer.Option("--column", help="The column to count.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column to count.")] = None,
     epsilon: Epsilon = None,
     workload: Annotated[
-        str,
-        typer.Option("--workload", help="What will be asked: ranges, prefixes, lengths or cells."),
+        str, typer.Option(help="What will be asked: ranges, prefixes, lengths or cells.")
     ] = "ranges",
     nonnegative: Annotated[
         bool,
         typer.Option("--nonnegative", help="Find the best question for counts shown non-negative."),
     ] = False,
     within: Annotated[
-        float | None,
-        typer.Option("--within", help="Your goal: errors of at most this many counts."),
+        float | None, typer.Option(help="Your goal: errors of at most this many counts.")
     ] = None,
-    level: Annotated[
-        float, typer.Option("--level", help="How often the goal is to be met.")
-    ] = 0.95,
+    level: Annotated[float, typer.Option(help="How often the goal is to be met.")] = 0.95,
     as_json: AsJson = False,
 ) -> None:
     """Compare questions by their exact error before spending; or say what epsilon a goal needs."""
-    from trueup.plan import epsilon_for, error_for, plan
-
     axis, asked = _asked(declared, column, workload)
     needed = (
-        None if within is None else epsilon_for(axis, within, level, asked, nonnegative=nonnegative)
+        None
+        if within is None
+        else tu.epsilon_for(axis, within, level, asked, nonnegative=nonnegative)
     )
     cost = positive(epsilon) if epsilon is not None else (needed or Fraction(1))
-    found = plan(axis, cost, asked, nonnegative=nonnegative)
-    typical = error_for(axis, cost, level, asked, nonnegative=nonnegative)
+    found = tu.plan(axis, cost, asked, nonnegative=nonnegative)
+    typical = tu.error_for(axis, cost, level, asked, nonnegative=nonnegative)
     facts = {
         "axis": axis.to_json(),
         "epsilon": cost,
@@ -85,7 +77,7 @@ def plan_command(
     emit(as_json, facts, show)
 
 
-def _asked(declared: AxisOptions, column: str | None, workload: str) -> tuple[Axis, str]:
+def _asked(declared: AxisOptions, column: str | None, workload: str) -> tuple[tu.Axis, str]:
     """The axis and the workload that are planned for, each refused unless it is there."""
     axis = declared.axis(column)
     if axis is None:
@@ -100,7 +92,7 @@ def _asked(declared: AxisOptions, column: str | None, workload: str) -> tuple[Ax
     return axis, _WORKLOADS[workload]
 
 
-def _show(found: Plan, title: str) -> None:
+def _show(found: tu.Plan, title: str) -> None:
     rows = [
         [
             ("→ " if each is found.best_strategy else "  ") + each.name,

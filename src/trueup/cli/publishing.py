@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import trueup as tu
 from trueup.ask import check_neighbours
 from trueup.cli.asking import Counted, Epsilon, Rho, missing, question_of
 from trueup.cli.axes import AxisOptions
-from trueup.cli.options import spelled_out
+from trueup.cli.options import ConfigFile, Relation, Unit, spelled_out
 from trueup.cli.output import AsJson, check_output, emit, say, table, waiting
 from trueup.cli.people import AtMost, RowsPerUnit, rows_typed
 from trueup.config import read_config
@@ -39,19 +40,16 @@ class DueOptions:
         bool,
         typer.Option("--status", help="Say what is published, what is due, and what is missing."),
     ] = False
-    through: Annotated[
-        str | None, typer.Option("--through", help="The last period to publish: 2026-03-31.")
-    ] = None
+    through: Annotated[str | None, typer.Option(help="The last period to publish: 2026-03-31.")] = (
+        None
+    )
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --due: say what would be published. Free.")
     ] = False
     series: Annotated[
-        list[str] | None, typer.Option("--series", help="Only this series. Repeat for several.")
+        list[str] | None, typer.Option(help="Only this series. Repeat for several.")
     ] = None
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", envvar="TRUEUP_CONFIG", help="Instead of ./trueup.toml."),
-    ] = None
+    config: ConfigFile = None
 
     def chosen(self) -> list[Series]:
         """The series that are meant; refused where there are none."""
@@ -76,18 +74,14 @@ class OnceOptions:
     ] = None
     to: Annotated[
         Path | None,
-        typer.Option("--to", help="Instead of -o: a new folder, for releases larger than memory."),
+        typer.Option(help="Instead of -o: a new folder, for releases larger than memory."),
     ] = None
     epsilon: Epsilon = None
     rho: Rho = None
-    unit: Annotated[
-        str | None, typer.Option("--unit", help="The column that tells apart those to protect.")
-    ] = None
+    unit: Unit = None
     rows_per_unit: RowsPerUnit = None
     at_most: AtMost = None
-    neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = (
-        "add-remove"
-    )
+    neighbours: Relation = "add-remove"
 
 
 @spelled_out
@@ -119,8 +113,6 @@ def _once(
     source: str, once: OnceOptions, declared: AxisOptions, counted: Counted, as_json: bool
 ) -> None:
     """As `tu.publish`: no ledger adds up what such calls cost."""
-    from trueup.publishing import publish
-
     if once.epsilon is None and once.rho is None:
         missing("--epsilon, or --rho")
     if (once.output is None) == (once.to is None):
@@ -141,10 +133,10 @@ def _once(
     bound["unit"] = once.unit or "row"
     if once.to is not None:
         terms = {"to": once.to, **bound}
-        release: Any = publish(Path(source), question, cost, neighbours, **terms)
+        release: Any = tu.publish(Path(source), question, cost, neighbours, **terms)
     else:
         with waiting("counting, and drawing noise"):
-            release = publish(Path(source), question, cost, neighbours, **bound)
+            release = tu.publish(Path(source), question, cost, neighbours, **bound)
             release.save(once.output)
     place = once.output or once.to
     said: dict[str, Any] = {"saved": str(place), cost.notion: cost.amount}

@@ -10,6 +10,9 @@ import typer
 
 from trueup.cli.output import AsJson, emit, say
 from trueup.errors import FileError, InputError, shown
+from trueup.facts import Facts
+from trueup.files.atomic import write_whole
+from trueup.files.codec import read
 
 
 def record_command(
@@ -28,9 +31,6 @@ def record_command(
     judgement is left blank and marked. Fill it in, then publish it with the release.
     """
     from trueup import record
-    from trueup.facts import Facts
-    from trueup.files.atomic import write_whole
-    from trueup.files.codec import read
     from trueup.keys.recorded import facts_in, keys_record, keys_risk, terms_in
 
     about = read(file)[2]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trueup.cli.options import ConfigFile
 from trueup.cli.output import AsJson, emit, say, table
 from trueup.config import read_config
 from trueup.errors import InputError
@@ -16,27 +17,19 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Tokens for the server: make, list and revoke them.", no_args_is_help=True)
 
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", envvar="TRUEUP_CONFIG", help="Instead of ./trueup.toml."),
-]
 Name = Annotated[str, typer.Argument(help="Whose token it is.", show_default=False)]
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def serve_command(
-    config: Config = None,
+    config: ConfigFile = None,
     host: Annotated[
         str | None,
-        typer.Option(
-            "--host", help="The address to listen on; this machine only if you give none."
-        ),
+        typer.Option(help="The address to listen on; this machine only if you give none."),
     ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", help="The port; 8000 if you give none.")
-    ] = None,
+    port: Annotated[int | None, typer.Option(help="The port; 8000 if you give none.")] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="The number of processes; 1 if you give none.")
+        int | None, typer.Option(help="The number of processes; 1 if you give none.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,21 +62,19 @@ def serve_command(
 @app.command("create")
 def create_command(
     name: Name,
-    role: Annotated[str, typer.Option("--role", help="reader, analyst or owner.")] = "reader",
+    role: Annotated[str, typer.Option(help="reader, analyst or owner.")] = "reader",
     limit: Annotated[
-        str | None, typer.Option("--limit", help="An analyst's own limit, on each dataset.")
+        str | None, typer.Option(help="An analyst's own limit, on each dataset.")
     ] = None,
     rho: Annotated[
-        str | None, typer.Option("--rho", help="The same, on each dataset that counts rho.")
+        str | None, typer.Option(help="The same, on each dataset that counts rho.")
     ] = None,
     dataset: Annotated[
         list[str] | None,
-        typer.Option("--dataset", help="The dataset that the limit is for; all if you give none."),
+        typer.Option(help="The dataset that the limit is for; all if you give none."),
     ] = None,
-    expires: Annotated[
-        str | None, typer.Option("--expires", help="Such as 30d, 12h or 2026-12-31.")
-    ] = None,
-    config: Config = None,
+    expires: Annotated[str | None, typer.Option(help="Such as 30d, 12h or 2026-12-31.")] = None,
+    config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a token and show it once. An analyst's limit is written into the ledgers."""
@@ -95,7 +86,7 @@ def create_command(
 
 
 @app.command("list")
-def list_command(config: Config = None, as_json: AsJson = False) -> None:
+def list_command(config: ConfigFile = None, as_json: AsJson = False) -> None:
     """List all tokens: whose they are, for what, until when. The token itself is never shown."""
     held = _tokens(config).list()
     facts = {"tokens": [vars(one) for one in held]}
@@ -111,7 +102,7 @@ def list_command(config: Config = None, as_json: AsJson = False) -> None:
 
 
 @app.command("revoke")
-def revoke_command(name: Name, config: Config = None, as_json: AsJson = False) -> None:
+def revoke_command(name: Name, config: ConfigFile = None, as_json: AsJson = False) -> None:
     """Revoke every token of a name, from this moment on."""
     number = _tokens(config).revoke(name)
     if not number:

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import glob
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
+import trueup as tu
 from trueup.ask import Neighbours, Question, check_neighbours
 from trueup.budget import Balance, Budget
 from trueup.cli import remote
 from trueup.cli.asking import Counted, Epsilon, Rho, expected_errors, missing, question_of
 from trueup.cli.axes import AxisOptions
-from trueup.cli.options import spelled_out
+from trueup.cli.options import (
+    Anchor,
+    ConfigFile,
+    Key,
+    MeasurementFile,
+    Relation,
+    Unit,
+    Yes,
+    spelled_out,
+)
 from trueup.cli.output import (
     AsJson,
+    Savable,
     check_output,
     confirm,
     emit,
@@ -32,8 +46,7 @@ from trueup.cost import Cost
 from trueup.errors import FileError, InputError, shown
 from trueup.facts import counted_rows, rows_for
 
-if TYPE_CHECKING:
-    from trueup.owner import Ledger, Owner
+S = TypeVar("S", bound=Savable)
 
 
 @dataclass(frozen=True)
@@ -43,28 +56,18 @@ class TableOptions:
     ledger: Annotated[
         str | None,
         typer.Option(
-            "--ledger",
-            envvar="TRUEUP_LEDGER",
-            help="The ledger to charge: a file, or postgresql://…#NAME.",
+            envvar="TRUEUP_LEDGER", help="The ledger to charge: a file, or postgresql://…#NAME."
         ),
     ] = None
-    limit: Annotated[
-        str | None, typer.Option("--limit", help="The limit, if the ledger is new.")
-    ] = None
+    limit: Annotated[str | None, typer.Option(help="The limit, if the ledger is new.")] = None
     limit_rho: Annotated[
-        str | None,
-        typer.Option("--limit-rho", help="The limit in rho, if the ledger is new and counts rho."),
+        str | None, typer.Option(help="The limit in rho, if the ledger is new and counts rho.")
     ] = None
-    anchor: Annotated[
-        str | None,
-        typer.Option("--anchor", help="The anchor's file or address, if not beside the ledger."),
-    ] = None
-    table: Annotated[
-        str | None, typer.Option("--table", help="The table, in a database file or server.")
-    ] = None
-    unit: Annotated[
-        str | None, typer.Option("--unit", help="The column that tells apart those to protect.")
-    ] = None
+    anchor: Anchor = None
+    table: Annotated[str | None, typer.Option(help="The table, in a database file or server.")] = (
+        None
+    )
+    unit: Unit = None
     rows_per_unit: RowsPerUnit = None
     types: Annotated[
         list[str] | None,
@@ -72,15 +75,12 @@ class TableOptions:
             "--type", help="The type of a column that a filter or unit uses: borough=text. Repeat."
         ),
     ] = None
-    neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = (
-        "add-remove"
-    )
+    neighbours: Relation = "add-remove"
     person: Annotated[
         list[str] | None,
         typer.Option(
-            "--person",
             help="With --unit: count people by what they did: visits=count:* or top=max:fare. "
-            "Repeat.",
+            "Repeat."
         ),
     ] = None
     at_most: AtMost = None
@@ -132,9 +132,8 @@ class TableOptions:
             found[column] = kind
         return found
 
-    def open(self, source: str, dataset: Dataset | None, counted: Counted) -> Owner:
+    def open(self, source: str, dataset: Dataset | None, counted: Counted) -> tu.Owner:
         """The owner of the table, on its ledger, with what trueup.toml says of a dataset."""
-        from trueup.owner import Ledger
         from trueup.owner.of_dataset import owner_of
 
         said = Budget.said(self.limit, self.limit_rho)
@@ -154,17 +153,15 @@ class TableOptions:
         # The source first: a mistyped path should not leave a new ledger behind.
         if "://" not in source and not _some_file(source):
             raise FileError(f"There is no file {source}.")
-        ledger = Ledger(self.ledger, anchor=self.anchor, **options)
+        ledger = tu.Ledger(self.ledger, anchor=self.anchor, **options)
         owner = (
             self._plain(source, ledger, counted) if dataset is None else owner_of(dataset, ledger)
         )
         return owner.people(**features(self.person)) if self.person else owner
 
-    def _plain(self, source: str, ledger: Ledger, counted: Counted) -> Owner:
+    def _plain(self, source: str, ledger: tu.Ledger, counted: Counted) -> tu.Owner:
         """The owner of a table that trueup.toml says nothing of."""
-        from trueup.owner import Owner
-
-        return Owner(
+        return tu.Owner(
             source,
             ledger,
             unit=self.unit,
@@ -178,8 +175,6 @@ class TableOptions:
 
 
 def _some_file(source: str) -> bool:
-    import glob
-
     return Path(source).exists() or bool(glob.glob(source, recursive=True))
 
 
@@ -195,21 +190,13 @@ class SpendOptions:
 
     epsilon: Epsilon = None
     rho: Rho = None
-    key: Annotated[
-        str | None,
-        typer.Option(
-            "--key", help="Ask again with the same key to get the same answer, paid once."
-        ),
-    ] = None
+    key: Key = None
     period: Periods = None
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False
+    yes: Yes = False
     token: Annotated[
-        str | None, typer.Option("--token", envvar="TRUEUP_TOKEN", help="The token for a server.")
+        str | None, typer.Option(envvar="TRUEUP_TOKEN", help="The token for a server.")
     ] = None
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", envvar="TRUEUP_CONFIG", help="Instead of ./trueup.toml."),
-    ] = None
+    config: ConfigFile = None
 
     @property
     def cost(self) -> Cost:
@@ -217,6 +204,47 @@ class SpendOptions:
         if self.epsilon is None and self.rho is None:
             missing("--epsilon, or --rho")
         return Cost.of(self.epsilon, self.rho)
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """What is about to be paid for, from a ledger at one moment."""
+
+    ledger: tu.Ledger
+    cost: Cost
+    periods: list[str]
+    key: str | None
+    yes: bool
+    as_json: bool
+
+    @cached_property
+    def now(self) -> Balance:
+        """How much was left before: of the ledger, or of the period that has the least."""
+        return least(self.ledger, self.periods)
+
+    @cached_property
+    def charged(self) -> Cost:
+        """What it costs in what the ledger counts."""
+        return self.cost.counted_in(self.now.limit.notion)
+
+    @cached_property
+    def paid(self) -> bool:
+        """Whether its key has paid for it already."""
+        return self.key is not None and self.ledger.find(self.key) is not None
+
+    def price(self, words: str) -> str:
+        """What it costs, in these words; nothing more if its key has paid."""
+        return "nothing more: this key has paid" if self.paid else words
+
+    def made(self, measure: Callable[[str], S], output: Path) -> tuple[S, Fraction]:
+        """What was measured under its key and saved, and what is left; asks before it spends."""
+        if self.charged.amount <= self.now.remaining.amount and not self.yes and not self.paid:
+            confirm(self.as_json)
+        key = secrets.token_hex(16) if self.key is None else self.key
+        with waiting("counting, and drawing noise"):
+            measured = measure(key)
+            save_paid(measured, output, key)
+        return measured, least(self.ledger, self.periods).remaining.amount
 
 
 @spelled_out
@@ -227,9 +255,7 @@ def measure_command(
             help="A file, a glob, postgresql://…, http://…/DATASET, or a dataset of trueup.toml."
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to save the measurement in.")
-    ],
+    output: MeasurementFile,
     spend: SpendOptions,
     table: TableOptions,
     declared: AxisOptions,
@@ -250,25 +276,18 @@ def measure_command(
     neighbours = check_neighbours(table.neighbours)
     question = question_of(declared, dataset, counted, cost, neighbours, table.rows, table.chosen)
     check_output(output)
-    key = secrets.token_hex(16) if spend.key is None else spend.key
     owner = table.open(source if dataset is None else dataset.source, dataset, counted)
-    now = least(owner.ledger, periods)
-    charged = cost.counted_in(now.limit.notion)
+    purchase = Purchase(owner.ledger, cost, periods, spend.key, spend.yes, as_json)
+    now, charged = purchase.now, purchase.charged
     asked: Any = {"where": counted.where, "neighbours": neighbours, "period": periods or None}
     if spend.key is None:  # what a key has paid for is answered, whatever became of the table
         owner.check(question, cost, **asked)
     expected = _expected(owner, question, cost, neighbours)
-    paid = spend.key is not None and owner.ledger.find(spend.key) is not None
     if not as_json:
-        price = "nothing more: this key has paid" if paid else _words(cost, charged, now)
+        price = purchase.price(_words(cost, charged, now))
         say(f"cost      {price}; {now.remaining.amount} is left in {owner.ledger.name}")
         _say_terms(owner, question, neighbours, periods, expected)
-    if charged.amount <= now.remaining.amount and not spend.yes and not paid:
-        confirm(as_json)
-    with waiting("counting, and drawing noise"):
-        measured = owner.measure(question, cost, key, **asked)
-        save_paid(measured, output, key)
-    left = least(owner.ledger, periods).remaining.amount
+    measured, left = purchase.made(lambda key: owner.measure(question, cost, key, **asked), output)
     said: dict[str, Any] = {
         "saved": str(output),
         **{each.notion: each.amount for each in (cost, charged)},
@@ -282,7 +301,7 @@ def measure_command(
 
 
 def _expected(
-    owner: Owner, question: Question, cost: Cost, neighbours: Neighbours
+    owner: tu.Owner, question: Question, cost: Cost, neighbours: Neighbours
 ) -> list[tuple[str, float]]:
     """What error to expect; nothing where the noise follows from a bound not chosen yet."""
     if owner.at_most is not None:
@@ -290,7 +309,7 @@ def _expected(
     return expected_errors(question, cost, neighbours, owner.rows_per_unit)
 
 
-def least(ledger: Ledger, periods: list[str]) -> Balance:
+def least(ledger: tu.Ledger, periods: list[str]) -> Balance:
     """How much is left: of the ledger, or of the period that has the least."""
     if ledger.calendar is None:
         return ledger.balance
@@ -333,7 +352,7 @@ def _words(cost: Cost, charged: Cost, now: Balance) -> str:
 
 
 def _say_terms(
-    owner: Owner,
+    owner: tu.Owner,
     question: Question,
     neighbours: Neighbours,
     periods: list[str],
@@ -348,7 +367,7 @@ def _say_terms(
         say("          small counts are counted together: their intervals may be wider")
 
 
-def say_protects(owner: Owner, neighbours: str, periods: list[str], width: int = 8) -> None:
+def say_protects(owner: tu.Owner, neighbours: str, periods: list[str], width: int = 8) -> None:
     """Whom the noise protects; where each period has a limit, what is charged and lost."""
     if owner.calendar is None:
         say(f"{'protects':<{width}}  one {owner.protects}, {neighbours}")
@@ -360,7 +379,7 @@ def say_protects(owner: Owner, neighbours: str, periods: list[str], width: int =
     say(f"{'loses':<{width}}  {owner.ledger.loses}")
 
 
-def _say_counted(owner: Owner) -> None:
+def _say_counted(owner: tu.Owner) -> None:
     """That rows of a unit may be left out."""
     capped = "" if "people" in owner.source else counted_rows(owner.protects, owner.rows_per_unit)
     if owner.at_most is not None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+import trueup as tu
 from trueup.cli.options import spelled_out
-from trueup.cli.output import AsJson, emit, say, table
+from trueup.cli.output import AsJson, check_output, emit, say, table
 from trueup.cost import Cost
 from trueup.errors import InputError
-
-if TYPE_CHECKING:
-    from trueup.owner import Ledger
-    from trueup.stream import Stream
+from trueup.release.wording import between, check_level
 
 app = typer.Typer(
     help="Counts published step after step: open, step, show, close.",
@@ -27,6 +25,7 @@ Account = Annotated[
     str | None,
     typer.Option("--ledger", help="The ledger that pays: its file, or postgresql://…#NAME."),
 ]
+Level = Annotated[float, typer.Option("--level", help="The level of the interval.")]
 _ROWS = 20
 
 
@@ -34,16 +33,12 @@ def _cost(cost: Cost) -> dict[str, object]:
     return {cost.notion: cost.amount}
 
 
-def _ledger(place: str | None) -> Ledger | None:
-    from trueup.owner import Ledger
-
-    return None if place is None else Ledger(place)
+def _ledger(place: str | None) -> tu.Ledger | None:
+    return None if place is None else tu.Ledger(place)
 
 
-def _resumed(path: Path, ledger: str | None) -> Stream:
-    from trueup.stream import Stream
-
-    return Stream.resume(path, _ledger(ledger))
+def _resumed(path: Path, ledger: str | None) -> tu.Stream:
+    return tu.Stream.resume(path, _ledger(ledger))
 
 
 @dataclass(frozen=True)
@@ -51,22 +46,19 @@ class Opening:
     """What a stream is opened with."""
 
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="What it costs, once.", show_default=False)
+        str | None, typer.Option(help="What it costs, once.", show_default=False)
     ] = None
     rho: Annotated[
-        str | None,
-        typer.Option("--rho", help="The same in rho, for Gaussian noise.", show_default=False),
+        str | None, typer.Option(help="The same in rho, for Gaussian noise.", show_default=False)
     ] = None
-    steps: Annotated[
-        int | None, typer.Option("--steps", help="How many steps there will be, if known.")
-    ] = None
-    unit: Annotated[str, typer.Option("--unit", help="What is protected.")] = "row"
+    steps: Annotated[int | None, typer.Option(help="How many steps there will be, if known.")] = (
+        None
+    )
+    unit: Annotated[str, typer.Option(help="What is protected.")] = "row"
     rows_per_unit: Annotated[
-        int | None, typer.Option("--rows-per-unit", help="The most rows of a unit in a step.")
+        int | None, typer.Option(help="The most rows of a unit in a step.")
     ] = None
-    steps_per_unit: Annotated[
-        int, typer.Option("--steps-per-unit", help="In how many steps a unit may be.")
-    ] = 1
+    steps_per_unit: Annotated[int, typer.Option(help="In how many steps a unit may be.")] = 1
 
 
 @app.command("open")
@@ -75,9 +67,7 @@ def open_command(
     path: Place, opening: Opening, ledger: Account = None, as_json: AsJson = False
 ) -> None:
     """Open a new stream. It is paid for once, now, for its whole life."""
-    from trueup.stream import Stream
-
-    stream = Stream.open(path, ledger=_ledger(ledger), **vars(opening))
+    stream = tu.Stream.open(path, ledger=_ledger(ledger), **vars(opening))
     stream.leave()
     terms, known = stream.terms, opening.steps or 365
     error = stream.mean_error(known) ** 0.5
@@ -96,13 +86,11 @@ def open_command(
 def step_command(
     path: Place,
     count: Annotated[int, typer.Argument(help="The count of the next step.", show_default=False)],
-    level: Annotated[float, typer.Option("--level", help="The level of the interval.")] = 0.95,
+    level: Level = 0.95,
     ledger: Account = None,
     as_json: AsJson = False,
 ) -> None:
     """Take the next step and publish the total so far."""
-    from trueup.release.wording import check_level
-
     check_level(level)  # a step that is taken is not taken back
     with _resumed(path, ledger) as stream:
         total = stream.step(count)
@@ -112,11 +100,9 @@ def step_command(
 @app.command("show")
 def show_command(
     path: Place,
-    start: Annotated[
-        int | None, typer.Option("--start", help="The first step of a window, from 0.")
-    ] = None,
-    stop: Annotated[int | None, typer.Option("--stop", help="One after its last step.")] = None,
-    level: Annotated[float, typer.Option("--level", help="The level of the interval.")] = 0.95,
+    start: Annotated[int | None, typer.Option(help="The first step of a window, from 0.")] = None,
+    stop: Annotated[int | None, typer.Option(help="One after its last step.")] = None,
+    level: Level = 0.95,
     ledger: Account = None,
     as_json: AsJson = False,
 ) -> None:
@@ -147,8 +133,6 @@ def close_command(
     as_json: AsJson = False,
 ) -> None:
     """Close a stream for good, and true up its history: trueup infer reads the measurement."""
-    from trueup.cli.output import check_output
-
     if output is not None:
         check_output(output)
     with _resumed(path, ledger) as stream:
@@ -163,13 +147,11 @@ def close_command(
         emit(as_json, told, lambda: say(f"Closed after {_steps(stream)}.{where}"))
 
 
-def _steps(stream: Stream) -> str:
+def _steps(stream: tu.Stream) -> str:
     return "1 step" if stream.steps == 1 else f"{stream.steps:,} steps"
 
 
-def _tell(stream: Stream, asked: Any, level: float, as_json: bool) -> None:
-    from trueup.release.wording import between
-
+def _tell(stream: tu.Stream, asked: Any, level: float, as_json: bool) -> None:
     low, high = asked.interval(level)
     facts = {
         "steps": stream.steps,

@@ -8,12 +8,11 @@ nothing more. Histogram and answers are one charge and one stored answer.
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -22,22 +21,23 @@ from trueup.ask import CellCounts, Neighbours, Question, check_neighbours
 from trueup.axis import Axis
 from trueup.cost import Cost, Notion
 from trueup.epsilon import positive
-from trueup.errors import InputError, NoiseError, kind, shown
+from trueup.errors import InputError, kind, shown
 from trueup.facts import Facts
 from trueup.infer import errors_of, infer
 from trueup.measure import measure_all
 from trueup.measurement import Measurement
 from trueup.noise import Law, Noise
 from trueup.owner import where as filters
-from trueup.owner.folder import AskedTerms
-from trueup.owner.ledger import Ledger
+from trueup.owner.order import AskedTerms, Order, check_private
 from trueup.owner.person import Person
 from trueup.owner.rehearsal import check_noise
 from trueup.owner.request import Count
-from trueup.period import Calendar, Period, told
 from trueup.release import Estimate, Release
 from trueup.release.wording import check_level, written
 from trueup.rows_bound import ChosenBound, check_at_most, chosen_bound, ends, rows_axis
+
+if TYPE_CHECKING:
+    from trueup.owner.owner import Owner
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,49 +45,6 @@ Ints = npt.NDArray[np.int64]
 _SHARE, _SHARE_OF_RHO = 0.7, 0.3  # for choosing: over the root of the noise of all cells
 _LEAST, _LARGEST = Fraction(1, 50), Fraction(1, 4)
 _MEAN_OF_LAPLACE, _MEAN_OF_NORMAL = math.sqrt(1 / 2), math.sqrt(2 / math.pi)  # |X| over deviation
-
-
-class BoundOwner(Protocol):
-    """An owner, as far as a bound that is chosen needs one."""
-
-    ledger: Ledger
-    unit: str | None
-
-    @property
-    def protects(self) -> str:
-        """What the noise hides."""
-
-    @property
-    def source(self) -> dict[str, str]:
-        """What is recorded of the table."""
-
-    def people(self, **features: Person) -> BoundOwner:
-        """The owner of the table of people."""
-
-    def bounded_by(self, rows: int) -> BoundOwner:
-        """The same owner with so many rows of each unit counted."""
-
-    @property
-    def calendar(self) -> Calendar | None:
-        """The periods of the ledger, if it has some."""
-
-    def periods(self, period: object) -> tuple[Period, ...]:
-        """The periods that were named."""
-
-    def covering(self, noisy: Measurement, periods: tuple[Period, ...]) -> Measurement:
-        """The measurement, which says of which periods it is."""
-
-    def prepared(
-        self,
-        question: Question,
-        part: filters.Part | None,
-        number: bool = False,
-        periods: tuple[Period, ...] = (),
-    ) -> Count:
-        """A count that is ready to run."""
-
-    def read(self, count: Count, key: str) -> Any:
-        """What a count finds."""
 
 
 @dataclass(frozen=True)
@@ -193,46 +150,18 @@ def share_for(question: Question, neighbours: Neighbours, notion: Notion = "epsi
     return min(max(wanted, _LEAST), _LARGEST)
 
 
-def measure_bounded(
-    owner: BoundOwner,
-    question: Question,
-    cost: Cost,
-    key: str | None,
-    choice: Choice,
-    **asked: Unpack[AskedTerms],
-) -> Measurement:
+def measure_bounded(owner: Owner, question: Question, order: Order, choice: Choice) -> Measurement:
     """The noisy answers with a bound that is chosen for them, charged before anything is read.
 
     Where each period has a limit, a person is another one in each, and so is the bound.
     """
     if owner.unit is None:
         raise InputError('A bound needs an Owner whose unit names people: unit="user_id".')
-    where, by = asked.get("where"), asked.get("by")
-    neighbours = check_neighbours(asked.get("neighbours", "add-remove"))
-    periods = owner.periods(asked.get("period"))
-    cost.counted_in(owner.ledger.notion)
-    key = secrets.token_hex(16) if key is None else key
-    part = None if where is None else filters.parse(where)
-    request: dict[str, object] = {
-        "question": question.to_json(),
-        "neighbours": neighbours,
-        "unit": owner.protects,
-        "rows_per_unit": "auto",
-        "at_most": choice.at_most,
-        "share": str(choice.share),
-        "where": None if part is None else filters.written(part),
-        "source": owner.source,
-    }
-    if owner.calendar is not None:
-        request["period"] = told(owner.calendar, periods)
-    stored = owner.ledger.recall(request, cost, key=key, by=by)
-    if stored is None:
-        counts = _Counts(owner, question, where, periods, key)
-        draw = counts.ready(choice, cost, neighbours)
-        stored = owner.ledger.spend(request, cost, draw=draw, key=key, by=by)
-    answer = Measurement.from_bytes(stored)
-    if not answer.private:
-        raise NoiseError("The stored answer is NOT PRIVATE; it was not released.")
+    said = {"rows_per_unit": "auto", "at_most": choice.at_most, "share": str(choice.share)}
+    request = order.request(owner, question.to_json(), **said)
+    counts = _Counts(owner, question, order, choice)
+    answer = Measurement.from_bytes(order.paid(owner, request, counts.ready))
+    check_private(answer.private)
     return answer
 
 
@@ -240,43 +169,45 @@ def measure_bounded(
 class _Counts:
     """What is counted for a bound and with it: people by their rows, and the question's cells."""
 
-    owner: BoundOwner
+    owner: Owner
     question: Question
-    where: str | None
-    periods: tuple[Period, ...]
-    key: str
+    order: Order
+    choice: Choice
 
-    def ready(self, choice: Choice, cost: Cost, neighbours: Neighbours) -> Callable[[], bytes]:
+    def ready(self) -> Callable[[], bytes]:
         """What draws the answers. All that can fail then, whatever the bound will be, is tried."""
-        owner, question = self.owner, self.question
+        owner, question, order, choice = self.owner, self.question, self.order, self.choice
         axis = rows_axis(f"rows per {owner.unit}", choice.at_most)
-        people = owner.people(**{axis.name: Person(count="*", where=self.where)})
-        of_people = people.prepared(CellCounts(axis), None, False, self.periods)
+        where = None if order.part is None else filters.written(order.part)
+        people = owner.people(**{axis.name: Person(count="*", where=where)})
+        of_people = people.prepared(CellCounts(axis), None, False, order.periods)
         for bound in (1, choice.at_most):
             self._rows(bound)
-        choice.check(question, cost, neighbours)
+        choice.check(question, order.cost, order.neighbours)
 
         def draw() -> bytes:
             noisy = choice.drawn(
                 question,
-                cost,
-                neighbours,
+                order.cost,
+                order.neighbours,
                 owner.protects,
-                lambda axis: people.read(of_people, self.key),
-                lambda bound: owner.read(self._rows(bound), self.key),
+                lambda axis: people.read(of_people, order.key),
+                lambda bound: owner.read(self._rows(bound), order.key),
             )
-            return owner.covering(noisy, self.periods).to_bytes()
+            return owner.covering(noisy, order.periods).to_bytes()
 
         return draw
 
     def _rows(self, bound: int) -> Count:
         """The count of the question's cells, with so many rows of each person."""
-        part = None if self.where is None else filters.parse(self.where)
-        return self.owner.bounded_by(bound).prepared(self.question, part, False, self.periods)
+        order = self.order
+        return self.owner.bounded_by(bound).prepared(
+            self.question, order.part, False, order.periods
+        )
 
 
 def bounded(
-    owner: BoundOwner,
+    owner: Owner,
     question: Question,
     epsilon: object = None,
     *,
@@ -297,10 +228,9 @@ def bounded(
     """
     if not hasattr(owner, "bounded_by"):
         raise InputError(f"bounded needs an Owner, got {kind(owner)}.")
-    cost = Cost.of(epsilon, rho)
-    neighbours = check_neighbours(asked.get("neighbours", "add-remove"))
-    choice = Choice.of(question, at_most, share, neighbours, cost.notion)
-    return left_out(measure_bounded(owner, question, cost, key, choice, **asked))
+    order = Order.of(owner, Cost.of(epsilon, rho), key, asked)
+    choice = Choice.of(question, at_most, share, order.neighbours, order.cost.notion)
+    return left_out(measure_bounded(owner, question, order, choice))
 
 
 def left_out(counts: Measurement | Release) -> BoundedCounts:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from trueup.cost import Cost
+from trueup.owner.lazily import pa
 
 if TYPE_CHECKING:
     import pyarrow
@@ -64,23 +65,11 @@ def history_table(charges: Sequence[Charge], plain: bool = True) -> pyarrow.Tabl
 
     Of a `plain` ledger, which counts ε alone, there is nothing to say of ρ and δ.
     """
-    import pyarrow as pa
-
-    columns = {
-        "entry": pa.int64(),
-        "time": pa.string(),
-        "key": pa.string(),
-        "by": pa.string(),
-        "epsilon": pa.string(),
-        "spent": pa.string(),
-        "request": pa.string(),
-        "answer": pa.string(),
-    }
+    names = ["entry", "time", "key", "by", "epsilon", "spent", "request", "answer"]
     if not plain:
-        columns |= {"rho": pa.string(), "delta": pa.string(), "spent_delta": pa.string()}
-
+        names += ["rho", "delta", "spent_delta"]
     if any(charge.periods for charge in charges):
-        columns["periods"] = pa.string()
+        names.append("periods")
 
     def told(charge: Charge, name: str) -> object:
         value = getattr(charge, name)
@@ -88,9 +77,10 @@ def history_table(charges: Sequence[Charge], plain: bool = True) -> pyarrow.Tabl
             return ", ".join(value)
         return str(value) if isinstance(value, Fraction) else value
 
+    kinds = {name: pa.int64() if name == "entry" else pa.string() for name in names}
     return pa.table(
         {
             name: pa.array([told(charge, name) for charge in charges], kind)
-            for name, kind in columns.items()
+            for name, kind in kinds.items()
         }
     )

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trueup.axis import Axis
+from trueup.draft import NATURAL
 from trueup.errors import InputError, SourceError, shown
 
 Kind = Literal["integer", "number", "text", "time", "address", "boolean"]
@@ -52,17 +53,6 @@ _ADVICE: dict[tuple[Kind, Storage], str] = {
     ("text", "float"): "Declare labels that are whole numbers.",
     ("integer", "boolean"): "Make numbers of it first: column.astype(int).",
     ("number", "boolean"): "Make numbers of it first: column.astype(int).",
-}
-_NATURAL: dict[Storage, Kind] = {
-    "integer": "integer",
-    "float": "number",
-    "decimal": "number",
-    "text": "text",
-    "date": "time",
-    "time": "time",
-    "zoned": "time",
-    "times": "time",
-    "boolean": "boolean",
 }
 
 
@@ -132,18 +122,18 @@ class Columns:
         storage = self.storage(column)
         if self.declared is not None and column in self.declared:
             return self.wanted(column, self.declared[column], name)
-        if self.declared is not None or storage not in _NATURAL:
+        if self.declared is not None or storage not in NATURAL:
             raise SourceError(
                 f"The filter uses column {column!r}, whose type was not declared. "
                 f'Name it when the source is opened: columns={{{column!r}: "text"}}; on the '
                 f"command line: --type {column}=text."
             )
-        return self.wanted(column, _NATURAL[storage], name)
+        return self.wanted(column, NATURAL[storage], name)
 
     def naming(self, column: str, name: str) -> Wanted:
         """A column whose values name units, groups or nodes: text or whole numbers."""
         storage = self.storage(column)
-        kind = (self.declared or {}).get(column, _NATURAL.get(storage, "text"))
+        kind = (self.declared or {}).get(column, NATURAL.get(storage, "text"))
         if kind not in ("text", "integer"):
             raise SourceError(
                 f"Column {column!r} holds {_plural(storage)}; text or whole numbers are needed "

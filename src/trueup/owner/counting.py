@@ -22,6 +22,7 @@ from trueup.errors import InputError
 from trueup.owner.columns import Wanted
 from trueup.owner.dated import Dated
 from trueup.owner.graph import Graph
+from trueup.owner.lazily import pa, pc
 from trueup.owner.placing import CellTally, combined, inside, placer
 from trueup.owner.plain import Bools, Plain, names, plain, unwrapped
 from trueup.owner.request import Count, Counts, Request
@@ -154,8 +155,6 @@ class Sieve:
 
     def add(self, batch: Batch, among: Bools) -> None:
         """Takes in some rows of a batch; passes on what was kept, once there is enough."""
-        import pyarrow as pa
-
         mask = pa.array(among)
         # Without dictionaries and the like, of which some cannot be filtered or put together.
         bare = {name: unwrapped(one) for name, one in batch.columns.items()}
@@ -174,8 +173,6 @@ class Sieve:
 
     def _taken(self) -> list[Batch]:
         """What was kept, as one batch if its types allow it: files may store a column in two."""
-        import pyarrow as pa
-
         each, self._kept, self._rows = self._kept, [], 0
         kinds = [{name: one.type for name, one in batch.columns.items()} for batch in each]
         if any(kind != kinds[0] for kind in kinds):
@@ -310,8 +307,6 @@ def _tallied(names_of: Callable[[Batch], dict[str, Any]], of: Callable[[Any], An
 
 def named(column: Plain, keep: Bools) -> Any:
     """The names of some rows, none of them unknown, as an Arrow array."""
-    import pyarrow as pa
-
     return column.values.filter(pa.array(keep))
 
 
@@ -327,9 +322,6 @@ def units_of(batch: Batch, request: Request) -> Plain:
 
 def in_periods(units: Any, numbers: Ints) -> Any:
     """Names with a number behind each, in 8 bytes: two are equal only if both parts are."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_int64(units.type):
         units = units.view(pa.binary(8))
     bytes_ = pa.Array.from_buffers(pa.binary(8), len(numbers), [None, pa.py_buffer(numbers)])
@@ -339,7 +331,6 @@ def in_periods(units: Any, numbers: Ints) -> Any:
 
 def _cells_of_units(request: Request, cells_of: Callable[[Batch], Ints], size: int) -> Going:
     """How many rows are in each cell, of each unit no more than its bound."""
-    import pyarrow as pa
 
     def names_of(batch: Batch) -> dict[str, Any]:
         cells = cells_of(batch)
@@ -387,9 +378,6 @@ def _groups(request: Request) -> Going:
 
 def _degrees(request: Request, graph: Graph) -> Going:
     """The degrees of a graph's nodes, or the number of nodes that have an edge."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     source, target = request.values
 
     def names_of(batch: Batch) -> dict[str, Any]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from typing import Any
 
 from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.errors import InputError
+from trueup.keys import KeyCounts, PrefixCounts
 from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Wanted
 from trueup.owner.dated import Dated, Share
@@ -68,31 +70,49 @@ class Declared:
         else:
             read = counted(self.columns, space.axes)
             axes, values, groups = read.axes, read.values, read.groups
-        compared: tuple[Wanted, ...] = ()
-        if part is not None:
-            compared = tuple(
-                self.columns.compared(column, f"filter{place}")
-                for place, column in enumerate(filters.columns(part))
-            )
-            part = filters.checked(part, {one.column: one.kind for one in compared})
         return Request(
             question.size,
             values,
             axes,
-            part,
-            compared,
-            None if self.unit is None else self.columns.naming(self.unit, "unit"),
-            self.rows_per_unit,
-            secrets.token_hex(32),
-            self.graph,
-            number,
-            groups,
-            self.dated(periods),
+            rows_per_unit=self.rows_per_unit,
+            graph=self.graph,
+            number=number,
+            groups=groups,
+            **self._rows(part, periods),
         )
 
-    def dated(self, periods: tuple[Period, ...]) -> Dated | None:
-        """The rows of some periods; None where the table has none."""
-        return None if self.date is None else Dated(self.date, periods, self.share)
+    def keys_for(
+        self,
+        question: KeyCounts | PrefixCounts,
+        rows_per_unit: int,
+        part: filters.Part | None,
+        periods: tuple[Period, ...],
+    ) -> Request:
+        """What a question about keys counts, its columns checked."""
+        reads: tuple[Any, ...] = question.universe.reads
+        values = tuple(
+            self.columns.wanted(column, kind, "value" if len(reads) == 1 else f"value{place}")
+            for place, (column, kind) in enumerate(zip(question.columns, reads, strict=True))
+        )
+        return Request(
+            0,
+            values,
+            rows_per_unit=rows_per_unit,
+            universe=question.universe,
+            once=question.duplicates == "once",
+            **self._rows(part, periods),
+        )
+
+    def _rows(self, part: filters.Part | None, periods: tuple[Period, ...]) -> dict[str, Any]:
+        """What any request says of its rows: which are counted, and whose they are."""
+        part, compared = filters.read_from(part, self.columns.compared)
+        return {
+            "where": part,
+            "compared": compared,
+            "unit": None if self.unit is None else self.columns.naming(self.unit, "unit"),
+            "key": secrets.token_hex(32),
+            "dated": None if self.date is None else Dated(self.date, periods, self.share),
+        }
 
     def _groups(self, by: str | None) -> tuple[Wanted, ...]:
         """The column whose values are the groups, or the two ends of an edge."""

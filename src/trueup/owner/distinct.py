@@ -11,6 +11,8 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trueup.owner.lazily import duckdb, pa
+
 _SETTINGS: dict[str, Any] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -21,15 +23,18 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
+def without_progress(connection: Any) -> None:
+    """Shows no progress bar; in a notebook without widgets there is none to turn off."""
+    with contextlib.suppress(duckdb.Error):
+        connection.execute("SET enable_progress_bar = false")
+
+
 def distinct(batches: Iterator[Mapping[str, Any]], kinds: Mapping[str, Any]) -> Any:
     """A table of all different rows, and its column `rows`, how often each occurs.
 
     Batches are Arrow arrays by name, of one length and without nulls; `kinds` has their types,
     whole numbers of 64 bits or bytes. Bytes come back with offsets of 64 bits.
     """
-    import duckdb
-    import pyarrow as pa
-
     schema = pa.schema(list(kinds.items()))
     reader = pa.RecordBatchReader.from_batches(
         schema,
@@ -37,8 +42,7 @@ def distinct(batches: Iterator[Mapping[str, Any]], kinds: Mapping[str, Any]) -> 
     )
     named = ", ".join(f'"{name}"' for name in kinds)
     with duckdb.connect(":memory:", config=_SETTINGS) as connection:
-        with contextlib.suppress(duckdb.Error):  # in a notebook without widgets there is none
-            connection.execute("SET enable_progress_bar = false")
+        without_progress(connection)
         relation = connection.from_arrow(reader)
         statement = f'SELECT {named}, count(*) AS "rows" FROM every_row GROUP BY {named}'
         found: Any = relation.query("every_row", statement)

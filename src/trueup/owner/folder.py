@@ -9,18 +9,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
-from trueup.ask import Neighbours, Question, check_neighbours
+from trueup.ask import Question
 from trueup.cost import Cost
 from trueup.errors import BudgetError, InputError, KeyConflictError, SourceError, TrueupError
 from trueup.facts import Facts
 from trueup.files.dataset import MANIFEST, check_new_folder, open_dataset
-from trueup.owner import where as filters
+from trueup.owner.order import AskedTerms, Order
 from trueup.owner.rehearsal import check_noise
 from trueup.owner.request import Request, Spread
-from trueup.owner.source import Source, quietly
-from trueup.period import Covered, Period, told
+from trueup.owner.source import CLOSED, Source, quietly
 from trueup.saved import load
 from trueup.scale import WINDOW, FolderJob, Job, checked_question, open_job
 
@@ -31,17 +30,6 @@ if TYPE_CHECKING:
 
 Read = Callable[[Callable[[], Any]], Any]
 """Runs a count: tried again where the world failed it, and none of an engine's words pass."""
-
-_CLOSED = "The source cannot be opened, or is no longer as it was."
-
-
-class AskedTerms(TypedDict, total=False):
-    """What else a release is asked with, as for `Owner.measure`."""
-
-    where: str | None
-    neighbours: Neighbours
-    by: str | None
-    period: object
 
 
 @dataclass(frozen=True)
@@ -57,19 +45,19 @@ class Route:
         request = replace(request, key=job.sampling)
         spread = source.spread
         if spread is not None and isinstance(job, FolderJob) and job.spreads:
-            return Route._spread(quietly(lambda: spread(request), _CLOSED), job, read)
+            return Route._spread(quietly(lambda: spread(request), CLOSED), job, read)
         window = WINDOW if source.windows else request.size
         cells = job.windows(window)
         each = [replace(request, window=own if source.windows else None) for own in cells]
-        passes = quietly(lambda: source.prepare_passes(each), _CLOSED)
+        passes = quietly(lambda: source.prepare_passes(each), CLOSED)
         counts = dict(zip(cells, passes.counts, strict=True))
         stamp = source.stamp
-        begun = None if stamp is None else quietly(stamp, _CLOSED)
+        begun = None if stamp is None else quietly(stamp, CLOSED)
 
         def count(start: int, stop: int) -> Any:
             found = read(counts[start, stop])
             # A row that moved between two passes would count in both: no noise is drawn for that.
-            if stamp is not None and quietly(stamp, _CLOSED) != begun:
+            if stamp is not None and quietly(stamp, CLOSED) != begun:
                 raise SourceError(
                     "The files changed while they were counted. Put them back as they were, and "
                     "ask the same again."
@@ -132,21 +120,16 @@ class FolderDoor:
         asked: AskedTerms,
     ) -> Release:
         """The release in a folder, charged once, whatever crashes."""
-        owner, by = self.owner, asked.get("by")
-        unknown = set(asked) - set(AskedTerms.__annotations__)
-        if unknown:
-            raise TypeError(f"publish has no argument {sorted(unknown)[0]!r}.")
+        owner = self.owner
         question = checked_question(over, nonnegative, integers, owner.at_most)
-        neighbours = check_neighbours(asked.get("neighbours", "add-remove"))
-        cost.counted_in(owner.ledger.notion)
+        order = Order.of(owner, cost, key, asked)
         place = check_new_folder(to)
-        where = asked.get("where")
-        part = None if where is None else filters.parse(where)
-        periods = owner.periods(asked.get("period"))
-        facts = self._facts(question, cost, neighbours, periods)
-        check_noise(question, cost, neighbours, owner.rows_per_unit, in_memory=False)
-        request = self._request(question, neighbours, part, periods, place)
-        done = self._done(request, cost, key, by, place)
+        facts = self._facts(question, order)
+        check_noise(question, cost, order.neighbours, owner.rows_per_unit, in_memory=False)
+        # A key pays for one folder alone.
+        rows = owner.rows_per_unit
+        request = order.request(owner, question.to_json(), rows_per_unit=rows, to=str(place))
+        done = None if key is None else self._done(request, order, place)
         if done is not None:
             if (done.unbiased is not done) != nonnegative:
                 raise InputError(
@@ -156,14 +139,14 @@ class FolderDoor:
             return done
         job = open_job(place, facts, key, owner.ledger.name, nonnegative)
         try:
-            counted = owner.table.request_for(question, part, False, periods)
+            counted = owner.table.request_for(question, order.part, False, order.periods)
             with self.turn:
                 route = Route.of(self.source, counted, job, lambda c: owner.read(c, job.key))
         except TrueupError:
             job.forget()
             raise
         try:
-            answered = owner.ledger.spend(request, cost, draw=route.draw, key=job.key, by=by)
+            answered = owner.ledger.spend(request, cost, draw=route.draw, key=job.key, by=order.by)
         except BudgetError:  # nothing was charged
             job.give_up()
             raise
@@ -173,54 +156,26 @@ class FolderDoor:
         found: Release = route.finish(answered)
         return found
 
-    def _done(
-        self, request: dict[str, object], cost: Cost, key: str | None, by: str | None, place: Path
-    ) -> Release | None:
+    def _done(self, request: dict[str, object], order: Order, place: Path) -> Release | None:
         """The release that this key has paid for, if it is finished."""
-        if key is None or not (place / MANIFEST).exists():
+        if not (place / MANIFEST).exists():
             return None
-        stored = self.owner.ledger.recall(request, cost, key=key, by=by)
+        stored = self.owner.ledger.recall(request, order.cost, key=order.key, by=order.by)
         if stored is None or json.loads(stored)["id"] != open_dataset(place).facts.id:
             return None
         found: Release = load(place)
         return found
 
-    def _facts(
-        self, question: Question, cost: Cost, neighbours: Neighbours, periods: tuple[Period, ...]
-    ) -> Facts:
+    def _facts(self, question: Question, order: Order) -> Facts:
         owner = self.owner
         if owner.graph is not None:
             raise InputError("A graph answers SortedCounts(nodes, …), its degree sequence.")
-        calendar = owner.calendar
         return Facts.of(
             question,
-            cost,
-            neighbours,
+            order.cost,
+            order.neighbours,
             owner.protects,
             owner.rows_per_unit,
             features=self.source.features_in(question.space),
-            period=None if calendar is None else Covered.of(calendar, periods),
+            period=owner.covered(order.periods),
         )
-
-    def _request(
-        self,
-        question: Question,
-        neighbours: Neighbours,
-        part: filters.Part | None,
-        periods: tuple[Period, ...],
-        place: Path,
-    ) -> dict[str, object]:
-        """What the ledger records: a key pays for one folder alone."""
-        owner = self.owner
-        request: dict[str, object] = {
-            "question": question.to_json(),
-            "neighbours": neighbours,
-            "unit": owner.protects,
-            "rows_per_unit": owner.rows_per_unit,
-            "where": None if part is None else filters.written(part),
-            "source": owner.source,
-            "to": str(place),
-        }
-        if owner.calendar is not None:
-            request["period"] = told(owner.calendar, periods)
-        return request

@@ -29,6 +29,7 @@ from trueup.owner.counting import (
     units_of,
 )
 from trueup.owner.distinct import distinct
+from trueup.owner.lazily import pa
 from trueup.owner.plain import plain, short_texts
 from trueup.owner.request import Count, Request
 from trueup.owner.tally import bounded, summed, whole
@@ -164,8 +165,6 @@ def _placed(request: Request, values: Sequence[Any], known: Any) -> tuple[Any, A
 
 def _some(keys: Any, known: Any) -> Any:
     """The keys of some rows, as an Arrow array."""
-    import pyarrow as pa
-
     if isinstance(keys, np.ndarray):
         return pa.array(keys[known])
     return keys if known.all() else keys.filter(pa.array(known))
@@ -173,8 +172,6 @@ def _some(keys: Any, known: Any) -> Any:
 
 def _of_texts(pieces: Sequence[Piece], request: Request) -> KeyTally:
     """The keys of rows that are texts: each different text is looked at once."""
-    import pyarrow as pa
-
     if request.unit is None:
         each: dict[int, TextTally] = {}  # a thread's own, so that none waits for another
 
@@ -194,8 +191,6 @@ def _of_texts(pieces: Sequence[Piece], request: Request) -> KeyTally:
 
 def _texts(batch: Batch, request: Request) -> dict[str, Any]:
     """The texts of rows that the filter keeps, without those longer than any key; their units."""
-    import pyarrow as pa
-
     assert request.universe is not None
     (value,) = request.values
     texts = short_texts(batch.columns.get(value.column), batch.rows, request.universe.longest)
@@ -219,8 +214,6 @@ def _texts(batch: Batch, request: Request) -> dict[str, Any]:
 
 def answered(request: Request, found: Mapping[str, Sequence[Any]]) -> KeyTally:
     """The keys present, from the different values that an engine found and their rows."""
-    import pyarrow as pa
-
     unit = None
     if request.unit is not None:
         kind = pa.large_binary() if request.unit.kind == "text" else pa.int64()
@@ -233,8 +226,6 @@ def answered(request: Request, found: Mapping[str, Sequence[Any]]) -> KeyTally:
 
 def _placed_once(request: Request, values: Sequence[Any], rows: Ints, unit: Any) -> KeyTally:
     """The keys present, from different values, their rows and, where it counts, whose they are."""
-    import pyarrow as pa
-
     keys, known = _placed(request, values, np.ones(len(rows), np.bool_))
     names = {"value": _some(keys, known)}
     if unit is not None:
@@ -246,8 +237,6 @@ def _placed_once(request: Request, values: Sequence[Any], rows: Ints, unit: Any)
 
 def _column(one: Wanted, values: Sequence[Any]) -> Any:
     """Values that an engine gave, in the plain form of their kind; none is missing."""
-    import pyarrow as pa
-
     if one.kind == "text":
         return pa.array([bytes(value) for value in values], pa.large_binary())
     return np.array(values, np.float64 if one.kind == "number" else np.int64)
@@ -255,8 +244,6 @@ def _column(one: Wanted, values: Sequence[Any]) -> Any:
 
 def _bounded(table: Any, request: Request) -> KeyTally:
     """The keys of a table of keys, units and rows: of each unit no more than its bound."""
-    import pyarrow as pa
-
     assert request.universe is not None
     if table is None or not len(table):
         nothing = np.zeros(0, np.int64)

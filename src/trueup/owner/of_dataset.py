@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Protocol
 
-from trueup.owner.columns import Kind
 from trueup.owner.ledger import Ledger
 from trueup.owner.owner import Owner
 from trueup.owner.person import declared_people
@@ -19,32 +18,8 @@ class Described(Protocol):
         """Where the table is."""
 
     @property
-    def table(self) -> str | None:
-        """Which table of a database it is."""
-
-    @property
-    def unit(self) -> str | None:
-        """The column that names those whom the noise hides."""
-
-    @property
-    def rows_per_unit(self) -> int:
-        """How many rows of each count."""
-
-    @property
-    def at_most(self) -> int | None:
-        """The most rows of anybody, where a bound is chosen for each question."""
-
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """The types of columns that filters and units use."""
-
-    @property
-    def edges(self) -> tuple[str, str] | None:
-        """The columns of a graph's ends."""
-
-    @property
-    def graph(self) -> str:
-        """Whether its edges have a direction."""
+    def owner_options(self) -> dict[str, Any]:
+        """The options of its `Owner`."""
 
     @property
     def people(self) -> Mapping[str, Mapping[str, Any]]:
@@ -56,17 +31,8 @@ def owner_of(said: Described, ledger: Ledger, *, only_declared: bool = False) ->
 
     With `only_declared` filters may use no column but those that were declared.
     """
-    rows: int | Literal["auto"] = said.rows_per_unit if said.at_most is None else "auto"
-    columns = cast("Mapping[str, Kind]", dict(said.columns))
-    owner = Owner(
-        said.source,
-        ledger,
-        unit=said.unit,
-        rows_per_unit=rows,
-        at_most=said.at_most,
-        columns=columns if columns or only_declared else None,
-        table=said.table,
-        edges=said.edges,
-        graph=said.graph,
-    )
+    options = said.owner_options
+    if not only_declared:
+        options["columns"] = options["columns"] or None
+    owner = Owner(said.source, ledger, **options)
     return owner.people(**declared_people(said.people)) if said.people else owner

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
-import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,36 +17,36 @@ from trueup.ask import (
     Question,
     QuestionOfCells,
     SortedCounts,
-    check_neighbours,
 )
 from trueup.axis import Axis
 from trueup.cost import Cost
-from trueup.errors import InputError, KeyConflictError, NoiseError, kind, shown
+from trueup.errors import InputError, KeyConflictError, kind, shown
 from trueup.facts import rows_for
 from trueup.infer import infer
 from trueup.measure import measure_all
 from trueup.measurement import Measurement
 from trueup.owner import where as filters
+from trueup.owner.bounding import Choice, measure_bounded
 from trueup.owner.columns import Columns, Kind
 from trueup.owner.dated import Share, dating
 from trueup.owner.declared import Declared
-from trueup.owner.folder import AskedTerms, FolderDoor
+from trueup.owner.folder import FolderDoor
 from trueup.owner.graph import Graph, two_columns
 from trueup.owner.keys import KeyDoor
 from trueup.owner.ledger import Ledger
+from trueup.owner.order import AskedTerms, Order, check_private
+from trueup.owner.people import people_source
 from trueup.owner.person import Person, no_people
 from trueup.owner.rehearsal import check_noise
 from trueup.owner.request import Count, Counts, Request
-from trueup.owner.source import open_source, quietly, retried
-from trueup.period import Covered, Period, periods_named, told
+from trueup.owner.source import CLOSED, open_source, quietly, retried
+from trueup.period import Covered, Period, periods_named
 from trueup.plan.default import Over, question_for
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.rows_bound import BoundTerms, most_rows
 
 Asked = TypeVar("Asked", bound=Question)
 T = TypeVar("T")
-
-_CLOSED = "The source cannot be opened, or is no longer as it was."
 
 
 class Owner:
@@ -157,15 +156,13 @@ class Owner:
             raise InputError(
                 f"measure needs a question such as TreeCounts(axis), got {shown(question)}.{keys}"
             )
-        cost = Cost.of(epsilon, rho)
+        asked = AskedTerms(where=where, neighbours=neighbours, by=by, period=period)
+        order = Order.of(self, Cost.of(epsilon, rho), key, asked)
         if self.at_most is not None:
-            from trueup.owner.bounding import Choice, measure_bounded
-
-            choice = Choice.of(question, self.at_most, None, neighbours, cost.notion)
-            terms: Any = {"where": where, "neighbours": neighbours, "by": by, "period": period}
-            measured = measure_bounded(self, question, cost, key, choice, **terms)
+            choice = Choice.of(question, self.at_most, None, neighbours, order.cost.notion)
+            measured = measure_bounded(self, question, order, choice)
         else:
-            measured = self._spend(question, {}, cost, key, where, neighbours, by, period)
+            measured = self._measured(question, order, self.rows_per_unit)
         return cast("Measurement[Asked]", measured)
 
     @overload
@@ -274,22 +271,19 @@ class Owner:
         epsilon: object = None,
         *,
         rho: object = None,
-        where: str | None = None,
-        neighbours: Neighbours = "add-remove",
-        period: object = None,
+        **asked: Unpack[AskedTerms],
     ) -> None:
-        """Refuses what `measure` would refuse, the ledger's limit apart. Free: no row is read."""
-        cost, neighbours = Cost.of(epsilon, rho), check_neighbours(neighbours)
-        cost.counted_in(self.ledger.notion)
-        part = None if where is None else filters.parse(where)
-        self.prepared(question, part, False, self.periods(period))
-        if self.at_most is not None:
-            from trueup.owner.bounding import Choice
+        """Refuses what `measure` would refuse, the ledger's limit apart. Free: no row is read.
 
-            choice = Choice.of(question, self.at_most, None, neighbours, cost.notion)
-            choice.check(question, cost, neighbours)
+        `where`, `neighbours` and `period` are as for `measure`.
+        """
+        order = Order.of(self, Cost.of(epsilon, rho), None, asked)
+        self.prepared(question, order.part, False, order.periods)
+        if self.at_most is not None:
+            choice = Choice.of(question, self.at_most, None, order.neighbours, order.cost.notion)
+            choice.check(question, order.cost, order.neighbours)
             return
-        check_noise(question, cost, neighbours, self.rows_per_unit)
+        check_noise(question, order.cost, order.neighbours, self.rows_per_unit)
 
     def people(self, **features: Person) -> Owner:
         """An owner of the table of people: one row a unit, a column for each feature.
@@ -299,8 +293,6 @@ class Owner:
         same ledger, which must protect this unit. Where each period has a limit, a person is one
         record in each period, made from the rows of that period alone.
         """
-        from trueup.owner.people import people_source
-
         if self.unit is None:
             raise no_people()
         unit = self.columns.naming(self.unit, "unit")
@@ -316,28 +308,29 @@ class Owner:
         key: str | None = None,
         *,
         rho: object = None,
-        where: str | None = None,
-        neighbours: Neighbours = "add-remove",
-        by: str | None = None,
-        period: object = None,
+        **asked: Unpack[AskedTerms],
     ) -> Measurement:
         """How many different values a column has, or nodes with an edge a graph: one noisy count.
 
         A row adds at most one group (an undirected edge at most two). Use it where the number of
-        groups is not public, before asking `SortedCounts`; it costs its own ε, or ρ.
+        groups is not public, before asking `SortedCounts`; it costs its own ε, or ρ. The rest
+        (`where`, `neighbours`, `by`, `period`) is as for `measure`.
         """
         if (group is None) != (self.graph is not None):
             raise InputError("count_groups counts a column's values, or with None a graph's nodes.")
         self.check_number("Groups")
         question = CellCounts(Axis.categories(group or "node", ["groups"]))
-        cost = Cost.of(epsilon, rho)
-        return self._spend(question, {"groups": group}, cost, key, where, neighbours, by, period)
+        rows = self.rows_per_unit
+        if self.graph is not None:
+            rows = self.graph.ends  # an edge may bring two nodes
+        order = Order.of(self, Cost.of(epsilon, rho), key, asked)
+        return self._measured(question, order, rows, groups=group)
 
     @property
     def keys(self) -> KeyDoor:
         """Keys that nobody can list: `keys.check` says their terms, `keys.measure` spends."""
         self.check_number("Keys")
-        return KeyDoor(self, self._source, self._turn)
+        return KeyDoor(self)
 
     def check_number(self, what: str) -> None:
         """Refuses what needs a number of rows that was declared."""
@@ -353,67 +346,42 @@ class Owner:
         found.table = replace(self.table, rows_per_unit=rows)
         return found
 
-    def _spend(
-        self,
-        question: Question,
-        special: dict[str, object],
-        cost: Cost,
-        key: str | None,
-        where: str | None,
-        neighbours: Neighbours,
-        by: str | None,
-        period: object,
+    def _measured(
+        self, question: Question, order: Order, rows: int, **special: object
     ) -> Measurement:
-        # Everything that can be wrong with the request is found here, before it is charged; all of
-        # it follows from the request, the schema and the ledger.
-        neighbours = check_neighbours(neighbours)
-        cost.counted_in(self.ledger.notion)
-        key = secrets.token_hex(16) if key is None else key
-        part = None if where is None else filters.parse(where)
-        periods = self.periods(period)
-        rows = self.rows_per_unit
-        if special and self.graph is not None:
-            rows = self.graph.ends  # an edge may bring two nodes
-        request = {
-            "question": question.to_json(),
-            **special,
-            "neighbours": neighbours,
-            "unit": self.protects,
-            "rows_per_unit": rows,
-            "where": None if part is None else filters.written(part),
-            "source": self.source,
-        }
-        if self.calendar is not None:
-            request["period"] = told(self.calendar, periods)
-        stored = self.ledger.recall(request, cost, key=key, by=by)
-        if stored is None:
-            count = self.prepared(question, part, bool(special), periods)
-            check_noise(question, cost, neighbours, rows)
+        """The noisy answers: what the key has paid for, or charged and drawn now."""
+        request = order.request(self, question.to_json(), rows_per_unit=rows, **special)
 
-            def draw() -> bytes:
-                noisy = measure_all(
-                    self.read(count, key),
-                    question,
-                    cost.epsilon,
-                    neighbours,
-                    rho=cost.rho,
-                    unit=self.protects,
-                    rows_per_unit=rows,
-                )
-                return self.covering(noisy, periods).to_bytes()
+        def ready() -> Callable[[], bytes]:
+            count = self.prepared(question, order.part, bool(special), order.periods)
+            check_noise(question, order.cost, order.neighbours, rows)
+            return lambda: self._drawn(question, order, rows, count)
 
-            stored = self.ledger.spend(request, cost, draw=draw, key=key, by=by)
-        answer = Measurement.from_bytes(stored)
-        if not answer.private:
-            raise NoiseError("The stored answer is NOT PRIVATE; it was not released.")
+        answer = Measurement.from_bytes(order.paid(self, request, ready))
+        check_private(answer.private)
         return answer
+
+    def _drawn(self, question: Question, order: Order, rows: int, count: Count) -> bytes:
+        """Fresh noisy answers."""
+        noisy = measure_all(
+            self.read(count, order.key),
+            question,
+            order.cost.epsilon,
+            order.neighbours,
+            rho=order.cost.rho,
+            unit=self.protects,
+            rows_per_unit=rows,
+        )
+        return self.covering(noisy, order.periods).to_bytes()
 
     def covering(self, noisy: Measurement, periods: tuple[Period, ...]) -> Measurement:
         """The measurement, which says of which periods and of which features of people it is."""
-        noisy = replace(noisy, features=self._source.features_in(noisy.question.space))
-        if self.calendar is None:
-            return noisy
-        return replace(noisy, period=Covered.of(self.calendar, periods))
+        features = self._source.features_in(noisy.question.space)
+        return replace(noisy, features=features, period=self.covered(periods))
+
+    def covered(self, periods: tuple[Period, ...]) -> Covered | None:
+        """The periods that were named, as published answers say them."""
+        return None if self.calendar is None else Covered.of(self.calendar, periods)
 
     # From a question to a count that is ready to run.
 
@@ -429,14 +397,17 @@ class Owner:
         periods: tuple[Period, ...] = (),
     ) -> Count:
         """A count that is ready to run: its columns checked, its source open, no row read."""
-        request = self.table.request_for(question, part, number, periods)
+        return self.prepare(self.table.request_for(question, part, number, periods))
+
+    def prepare(self, request: Request) -> Count:
+        """The count of a request, ready to run."""
         with self._turn:
-            return quietly(lambda: self._source.prepare(request), _CLOSED)
+            return quietly(lambda: self._source.prepare(request), CLOSED)
 
     def prepare_all(self, requests: Sequence[Request]) -> Counts:
         """Several counts that are ready to run, in one pass over the table where that can be."""
         with self._turn:
-            return quietly(lambda: self._source.prepare_all(requests), _CLOSED)
+            return quietly(lambda: self._source.prepare_all(requests), CLOSED)
 
     def read(self, count: Callable[[], T], key: str) -> T:
         """What a count finds that was paid for under a key."""

@@ -23,11 +23,13 @@ from trueup.owner import where as filters
 from trueup.owner.columns import Columns, Kind, Storage, Wanted
 from trueup.owner.counting import Batch, Piece, each_batch, in_periods
 from trueup.owner.dated import Dated
+from trueup.owner.lazily import pa, pc
 from trueup.owner.person import Person
-from trueup.owner.plain import Bools, Plain, names, plain
+from trueup.owner.plain import Bools, Plain, names, one_array, plain
 from trueup.owner.readers import arrow
 from trueup.owner.request import Count, Request
 from trueup.owner.source import Source
+from trueup.owner.tally import Gathered, coded
 from trueup.owner.truth import kept
 
 _AT_ONCE = 1 << 20  # rows put together at once
@@ -137,11 +139,9 @@ def _feature(
     time = None
     if person.by is not None:
         time = once(columns.wanted(person.by, "time", "time"))
-    part = person.part
-    compared: tuple[Wanted, ...] = ()
-    if part is not None:
-        compared = tuple(once(columns.compared(one, "filter")) for one in filters.columns(part))
-        part = filters.checked(part, {one.column: one.kind for one in compared})
+    part, compared = filters.read_from(
+        person.part, lambda column, new: once(columns.compared(column, new))
+    )
     return Feature(name, person, value, time, part, compared)
 
 
@@ -163,10 +163,8 @@ def people_table(
 
     With periods, one row for each unit and period.
     """
-    import pyarrow as pa
-
-    everybody = _Gathered(_known)
-    gathered = [_Gathered(_FOLDS[feature.person.way]) for feature in features]
+    everybody = Gathered(_known, _AT_ONCE)
+    gathered = [Gathered(_FOLDS[feature.person.way], _AT_ONCE) for feature in features]
     turn = threading.Lock()
 
     def add(batch: Batch) -> None:
@@ -176,13 +174,13 @@ def people_table(
         found = [_rows_of(batch, units, feature) for feature in features]
         here = {"unit": units.values.filter(pa.array(units.known))}
         with turn:
-            everybody.add(here)
-            for one, rows in zip(gathered, found, strict=True):
-                one.add(rows)
+            for one, rows in zip([everybody, *gathered], [here, *found], strict=True):
+                if len(rows["unit"]):
+                    one.add(pa.table(rows))
 
     each_batch(pieces, add)
     people = everybody.table
-    everyone = pa.array([], pa.large_binary()) if people is None else _whole(people["unit"])
+    everyone = pa.array([], pa.large_binary()) if people is None else one_array(people["unit"])
     made = {
         feature.name: _column(feature, everyone, one.table)
         for feature, one in zip(features, gathered, strict=True)
@@ -203,8 +201,6 @@ def _in_turn(units: Plain, batch: Batch, unit: Wanted, dated: Dated) -> Plain:
 
 def _rows_of(batch: Batch, units: Plain, feature: Feature) -> dict[str, Any]:
     """What a feature takes of the rows that its filter keeps and whose values are known."""
-    import pyarrow as pa
-
     columns = {
         one.name: plain(batch.columns.get(one.name), batch.rows, one) for one in feature.wanted
     }
@@ -232,8 +228,6 @@ def _rows_of(batch: Batch, units: Plain, feature: Feature) -> dict[str, Any]:
 
 def _value(column: Plain, feature: Feature) -> tuple[Any, Bools]:
     """A column's values as an Arrow array in which equal ones are equal, and which are known."""
-    import pyarrow as pa
-
     assert feature.value is not None
     values, known = column.values, column.known
     if feature.value.kind == "text":
@@ -263,70 +257,16 @@ def _steps(values: npt.NDArray[Any], person: Person) -> Ints:
     return np.clip(np.rint(near / float(person.step)), low, high).astype(np.int64)
 
 
-class _Gathered:
-    """The rows of one feature so far, put together person by person as they come."""
-
-    def __init__(self, fold: Callable[[Any], Any]) -> None:
-        self._fold, self._done = fold, None
-        self._fresh: list[Any] = []
-        self._rows = 0
-
-    def add(self, rows: dict[str, Any]) -> None:
-        """More rows; the more there is already, the rarer it is gone through again."""
-        import pyarrow as pa
-
-        if len(rows["unit"]):
-            self._fresh.append(pa.table(rows))
-            self._rows += len(rows["unit"])
-            if self._rows >= max(_AT_ONCE, 0 if self._done is None else len(self._done)):
-                self._put_together()
-
-    def _put_together(self) -> None:
-        import pyarrow as pa
-
-        parts = self._fresh if self._done is None else [self._done, *self._fresh]
-        self._fresh, self._rows = [], 0
-        if parts:
-            self._done = self._fold(pa.concat_tables(parts).combine_chunks())
-
-    @property
-    def table(self) -> Any:
-        """What is left of the rows; None if there were none."""
-        if self._fresh:
-            self._put_together()
-        return self._done
-
-
-def _whole(column: Any) -> Any:
-    """A column of a table as one array."""
-    import pyarrow as pa
-
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    return pa.concat_arrays(column.chunks or [pa.array([], column.type)])
-
-
-def _coded(column: Any) -> tuple[Ints, Any]:
-    """The number of each name, and the names by number."""
-    coded = _whole(column).dictionary_encode()
-    codes = np.frombuffer(coded.indices.buffers()[1], np.int32, len(coded), 4 * coded.offset)
-    return codes.astype(np.int64), coded.dictionary
-
-
 def _known(table: Any) -> Any:
     """Each unit once."""
-    import pyarrow as pa
-
-    return pa.table({"unit": _coded(table["unit"])[1]})
+    return pa.table({"unit": coded(table["unit"])[1]})
 
 
 def _added(table: Any) -> Any:
     """The sum of each unit's whole numbers."""
-    import pyarrow as pa
-
-    codes, units = _coded(table["unit"])
+    codes, units = coded(table["unit"])
     total = np.zeros(len(units), np.int64)
-    np.add.at(total, codes, _whole(table["value"]).to_numpy())
+    np.add.at(total, codes, one_array(table["value"]).to_numpy())
     return pa.table({"unit": units, "value": pa.array(total)})
 
 
@@ -346,12 +286,11 @@ def _largest(table: Any) -> Any:
 
 
 def _picked(table: Any, last: bool) -> Any:
-    import pyarrow as pa
-
-    codes, _ = _coded(table["unit"])
-    keys = [_ranked(_whole(table["value"]))]
+    table = table.combine_chunks()
+    codes, _ = coded(table["unit"])
+    keys = [_ranked(one_array(table["value"]))]
     if "time" in table.column_names:
-        keys.append(_whole(table["time"]).to_numpy())
+        keys.append(one_array(table["time"]).to_numpy())
     order = np.lexsort((*keys, codes))
     new = np.diff(codes[order], prepend=-1, append=-1) != 0
     return table.take(pa.array(order[new[1:] if last else new[:-1]]))
@@ -359,12 +298,9 @@ def _picked(table: Any, last: bool) -> Any:
 
 def _ranked(values: Any) -> npt.NDArray[Any]:
     """Numbers by which values are ordered; text by its bytes."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_large_binary(values.type):
         return values.to_numpy()
-    codes, texts = _coded(values)
+    codes, texts = coded(values)
     rank = np.empty(len(texts), np.int64)
     rank[pc.sort_indices(texts).to_numpy()] = np.arange(len(texts))
     return rank[codes]
@@ -384,30 +320,25 @@ _FOLDS: dict[str, Callable[[Any], Any]] = {
 
 def _column(feature: Feature, everyone: Any, table: Any) -> Any:
     """The feature of everyone, in order; null for those who have none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     way = feature.person.way
     if way in ("min", "max", "first", "last"):
         if table is None:
             return pa.nulls(len(everyone), _type(feature))
-        found = pc.index_in(everyone, value_set=_whole(table["unit"]))
-        return _whole(table["value"]).take(found).cast(_type(feature))
+        found = pc.index_in(everyone, value_set=one_array(table["unit"]))
+        return one_array(table["value"]).take(found).cast(_type(feature))
     numbers = np.zeros(len(everyone), np.int64)
     if table is not None:
-        at = pc.index_in(_whole(table["unit"]), value_set=everyone).to_numpy()
+        at = pc.index_in(one_array(table["unit"]), value_set=everyone).to_numpy()
         if way == "distinct":
             np.add.at(numbers, at, 1)
         else:
-            numbers[at] = _whole(table["value"]).to_numpy()
+            numbers[at] = one_array(table["value"]).to_numpy()
     if way == "any":
         numbers = np.minimum(numbers, 1)
     return _decimal(numbers, feature.person) if way == "sum" else pa.array(numbers)
 
 
 def _type(feature: Feature) -> Any:
-    import pyarrow as pa
-
     return {
         "integer": pa.int64(),
         "float": pa.float64(),
@@ -418,8 +349,6 @@ def _type(feature: Feature) -> Any:
 
 def _decimal(steps: Ints, person: Person) -> Any:
     """Whole numbers of steps as the sums that they are, exact."""
-    import pyarrow as pa
-
     values = steps * int(person.step * 10**person.digits)
     if not person.digits:
         return pa.array(values)

@@ -70,7 +70,7 @@ class Person:
             _named(by, "by")
         if way != "sum" and (low, high, step) != (None, None, None):
             raise InputError("low=, high= and step= go with sum only.")
-        parsed = None if where is None else filters.written(filters.parse(where))
+        parsed = filters.rewritten(where)
         ends = _grid(low, high, 1 if step is None else step) if way == "sum" else (None, None, 1)
         put = object.__setattr__
         for name, value in (("way", way), ("column", column), ("where", parsed), ("by", by)):
@@ -82,7 +82,7 @@ class Person:
     @property
     def part(self) -> Part | None:
         """The filter, parsed."""
-        return None if self.where is None else filters.parse(self.where)
+        return filters.parsed(self.where)
 
     @property
     def every_row(self) -> bool:

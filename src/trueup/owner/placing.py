@@ -13,6 +13,7 @@ from trueup.axis import Axis
 from trueup.axis.labels import by_text
 from trueup.axis.numbers import COMPILED, Ints
 from trueup.owner.columns import Wanted
+from trueup.owner.lazily import pa, pc
 from trueup.owner.plain import Bools, Plain, known_bits
 
 Placer = Callable[[Plain], Ints]
@@ -30,15 +31,8 @@ def placer(axis: Axis, wanted: Wanted) -> Placer:
 
 def _labels(by_label: Mapping[Any, int], wanted: Wanted) -> Placer:
     """Labels are looked up as the bytes or whole numbers that they are."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     text = wanted.kind == "text"
-    fits: Mapping[Any, int]
-    if text:
-        fits = by_text(by_label, wanted.storage == "raw")
-    else:
-        fits = {label: cell for label, cell in by_label.items() if _fits(label)}
+    fits = by_text(by_label, wanted.storage == "raw") if text else whole_labels(by_label)
     at = np.array([*fits.values(), -1], np.int64)
     known = pa.array(list(fits), pa.large_binary() if text else pa.int64())
 
@@ -51,9 +45,13 @@ def _labels(by_label: Mapping[Any, int], wanted: Wanted) -> Placer:
     return place
 
 
-def _fits(label: object) -> bool:
-    """Whether a column of whole numbers can hold a label."""
-    return isinstance(label, int) and -(1 << 63) <= label < 1 << 63
+def whole_labels(by_label: Mapping[Any, int]) -> Mapping[Any, int]:
+    """The labels that a column of whole numbers can hold, and their cells."""
+    return {
+        label: cell
+        for label, cell in by_label.items()
+        if isinstance(label, int) and -(1 << 63) <= label < 1 << 63
+    }
 
 
 def combined(cells: Sequence[Ints], sizes: Sequence[int], keep: Bools | None) -> Ints:

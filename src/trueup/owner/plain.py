@@ -19,6 +19,7 @@ from trueup.axis.dates import ticks
 from trueup.axis.numbers import Ints, whole_numbers
 from trueup.owner import decimals
 from trueup.owner.columns import Storage, Wanted
+from trueup.owner.lazily import pa
 
 Bools = npt.NDArray[np.bool_]
 UNKNOWN_TIME = np.iinfo(np.int64).min
@@ -39,8 +40,6 @@ class Plain:
 
 def storage_of(kind: Any) -> Storage:
     """How a type of Arrow is stored, in our words."""
-    import pyarrow as pa
-
     types = pa.types
     if isinstance(kind, pa.BaseExtensionType):
         # What others mean by their numbers and bytes is theirs to say.
@@ -65,8 +64,6 @@ def storage_of(kind: Any) -> Storage:
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
     return any(
         test(kind)
         for test in (
@@ -123,8 +120,6 @@ def _bits(buffer: Any, offset: int, length: int) -> Bools:
 
 def unwrapped(column: Any) -> Any:
     """The column without dictionaries and extensions; text as bytes with 64-bit offsets."""
-    import pyarrow as pa
-
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         if _is_uuid(kind):
@@ -138,6 +133,11 @@ def unwrapped(column: Any) -> Any:
     return column
 
 
+def one_array(column: Any) -> Any:
+    """A column of a table as one array."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
 def _uuid(raw: bytes) -> bytes:
     digits = raw.hex()
     parts = digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]
@@ -145,8 +145,6 @@ def _uuid(raw: bytes) -> bytes:
 
 
 def _nothing(rows: int, wanted: Wanted) -> Plain:
-    import pyarrow as pa
-
     if wanted.kind == "text":
         values: Any = pa.nulls(rows, pa.large_binary())
     elif wanted.kind == "number":
@@ -202,8 +200,6 @@ def short_texts(column: Any, rows: int, longest: int) -> Plain:
 
     Their offsets are as the column has them, of 32 bits or of 64.
     """
-    import pyarrow as pa
-
     if column is None:
         return Plain(pa.nulls(rows, pa.binary()), np.zeros(rows, np.bool_))
     if pa.types.is_string(column.type):
@@ -247,8 +243,6 @@ def names(column: Any, rows: int, wanted: Wanted) -> Plain:
 
     Whole numbers are the 16 bytes of their 128 bits, so that no two that differ become one.
     """
-    import pyarrow as pa
-
     if column is None or wanted.kind == "text":
         found = plain(column, rows, wanted)
         if wanted.kind == "text":
@@ -298,8 +292,6 @@ def _text(column: Any, wanted: Wanted) -> Plain:
 
 
 def _time(column: Any, wanted: Wanted) -> Plain:
-    import pyarrow as pa
-
     if pa.types.is_date32(column.type):
         unit = "D"
     elif pa.types.is_date64(column.type):

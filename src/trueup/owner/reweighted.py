@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from trueup.ask import CellCounts, GridCounts, Neighbours, Question
 from trueup.axis import Axis
 from trueup.cost import Cost
-from trueup.errors import InputError, NoiseError
-from trueup.owner import where as filters
+from trueup.errors import InputError
+from trueup.owner.order import AskedTerms, Order, check_private
 from trueup.owner.owner import Owner
 from trueup.owner.rehearsal import check_noise
 from trueup.release.reweighted import ReweightedCounts
@@ -51,18 +50,17 @@ def adaptive(
     if unknown:
         raise TypeError(f"adaptive() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     if isinstance(table, Owner):
-        return _measured(table, asked, **charged)
+        terms = AskedTerms(
+            where=charged.get("where"), by=charged.get("by"), neighbours=asked.neighbours
+        )
+        return _measured(table, asked, charged.get("key"), terms)
     if charged:
         raise InputError(f"{', '.join(charged)} goes with an Owner, whose ledger is charged.")
     return reweighted(table, asked)
 
 
 def _measured(
-    owner: Owner,
-    asked: Weighing,
-    key: str | None = None,
-    where: str | None = None,
-    by: str | None = None,
+    owner: Owner, asked: Weighing, key: str | None, terms: AskedTerms
 ) -> ReweightedCounts:
     """Checked, charged, counted, drawn, stored: in this order."""
     owner.check_number("Multiplicative weights")
@@ -71,34 +69,23 @@ def _measured(
             "Multiplicative weights are not charged by period. Open another ledger, at another "
             "path, with one limit for all time."
         )
-    cost = Cost.of(asked.epsilon)
-    cost.counted_in(owner.ledger.notion)
-    key = secrets.token_hex(16) if key is None else key
-    part = None if where is None else filters.parse(where)
-    request = {
-        "question": asked.to_json(),
-        "neighbours": asked.neighbours,
-        "unit": owner.protects,
-        "rows_per_unit": owner.rows_per_unit,
-        "where": None if part is None else filters.written(part),
-        "source": owner.source,
-    }
-    stored = owner.ledger.recall(request, cost, key=key, by=by)
-    if stored is None:
-        count = owner.prepared(_cells(asked.axes), part)
+    order = Order.of(owner, Cost.of(asked.epsilon), key, terms)
+    request = order.request(owner, asked.to_json(), rows_per_unit=owner.rows_per_unit)
+
+    def ready() -> Callable[[], bytes]:
+        count = owner.prepared(_cells(asked.axes), order.part)
         # The scales of a count and of a choice; neighbours play no part in them.
         for share in (asked.part, asked.part / 2):
             check_noise(_ONE, Cost.of(share), "add-remove", owner.rows_per_unit)
-        paid = key
 
         def draw() -> bytes:
-            counts = np.asarray(owner.read(count, paid)).reshape(asked.sizes)
+            counts = np.asarray(owner.read(count, order.key)).reshape(asked.sizes)
             return asked.drawn(counts, owner.protects, owner.rows_per_unit).to_bytes()
 
-        stored = owner.ledger.spend(request, cost, draw=draw, key=key, by=by)
-    answer = ReweightedCounts.from_bytes(stored)
-    if not answer.facts.private:
-        raise NoiseError("The stored answer is NOT PRIVATE; it was not released.")
+        return draw
+
+    answer = ReweightedCounts.from_bytes(order.paid(owner, request, ready))
+    check_private(answer.facts.private)
     return answer
 
 

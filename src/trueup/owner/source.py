@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,8 @@ from trueup.facts import Features
 from trueup.owner import counting, keyed
 from trueup.owner.columns import Schema, Wanted
 from trueup.owner.counting import Batch, Piece
+from trueup.owner.engines import connection, postgres, snapshot, spark
+from trueup.owner.engines.connection import ADDRESS, is_address
 from trueup.owner.readers import arrow, duckdb, frames, lines, parquet
 from trueup.owner.readers.reader import Reader
 from trueup.owner.request import Count, Counts, Passes, Request, Spread
@@ -40,7 +41,6 @@ _FORMATS = {
     ".db": "database",
 }
 _PACKED = (".gz", ".zst")
-_ADDRESS = re.compile(r"\s*[a-z][\w+.-]+:/|.*\bpassword\s*=", re.IGNORECASE | re.DOTALL)
 _PAUSES = (0.1, 1.0, 4.0)  # seconds before a count that failed is tried again
 
 
@@ -119,6 +119,9 @@ def _renamed(piece: Piece, wanted: Sequence[Wanted]) -> Piece:
     return batches
 
 
+CLOSED = "The source cannot be opened, or is no longer as it was."
+
+
 def quietly(action: Callable[[], T], words: str) -> T:
     """What an engine returns, or our own words: none of its messages passes, for they quote data.
 
@@ -149,9 +152,9 @@ def open_source(source: object, table: str | None = None) -> Source:
         return source
     if isinstance(source, (str, os.PathLike)):
         place = os.fspath(source)
-        if place.startswith(("postgresql://", "postgres://")):
+        if is_address(place):
             return _postgres(place, table)
-        if _ADDRESS.match(place):  # it may hold a password, and so is not told
+        if ADDRESS.match(place):  # it may hold a password, and so is not told
             raise InputError(
                 "Of sources with an address, only PostgreSQL is read. Give the address as text "
                 "that begins with postgresql://, such as postgresql://user@host:5432/database."
@@ -163,13 +166,12 @@ def open_source(source: object, table: str | None = None) -> Source:
         source = source.to_native()  # type: ignore[attr-defined]
     kind = type(source).__module__.partition(".")[0].lstrip("_")
     name = type(source).__name__
-    opened = {
-        "duckdb": _relation,
-        "pandas": _pandas,
-        "polars": _polars,
+    known: dict[str, Callable[[Any], Source]] = {
+        **{name: partial(_in_memory, name) for name in ("duckdb", "pandas", "polars")},
         "pyarrow": _arrow,
         "pyspark": _spark,
-    }.get(kind)
+    }
+    opened = known.get(kind)
     if opened is None:
         raise InputError(
             f"A source is a path, a postgresql:// address, or a table of DuckDB, pandas, Polars, "
@@ -181,22 +183,20 @@ def open_source(source: object, table: str | None = None) -> Source:
 # Tables in memory and in other hands.
 
 
-def _relation(relation: Any) -> Source:
-    if not hasattr(relation, "project"):
-        raise InputError("Give a DuckDB relation, such as connection.table('trips').")
-    return _read_here(duckdb.of_relation(relation), {"kind": "duckdb"}, shared=True)
-
-
-def _polars(frame: Any) -> Source:
-    if not hasattr(frame, "lazy"):
-        raise InputError("Give a Polars DataFrame or LazyFrame.")
-    return _read_here(frames.of_polars(frame), {"kind": "polars"})
-
-
-def _pandas(frame: Any) -> Source:
-    if not hasattr(frame, "columns"):
-        raise InputError("Give a pandas DataFrame.")
-    return _read_here(frames.of_pandas(frame), {"kind": "pandas"})
+def _in_memory(kind: str, table: Any) -> Source:
+    """A table whose one word tells it from whatever else its library has."""
+    word, read, words = {
+        "duckdb": (
+            "project",
+            duckdb.of_relation,
+            "Give a DuckDB relation, such as connection.table('trips').",
+        ),
+        "pandas": ("columns", frames.of_pandas, "Give a pandas DataFrame."),
+        "polars": ("lazy", frames.of_polars, "Give a Polars DataFrame or LazyFrame."),
+    }[kind]
+    if not hasattr(table, word):
+        raise InputError(words)
+    return _read_here(read(table), {"kind": kind}, shared=kind == "duckdb")
 
 
 def _arrow(table: Any) -> Source:
@@ -208,8 +208,6 @@ def _arrow(table: Any) -> Source:
 
 
 def _spark(frame: Any) -> Source:
-    from trueup.owner.engines import spark
-
     if not hasattr(frame, "sparkSession"):
         raise InputError("Give a Spark DataFrame.")
     about = {"kind": "spark"}
@@ -224,8 +222,6 @@ def _spark(frame: Any) -> Source:
 
 
 def _postgres(address: str, table: str | None) -> Source:
-    from trueup.owner.engines import connection, postgres, snapshot
-
     if not table:
         raise InputError('Name the table as well: table="trips".')
     host = connection.host(address)

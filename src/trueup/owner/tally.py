@@ -7,13 +7,15 @@ not with the number of rows.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trueup.axis.numbers import Ints
+from trueup.owner.lazily import pa
+from trueup.owner.plain import one_array
 
 _AT_ONCE = 1 << 22  # rows counted together
 _SHORT = 1 << 30  # bytes of names that offsets of 32 bits reach well beyond
@@ -21,45 +23,56 @@ _SHORT = 1 << 30  # bytes of names that offsets of 32 bits reach well beyond
 Words = npt.NDArray[np.uint64]
 
 
+class Gathered:
+    """Rows put together as they come, by a function from a table to one that says the same."""
+
+    def __init__(self, fold: Callable[[Any], Any], at_once: int) -> None:
+        self._fold, self._at_once = fold, at_once
+        self._done: Any = None
+        self._fresh: list[Any] = []
+        self._rows = 0
+
+    def add(self, table: Any) -> None:
+        """More rows; the more there is already, the rarer it is gone through again."""
+        self._fresh.append(table)
+        self._rows += len(table)
+        if self._rows >= max(self._at_once, 0 if self._done is None else len(self._done)):
+            self._put_together()
+
+    def _put_together(self) -> None:
+        parts = self._fresh if self._done is None else [self._done, *self._fresh]
+        self._fresh, self._rows = [], 0
+        if parts:
+            self._done = self._fold(pa.concat_tables(parts))
+
+    @property
+    def table(self) -> Any:
+        """What is left of the rows; None if there were none."""
+        if self._fresh:
+            self._put_together()
+        return self._done
+
+
 class Tally:
     """How many rows have each combination of names; rows come in parts of any size."""
 
     def __init__(self) -> None:
-        self._counted: Any = None
-        self._fresh: list[Any] = []
-        self._rows = 0
+        self._gathered = Gathered(summed, _AT_ONCE)
 
     def add(self, names: dict[str, Any]) -> None:
         """More rows: an Arrow array a column, of one length, without nulls."""
-        import pyarrow as pa
-
         table = pa.table(names)
-        self._fresh.append(table.append_column("rows", pa.array(np.ones(len(table), np.int64))))
-        self._rows += len(table)
-        # The more there is already, the rarer it is gone through again.
-        if self._rows >= max(_AT_ONCE, 0 if self._counted is None else len(self._counted)):
-            self._count()
-
-    def _count(self) -> None:
-        import pyarrow as pa
-
-        parts = self._fresh if self._counted is None else [self._counted, *self._fresh]
-        self._fresh, self._rows = [], 0
-        if parts:
-            self._counted = summed(pa.concat_tables(parts))
+        ones = pa.array(np.ones(len(table), np.int64))
+        self._gathered.add(table.append_column("rows", ones))
 
     @property
     def table(self) -> Any:
         """Each combination once, and its number of `rows`; None if there was never a row."""
-        if self._fresh:
-            self._count()
-        return self._counted
+        return self._gathered.table
 
 
 def together(tallies: Sequence[Tally]) -> Any:
     """The table of several tallies; None if none had a row."""
-    import pyarrow as pa
-
     tables = [table for tally in tallies if (table := tally.table) is not None]
     if len(tables) <= 1:
         return tables[0] if tables else None
@@ -68,8 +81,6 @@ def together(tallies: Sequence[Tally]) -> Any:
 
 def summed(table: Any) -> Any:
     """The table with equal names put together, their `rows` added up."""
-    import pyarrow as pa
-
     names = [name for name in table.column_names if name != "rows"]
     kinds = [table.schema.field(name).type for name in names]
     if table.nbytes < _SHORT:  # Arrow groups bytes with short offsets five times as fast
@@ -81,16 +92,12 @@ def summed(table: Any) -> Any:
 
 
 def _schema(names: list[str], kinds: list[Any]) -> Any:
-    import pyarrow as pa
-
     return pa.schema([*zip(names, kinds, strict=True), ("rows", pa.int64())])
 
 
 def whole(column: Any) -> Ints:
     """A column of 64-bit whole numbers without nulls, as an array."""
-    import pyarrow as pa
-
-    one = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    one = one_array(column)
     return np.frombuffer(one.buffers()[1], np.int64, len(one), 8 * one.offset)
 
 
@@ -110,12 +117,9 @@ def bounded(table: Any, most: int, key: str) -> Any:
     put in the order of a hash of these three under the key, and the first few are kept: every row
     of a unit has the same chance, whatever its value, and another unit's rows have no part in it.
     """
-    import pyarrow as pa
-
-    units = _coded(table["unit"])
-    codes = np.frombuffer(units.indices.buffers()[1], np.int32, len(units)).astype(np.int64)
+    codes, units = coded(table["unit"])
     rows = whole(table["rows"])
-    total = np.zeros(len(units.dictionary), np.int64)
+    total = np.zeros(len(units), np.int64)
     np.add.at(total, codes, rows)
     over = total[codes] > most
     if not over.any():
@@ -124,28 +128,25 @@ def bounded(table: Any, most: int, key: str) -> Any:
     greedy = np.flatnonzero(total > most)
     place = np.zeros(len(total), np.int64)
     place[greedy] = np.arange(len(greedy))
-    seeds = _hashed(units.dictionary.take(pa.array(greedy)), key)
+    seeds = _hashed(units.take(pa.array(greedy)), key)
     kept = _first(place[codes[over]], seeds, _words(some["value"], key), rows[over], most)
     chosen = some.set_column(some.column_names.index("rows"), "rows", pa.array(kept))
     return pa.concat_tables([table.filter(pa.array(~over)), chosen.filter(pa.array(kept > 0))])
 
 
-def _coded(column: Any) -> Any:
-    import pyarrow as pa
-
-    one = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return one.dictionary_encode()
+def coded(column: Any) -> tuple[Ints, Any]:
+    """The number of each name, and the names by number."""
+    found = one_array(column).dictionary_encode()
+    codes = np.frombuffer(found.indices.buffers()[1], np.int32, len(found), 4 * found.offset)
+    return codes.astype(np.int64), found.dictionary
 
 
 def _words(values: Any, key: str) -> Words:
     """A word of 64 bits a value, different for different ones; of text, a hash."""
-    import pyarrow as pa
-
     if pa.types.is_int64(values.type):
         return whole(values).view(np.uint64)
-    coded = _coded(values)
-    codes = np.frombuffer(coded.indices.buffers()[1], np.int32, len(coded))
-    return _hashed(coded.dictionary, key)[codes, 0]
+    codes, texts = coded(values)
+    return _hashed(texts, key)[codes, 0]
 
 
 def _hashed(names: Any, key: str) -> Words:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from trueup._kernels.cells.texts import HEAD, count_texts, find_slots, spread_texts
 from trueup._kernels.compiled import worth_compiling
 from trueup.axis.numbers import Ints
+from trueup.owner.lazily import pa
 from trueup.owner.tally import Tally, whole
 
 Words = npt.NDArray[np.uint64]
@@ -52,8 +53,6 @@ class TextTally:
 
 def counted(tallies: Sequence[TextTally]) -> tuple[Any, Ints]:
     """The different texts of some tallies as an Arrow array of bytes, and how often each occurs."""
-    import pyarrow as pa
-
     tables = [tally.table for tally in tallies if tally.table is not None]
     if tables:
         first, *rest = sorted(tables, key=lambda table: -table.used)
@@ -97,8 +96,6 @@ class TextTable:
 
     def whole(self) -> tuple[Any, Ints]:
         """The texts as an Arrow array of bytes, and how often each was added."""
-        import pyarrow as pa
-
         ends, counts = np.zeros(self._texts + 1, np.int64), np.zeros(self._texts, np.int64)
         data = np.zeros(8 * self.used, np.uint8)
         spread_texts(self._records[: self.used], ends, data, counts)
@@ -107,8 +104,6 @@ class TextTable:
 
     def _read(self, texts: Any) -> tuple[Ints, Words]:
         """Where the texts end, and their bytes in words, with one to spare."""
-        import pyarrow as pa
-
         width = 4 if pa.types.is_binary(texts.type) else 8
         _, ends, data = texts.buffers()
         stops = np.frombuffer(ends, f"i{width}", len(texts) + 1, texts.offset * width)

@@ -15,12 +15,13 @@ from typing import Any
 
 from trueup.ask import Neighbours, Question, check_neighbours, question_from_json
 from trueup.cost import Cost, Notion
-from trueup.errors import InputError, LedgerError, NoiseError, TrueupError
+from trueup.errors import InputError, LedgerError, TrueupError
 from trueup.measure import measure_all
 from trueup.measurement import Measurement
 from trueup.owner import where as filters
 from trueup.owner.account import canonical
 from trueup.owner.charge import Charge
+from trueup.owner.order import check_private
 from trueup.owner.owner import Owner
 from trueup.owner.rehearsal import check_noise
 from trueup.owner.request import Counts
@@ -44,7 +45,7 @@ class Standing:
             "name": self.name,
             "question": question,
             self.cost.notion: str(self.cost.amount),
-            "where": None if self.where is None else filters.written(filters.parse(self.where)),
+            "where": filters.rewritten(self.where),
         }
 
     @staticmethod
@@ -150,14 +151,11 @@ def measure_together(
     return found[0]
 
 
-def complete(owner: Owner, charge: Charge) -> dict[str, Measurement]:
-    """The answers to a charge, drawn now if they were never stored: nothing had left then."""
-    (found,) = complete_all(owner, [charge])
-    return found
-
-
 def complete_all(owner: Owner, charges: Sequence[Charge]) -> list[dict[str, Measurement]]:
-    """The answers to several charges, in one pass over the table."""
+    """The answers to several charges, in one pass over the table.
+
+    Those that were never stored are drawn now: nothing had left then.
+    """
     found, wrong = spend_together(owner, [Together.charged(owner, charge) for charge in charges])
     if wrong is not None:
         raise wrong
@@ -191,8 +189,7 @@ def _unpacked(stored: bytes) -> dict[str, bytes]:
 
 def _private(data: bytes) -> Measurement:
     measured = Measurement.from_bytes(data)
-    if not measured.private:
-        raise NoiseError("The stored answer is NOT PRIVATE; it was not released.")
+    check_private(measured.private)
     return measured
 
 
@@ -244,7 +241,7 @@ def _prepared(owner: Owner, asked: Sequence[Together]) -> Counts:
         [
             owner.table.request_for(
                 one.question,
-                None if one.where is None else filters.parse(one.where),
+                filters.parsed(one.where),
                 False,
                 (each.period,),
             )

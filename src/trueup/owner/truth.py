@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from trueup.owner.columns import Wanted
-from trueup.owner.plain import Bools, Plain
+from trueup.owner.lazily import pa, pc
+from trueup.owner.plain import Bools, Plain, known_bits
 from trueup.owner.where import Comparison, Part
 
 _SIGNS = {
@@ -63,10 +64,5 @@ def _compared(part: Comparison, wanted: Wanted, column: Plain) -> Bools:
 
 def _among(column: Any, texts: tuple[Any, ...]) -> Bools:
     """Which values of a column of bytes are one of these texts, byte for byte."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from trueup.owner.plain import known_bits
-
     values = pa.array([text.encode() for text in texts], pa.large_binary())
     return known_bits(pc.index_in(column, value_set=values))

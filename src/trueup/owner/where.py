@@ -18,7 +18,7 @@ import numpy as np
 
 from trueup.axis.dates import instant
 from trueup.errors import InputError
-from trueup.owner.columns import Kind
+from trueup.owner.columns import Kind, Wanted
 
 Literal = bool | int | float | str
 _LONGEST = 10_000
@@ -83,6 +83,16 @@ def parse(text: object) -> Part:
     return part
 
 
+def parsed(text: object) -> Part | None:
+    """The filter that a text spells; None where there is none."""
+    return None if text is None else parse(text)
+
+
+def rewritten(text: object) -> str | None:
+    """A filter as the ledger has it; None where there is none."""
+    return None if text is None else written(parse(text))
+
+
 def _depth(part: Part) -> int:
     """How deep a part is nested where it is written out, parentheses and `not` counted alike."""
     if isinstance(part, Comparison):
@@ -128,15 +138,18 @@ class _Reader:
             f"comparisons, in, between, and, or, not; no functions, arithmetic or casts."
         )
 
-    def take(self, sign: str) -> None:
-        """Moves past a sign that must be here."""
-        if (self.kind, self.word) != ("sign", sign):
-            raise self.unexpected(repr(sign))
-        self.step()
-
     def has(self, sign: str) -> bool:
         """Whether the next word is this sign."""
         return (self.kind, self.word) == ("sign", sign)
+
+    def takes(self, sign: str) -> bool:
+        """The same; moves past it."""
+        return self.has(sign) and bool(self.step())
+
+    def take(self, sign: str) -> None:
+        """Moves past a sign that must be here."""
+        if not self.takes(sign):
+            raise self.unexpected(repr(sign))
 
     def either(self, depth: int) -> Part:
         """Parts joined by `or`."""
@@ -149,8 +162,7 @@ class _Reader:
     def joined(self, word: str, below: Callable[[int], Part], depth: int) -> Part:
         """One part, or several joined by a word."""
         parts = [below(depth)]
-        while self.has(word):
-            self.step()
+        while self.takes(word):
             parts.append(below(depth))
         return parts[0] if len(parts) == 1 else Combined(word, tuple(parts))
 
@@ -158,11 +170,9 @@ class _Reader:
         """A test, `not` of a part, or a part in parentheses."""
         if depth > _DEEPEST:
             raise _too_deep()
-        if self.has("not"):
-            self.step()
+        if self.takes("not"):
             return Combined("not", (self.single(depth + 1),))
-        if self.has("("):
-            self.step()
+        if self.takes("("):
             part = self.either(depth + 1)
             self.take(")")
             return part
@@ -182,20 +192,15 @@ class _Reader:
             column = self.step()
         else:
             raise self.unexpected("a column")
-        negated = self.has("not")
-        if negated:
-            self.step()
-        if self.has("in"):
-            self.step()
+        negated = self.takes("not")
+        if self.takes("in"):
             self.take("(")
             values = [self.value()]
-            while self.has(","):
-                self.step()
+            while self.takes(","):
                 values.append(self.value())
             self.take(")")
             part: Part = Comparison(column, "in", tuple(values))
-        elif self.has("between"):
-            self.step()
+        elif self.takes("between"):
             low = self.value()
             self.take("and")
             part = Comparison(column, "between", (low, self.value()))
@@ -227,6 +232,19 @@ def comparisons(kind: Kind) -> tuple[str, ...]:
     ('=', '!=', 'in')
     """
     return ("=", "!=", "in") if kind not in _RANGED else (*dict.fromkeys(_SIGNS.values()), *_LISTS)
+
+
+def read_from(
+    part: Part | None, compared: Callable[[str, str], Wanted]
+) -> tuple[Part | None, tuple[Wanted, ...]]:
+    """The filter with its values in plain form, and the columns that it looks at.
+
+    `compared` gives the column of a name, to be read under another.
+    """
+    if part is None:
+        return None, ()
+    found = tuple(compared(one, f"filter{place}") for place, one in enumerate(columns(part)))
+    return checked(part, {one.column: one.kind for one in found}), found
 
 
 def columns(part: Part) -> list[str]:

@@ -118,7 +118,8 @@ class Answering:
     ) -> dict[str, Any]:
         """The first count less the second, their common noise accounted for."""
         less = self.release.between(*first) - self.release.between(*second)
-        return _told(less, [self._ends(*first), self._ends(*second)], level)
+        ends = [self._ends(*first), self._ends(*second)]
+        return {"range": ends, **told_count(less, level)}
 
     def quantiles(self, shares: Sequence[float], level: float) -> list[dict[str, Any]]:
         """The value below which each share of the total lies."""
@@ -156,17 +157,7 @@ class Answering:
         else:
             reach = own.errors.half_widths(starts, stops, level)
         low, high = self._readable(values - reach, values + reach, counts)
-        bars = stretches(self.axis, at)
-        return {
-            "edges": self.axis.edges_at(at),
-            "cells": at.tolist(),
-            "counts": counts.tolist(),
-            "low": low,
-            "high": high,
-            "cells_per_point": int(at[1] - at[0]),
-            "height": bars.label,
-            "times": bars.times.tolist(),
-        }
+        return told_bars(self.axis, at, counts.tolist(), low, high)
 
     def _times_spread(self, width: int, level: float) -> float:
         """How many standard errors the interval of a bar of so many cells reaches.
@@ -197,10 +188,10 @@ class Answering:
         named = self.axis.level_labels(level, starts, stops)
         answers = self.many(starts, stops, sure) if len(starts) else []
         places = zip(named, starts.tolist(), stops.tolist(), answers, strict=True)
-        told = [
-            {"label": label, "start": first, "stop": last, **_without(answer, "range")}
-            for label, first, last, answer in places
-        ]
+        told = []
+        for label, first, last, answer in places:
+            del answer["range"]  # told by its label
+            told.append({"label": label, "start": first, "stop": last, **answer})
         return {"level": level, "nodes": told}
 
     def cdf(self, start: int, stop: int, points: int, level: float) -> dict[str, Any]:
@@ -220,6 +211,21 @@ class Answering:
         }
 
 
+def told_bars(axis: Axis, at: Ints, counts: list[Any], low: Any, high: Any) -> dict[str, Any]:
+    """Bars between edges, as a picture is told them."""
+    drawn = stretches(axis, at)
+    return {
+        "edges": axis.edges_at(at),
+        "cells": at.tolist(),
+        "counts": counts,
+        "low": low,
+        "high": high,
+        "cells_per_point": int(at[1] - at[0]),
+        "height": drawn.label,
+        "times": drawn.times.tolist(),
+    }
+
+
 def affordable(errors: Any, points: int) -> int:
     """So many points, or fewer where the error of each takes long to work out."""
     return min(points, max(_FEWEST, _MOST_VARIANCES // errors.variance_work))
@@ -234,26 +240,28 @@ def check_affordable(errors: Any, number: int) -> None:
         )
 
 
-def _without(answer: dict[str, Any], field: str) -> dict[str, Any]:
-    return {name: value for name, value in answer.items() if name != field}
-
-
 def _few(errors: RangeErrors) -> int:
     """How many laws stand for all: two where each takes a while."""
     return 2 if errors.work > _MOST_SHARES else 8
 
 
-def _told(estimate: Estimate, ends: list[Any], level: float) -> dict[str, Any]:
+def told_count(estimate: Estimate, level: float) -> dict[str, Any]:
+    """A count with its interval."""
     own = estimate.unbiased
     low, high = estimate.interval(level)
     return {
-        "range": ends,
         "count": estimate.value,
         "low": low,
         "high": high,
         "standard_error": own.std_error,
         "kind": own.noise_law.words if own is estimate else OF_UNBIASED,
     }
+
+
+def told_difference(first: Estimate, second: Estimate, level: float) -> dict[str, Any]:
+    """Two counts, and the first less the second."""
+    each = {"first": first, "second": second, "difference": first - second}
+    return {name: told_count(estimate, level) for name, estimate in each.items()}
 
 
 def raw_counts(noisy_cells: npt.NDArray[Any], edges: Ints) -> list[Any]:
@@ -283,7 +291,12 @@ def ranks(size: int, points: int) -> Ints:
 
 def queries_view(release: NamedRelease, level: float) -> list[dict[str, Any]]:
     """The named counts, each with its interval."""
-    return [_told(release[name], [name], level) for name in release.names]
+    return [{"range": [name], **told_count(release[name], level)} for name in release.names]
+
+
+def span_of(axis: Axis, low: Any, high: Any) -> tuple[int, int]:
+    """The cells of a range given by its ends, as they were typed or sent."""
+    return axis.span(axis.parse(low), axis.parse(high))
 
 
 def spans(axis: Axis, ranges: Sequence[Sequence[Any]]) -> tuple[Ints, Ints]:
@@ -293,6 +306,6 @@ def spans(axis: Axis, ranges: Sequence[Sequence[Any]]) -> tuple[Ints, Ints]:
     ):
         low, high = np.array(ranges, np.float64).T
         return axis.spans(low, high)
-    found = [axis.span(axis.parse(low), axis.parse(high)) for low, high in ranges]
+    found = [span_of(axis, *ends) for ends in ranges]
     starts, stops = np.array(found, np.int64).T
     return starts, stops

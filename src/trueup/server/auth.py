@@ -19,7 +19,7 @@ from trueup.config import Dataset
 from trueup.epsilon import positive
 from trueup.errors import InputError, TrueupError, shown
 from trueup.owner import Ledger
-from trueup.owner.stores import is_address
+from trueup.owner.engines.connection import is_address
 from trueup.server.file_store import FileStore
 from trueup.server.store import Store, moment
 

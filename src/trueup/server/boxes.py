@@ -23,6 +23,7 @@ from trueup.server.answers import (
     Version,
     affordable,
     check_affordable,
+    span_of,
 )
 from trueup.server.errors import field as in_field
 
@@ -58,7 +59,7 @@ class AnsweringBoxes:
         for side, (axis, ends) in enumerate(zip(self.axes, ranges, strict=True)):
             low, high = (None, None) if ends is None else ends
             with in_field(*at, side) if at else nullcontext():
-                found.append(axis.span(axis.parse(low), axis.parse(high)))
+                found.append(span_of(axis, low, high))
         return tuple(found)
 
     def many(self, boxes: Sequence[Box], level: float | None) -> list[dict[str, Any]]:

@@ -96,6 +96,12 @@ class Table:
         """Whether this person may ask here at all."""
         return holder.role == "owner" or self.ledger.allowed(holder.name)[0] is not None
 
+    def allowance(self, name: str) -> dict[str, Any]:
+        """What somebody may spend here, and has spent, in words; its limit may be null."""
+        limit, spent = self.ledger.allowed(name)
+        said = {"limit": None if limit is None else str(limit), "spent": str(spent)}
+        return {**said, "notion": self.ledger.notion, "per": self.per}
+
     def check(
         self,
         question: Question | KeyQuestion,

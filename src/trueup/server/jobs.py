@@ -83,7 +83,7 @@ class Job:
         """Refuses a charge under this key that paid for something else, at work or not."""
         request = json.loads(charge.request)
         ours = self.table.paid_for(charge)
-        where = None if self.where is None else filters.written(filters.parse(self.where))
+        where = filters.rewritten(self.where)
         paid = (canonical(request["question"]), request["where"], charge.cost, charge.periods)
         asked = (canonical(self.question.to_json()), where, self.cost, self.periods)
         if not ours or paid != asked:

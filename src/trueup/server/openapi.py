@@ -73,6 +73,8 @@ def _tell_errors(path: str, route: dict[str, Any]) -> None:
     said.pop("422", None)
     if path == "/ready":
         said["503"] = {"description": "It cannot."}
+    if "{" in path:
+        said.setdefault("404", {"description": "Not here."})
     if path not in _OPEN:
         for status, code in _ALWAYS.items():
             said.setdefault(status, {"description": f"{TITLES[code]}."})

@@ -116,6 +116,7 @@ class OpenedMeasurement(Opened):
     """A release that is made from the noisy answers which a ledger has."""
 
     stored: bytes
+    folder = None  # it is in memory
 
     @cached_property
     def measurement(self) -> Measurement:
@@ -144,11 +145,6 @@ class OpenedMeasurement(Opened):
         """The unbiased release, or the one of non-negative whole numbers."""
         return self._whole if version == "whole" else self._unbiased
 
-    @property
-    def folder(self) -> ReleaseFolder | None:
-        """None: it is in memory."""
-        return None
-
     @cached_property
     def raw_cells(self) -> npt.NDArray[Any] | None:
         """The noisy count of every cell itself, None where cells were not asked."""
@@ -163,6 +159,7 @@ class OpenedFolder(Opened):
     """
 
     path: Path
+    raw_cells = None  # the noisy answers are in the folder, slab by slab
 
     @cached_property
     def folder(self) -> ReleaseFolder:
@@ -189,11 +186,6 @@ class OpenedFolder(Opened):
         if version not in self.versions:
             raise InputError("This release is in a folder, with its unbiased counts alone.")
         return self._release if version == "whole" else self._release.unbiased
-
-    @property
-    def raw_cells(self) -> npt.NDArray[Any] | None:
-        """None: the noisy answers are in the folder, slab by slab."""
-        return None
 
 
 def _fractions(release: Published) -> bool:

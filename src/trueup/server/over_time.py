@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.period import Period
-from trueup.pictures.places import bar_edges, stretches
+from trueup.pictures.places import bar_edges
 from trueup.release import Estimate, Release
 from trueup.release.intervals import cut_to_counts
 from trueup.release.wording import check_level
 from trueup.server import errors
-from trueup.server.answers import OF_UNBIASED, Version, affordable
+from trueup.server.answers import Version, affordable, span_of, told_bars, told_count
 from trueup.server.opened import OpenedMeasurement
 from trueup.server.series import PeriodRun, Volumes
 
@@ -81,7 +80,7 @@ class OverTime:
         found = []
         for period in periods:
             estimate = self.estimate(volumes, period, what)
-            found.append({**placed(volumes, period), **told(estimate, level)})
+            found.append({**placed(volumes, period), **told_count(estimate, level)})
         return found
 
     def estimate(
@@ -96,7 +95,7 @@ class OverTime:
             return found.total()
         asked = opened.answering(what.version, what.column)
         with errors.field(*at):
-            return asked.release.between(*_span(asked.axis, what))
+            return asked.release.between(*span_of(asked.axis, what.low, what.high))
 
     def sum(
         self, volumes: Volumes, stretch: PeriodRun, what: What, at: Sequence[object] = ("low",)
@@ -170,17 +169,7 @@ class OverTime:
         low, high = values - reach, values + reach
         if what.version == "whole":
             low, high = cut_to_counts(low, high, counts)
-        bars = stretches(axis, at)
-        return {
-            "edges": axis.edges_at(at),
-            "cells": at.tolist(),
-            "counts": counts.tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
-            "cells_per_point": int(at[1] - at[0]),
-            "height": bars.label,
-            "times": bars.times.tolist(),
-        }
+        return told_bars(axis, at, counts.tolist(), low.tolist(), high.tolist())
 
 
 def placed(volumes: Volumes, period: Period) -> dict[str, str]:
@@ -200,26 +189,9 @@ def _times_spread(own: Sequence[Release], starts: Ints, stops: Ints, level: floa
     return max(found)
 
 
-def _span(axis: Axis, what: What) -> tuple[int, int]:
-    return axis.span(axis.parse(what.low), axis.parse(what.high))
-
-
 def added(estimates: Sequence[Estimate]) -> Estimate:
     """Their sum, by halves: adding one by one would copy ever longer sums."""
     if len(estimates) == 1:
         return estimates[0]
     middle = len(estimates) // 2
     return added(estimates[:middle]) + added(estimates[middle:])
-
-
-def told(estimate: Estimate, level: float) -> dict[str, Any]:
-    """A count with its interval."""
-    own = estimate.unbiased
-    low, high = estimate.interval(level)
-    return {
-        "count": estimate.value,
-        "low": low,
-        "high": high,
-        "standard_error": own.std_error,
-        "kind": own.noise_law.words if own is estimate else OF_UNBIASED,
-    }

@@ -13,6 +13,8 @@ from trueup.axis import Axis
 from trueup.config import Config
 from trueup.cost import Cost
 from trueup.errors import TrueupError
+from trueup.infer import infer
+from trueup.measure import measure
 from trueup.plan.offers import offers
 from trueup.server.answers import Answering
 from trueup.server.auth import Holder, NotAllowedError, Role, Tokens
@@ -58,9 +60,6 @@ class Service:
         """Compiles what the first analyst would otherwise wait for."""
         machine_code_only()
         with contextlib.suppress(TrueupError):
-            from trueup.infer import infer
-            from trueup.measure import measure
-
             axis = Axis.integers("warm", 0, 63)
             # So many that the library compiles their intervals: from then on it uses that code
             # for the few that are asked for at one moment too.

@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDic
 from trueup.about import refuse_unknown
 from trueup.config import Config
 from trueup.errors import FileError, InputError
-from trueup.owner.stores import is_address
+from trueup.owner.engines.connection import is_address
 
 
 def _no_truth(value: object) -> object:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from trueup.errors import FileError, LedgerError
+from trueup.owner.lazily import psycopg
 from trueup.owner.stores.postgres_server import PostgresServer, exists, make_schema
 from trueup.server.store import Known, read_known
 
@@ -143,6 +144,4 @@ class _Translated:
 
 
 def _database_errors() -> tuple[type[Exception], ...]:
-    import psycopg
-
     return psycopg.Error, OSError

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from trueup.errors import InputError
 from trueup.files.codec import arrow_table, csv_bytes, encode
 from trueup.files.packed import packed
+from trueup.owner.lazily import pa
 from trueup.release import Release
 from trueup.server.answers import Version
 from trueup.server.errors import FieldError
@@ -45,9 +46,7 @@ def measurement_file(opened: Opened | OpenedKeys, kind: Format) -> bytes:
     _check_written(len(measured.noisy), kind)
     if kind == "parquet":
         return opened.stored
-    if kind == "json":
-        return encode("measurement", measured.columns(), measured.facts.to_json(), ".json")
-    return _table(measured.columns(), measured.facts.to_json(), kind)
+    return _written(("measurement", measured.columns(), measured.facts.to_json()), kind)
 
 
 def _many_on_disk(opened: Opened) -> bool:
@@ -129,8 +128,6 @@ def _check_written(rows: int, kind: Format) -> None:
 def _table(columns: Mapping[str, Any], metadata: Mapping[str, Any], kind: Format) -> bytes:
     if kind == "csv":
         return csv_bytes(columns, metadata)
-    import pyarrow as pa
-
     table = arrow_table(columns)
     sink = pa.BufferOutputStream()
     said = {b"trueup": json.dumps(metadata).encode()}

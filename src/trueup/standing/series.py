@@ -72,7 +72,8 @@ class Series:
             return SortedCounts(self.groups, by=self.by)
         axes = tuple(self.dataset.axis(column) for column in self.columns)
         if self.strategy in (None, "best"):
-            return _best(axes, self.cost, self.nonnegative, self.dataset)
+            protected = self.dataset.neighbours, self.dataset.rows_per_unit
+            return _best(axes, self.cost, self.nonnegative, *protected)
         known = ways(*axes, gaussian=True)
         if self.strategy not in known:
             raise InputError(
@@ -125,16 +126,12 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 @lru_cache(maxsize=1024)
-def _best_of(
+def _best(
     axes: tuple[Axis, ...], cost: Cost, nonnegative: bool, neighbours: Neighbours, rows: int
 ) -> Question:
     """The best question that is asked at once: periods are added up, and intervals of such sums are
     several times narrower. Many series ask the same of the same axis: planned once."""
     return question_for(axes, cost, nonnegative, neighbours, rows, adaptive=False)
-
-
-def _best(axes: tuple[Axis, ...], cost: Cost, nonnegative: bool, dataset: Dataset) -> Question:
-    return _best_of(axes, cost, nonnegative, dataset.neighbours, dataset.rows_per_unit)
 
 
 def read_series(config: Config) -> tuple[Series, ...]:

@@ -323,7 +323,7 @@ def test_a_record_more_or_another_moves_the_counts_by_its_price(
     postgres: Server, ledger: tu.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(3)
-    monkeypatch.setattr("trueup.owner.owner.secrets.token_hex", lambda size: "5a" * 32)
+    monkeypatch.setattr("trueup.owner.declared.secrets.token_hex", lambda size: "5a" * 32)
     values = [*EXACT, *FLOATS[:-1], "5", "20", "99.99999999999999999"]
     units = ["NULL", "'a'", "'A'", "'ä'", "repeat('a', 70000)"]
 
@@ -439,7 +439,7 @@ def test_the_rows_of_a_unit_are_the_first_by_a_keyed_hash(
         else tu.Axis.categories("label", [f"c{n}" for n in range(5)])
     )
     for key in ("00" * 32, "ab" * 32):
-        monkeypatch.setattr("trueup.owner.owner.secrets.token_hex", lambda size, key=key: key)
+        monkeypatch.setattr("trueup.owner.declared.secrets.token_hex", lambda size, key=key: key)
         expected = [0] * 5
         for name in {row[0 if unit == "who" else 1] for row in rows}:
             numbered: dict[int, int] = {}

@@ -358,7 +358,7 @@ def test_the_rows_of_a_unit_are_the_first_by_a_keyed_hash(
     labels = tu.Axis.categories("label", [f"c{n}" for n in range(5)])
     over = tu.Axis.integers("cell", 0, 4) if axis == "cell" else labels
     for key in ("00" * 32, "ab" * 32):
-        monkeypatch.setattr("trueup.owner.owner.secrets.token_hex", lambda size, key=key: key)
+        monkeypatch.setattr("trueup.owner.declared.secrets.token_hex", lambda size, key=key: key)
         expected = [0] * 5
         for name in {row[names.index(unit)] for row in rows}:
             seen: dict[int, int] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
 from trueup.owner.engines.spelling import EngineRows, Spelling, constant, real, whole
+from trueup.owner.placing import whole_labels
 from trueup.owner.request import Request
 
 _DAY = 86_400_000_000
@@ -101,15 +102,11 @@ def _units(cells: DateCells) -> tuple[int, int, int, int]:
     return start, stop, cells.origin if cells.unit == "week" else start - start % width, width
 
 
-def labels_of(axis: Axis, kind: Kind) -> dict[Any, int]:
+def labels_of(axis: Axis, kind: Kind) -> Mapping[Any, int]:
     """The labels that a column of this kind can hold, and their cells."""
     if kind == "text":
         return {label: cell for label, cell in axis.labels.items() if isinstance(label, str)}
-    return {
-        label: cell
-        for label, cell in axis.labels.items()
-        if isinstance(label, int) and -(1 << 63) <= label < 1 << 63
-    }
+    return whole_labels(axis.labels)
 
 
 def numbers_of(axis: Axis, found: Sequence[Any]) -> Ints:

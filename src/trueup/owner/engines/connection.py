@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import re
 from typing import Any
 
 from trueup.errors import InputError
+from trueup.owner.lazily import psycopg
 
 # Settings of the transaction that counts, whatever the server, the role or the address says.
 PINNED = {
@@ -37,12 +39,19 @@ CONNECTING = {
 }
 
 
+ADDRESS = re.compile(r"\s*[a-z][\w+.-]+:/|.*\bpassword\s*=", re.IGNORECASE | re.DOTALL)
+"""What may be an address of any kind, and so may hold a password."""
+
+
+def is_address(place: object) -> bool:
+    """Whether a place is an address of PostgreSQL rather than a path."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+
+
 def host(address: str) -> str:
     """The host of an address, which may be told; nothing else of it may."""
     if importlib.util.find_spec("psycopg") is None:
         raise InputError("PostgreSQL is read by psycopg: pip install 'trueup[postgres]'.")
-    import psycopg
-
     try:
         found = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.Error:
@@ -63,8 +72,6 @@ def connected(address: str) -> Any:
     lifts it. Then the connection is made once more with no timeout from the start. That is not the
     first try, because a pooler may refuse a connection that brings settings.
     """
-    import psycopg
-
     settings: dict[str, Any] = {**CONNECTING, **psycopg.conninfo.conninfo_to_dict(address)}
     settings["client_encoding"] = "UTF8"
     with contextlib.suppress(psycopg.errors.QueryCanceled):
@@ -75,8 +82,6 @@ def connected(address: str) -> Any:
 
 def _without_timeout(connection: Any) -> Any:
     """The connection in a transaction that only reads and may take as long as it takes."""
-    import psycopg
-
     connection.read_only = True
     try:
         connection.execute("SET LOCAL statement_timeout = 0")

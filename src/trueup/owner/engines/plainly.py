@@ -8,6 +8,7 @@ from typing import Any
 from trueup.owner.columns import Kind, Wanted
 from trueup.owner.counting import Batch
 from trueup.owner.engines.spelling import EngineRows, Spelling
+from trueup.owner.lazily import pa
 
 _LONGEST = (1 << 31) - 1  # bytes: no text of an engine is longer
 
@@ -21,8 +22,6 @@ def plain_rows(rows: EngineRows, wanted: Sequence[Wanted], spelling: Spelling) -
 
 def plain_batch(found: Mapping[str, Any], rows: int, wanted: Sequence[Wanted]) -> Batch:
     """Rows of `plain_rows` as a batch that is read like any other's: each kind in its own type."""
-    import pyarrow as pa
-
     kinds: dict[Kind, Any] = {
         "integer": pa.int64(),
         "number": pa.float64(),

@@ -18,6 +18,7 @@ from trueup.owner.engines.connection import connected, pin
 from trueup.owner.engines.plainly import plain_batch, plain_rows
 from trueup.owner.engines.spelling import ADDRESS, whole
 from trueup.owner.engines.statements import answer, counted
+from trueup.owner.lazily import psycopg
 from trueup.owner.request import Count, Request
 
 _STORAGE: dict[str, Storage] = {
@@ -139,8 +140,6 @@ def open_table(address: str, table: str) -> PostgresTable:
 
 def _plan(connection: Any, statement: str) -> None:
     """Refuses what the server objects to, before anything is charged."""
-    import psycopg
-
     with contextlib.suppress(psycopg.errors.UntranslatableCharacter):
         connection.execute(f"EXPLAIN {statement}".encode())
         return

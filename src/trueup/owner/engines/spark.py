@@ -14,8 +14,9 @@ import numpy as np
 from trueup.owner.columns import Storage, Wanted
 from trueup.owner.counting import BATCH, Batch, Piece
 from trueup.owner.engines.plainly import plain_batch, plain_rows
-from trueup.owner.engines.spelling import ADDRESS, whole
+from trueup.owner.engines.spelling import ADDRESS, EngineRows, Spelling, whole
 from trueup.owner.engines.statements import answer, counted, numbered
+from trueup.owner.lazily import pa
 from trueup.owner.request import Count, Request, Spread
 
 # Settings of the session while it counts; afterwards they are what they were.
@@ -75,25 +76,27 @@ def _types(frame: Any) -> dict[str, str]:
 
 def prepare(frame: Any, request: Request) -> Count:
     """The count of a request: built and analysed now, and run when it is called."""
+    native = _built(frame, lambda rows, spelling: counted(rows, request, spelling))
+    return lambda: _answered(frame.sparkSession, native, request)
+
+
+def _built(frame: Any, make: Callable[[EngineRows, Spelling], EngineRows]) -> Any:
+    """A frame that gives some rows of another, analysed on a cluster that is there."""
     session = frame.sparkSession
     with _pinned(session):
-        rows = counted(Frame(frame), request, Spark(_types(frame)))
+        rows = make(Frame(frame), Spark(_types(frame)))
         assert isinstance(rows, Frame)
-        session.range(1).collect()  # the cluster is there
-    return lambda: _answered(session, rows.native, request)
+        session.range(1).collect()
+    return rows.native
 
 
 def pieces(frame: Any, wanted: Sequence[Wanted]) -> list[Piece]:
     """All rows as one piece: built and analysed now, and collected when it is gone through."""
-    session = frame.sparkSession
-    with _pinned(session):
-        rows = plain_rows(Frame(frame), wanted, Spark(_types(frame)))
-        assert isinstance(rows, Frame)
-        session.range(1).collect()
+    native = _built(frame, lambda rows, spelling: plain_rows(rows, wanted, spelling))
 
     def batches() -> Iterator[Batch]:
-        with _pinned(session):
-            table = rows.native.select("*").toArrow()
+        with _pinned(frame.sparkSession):
+            table = native.select("*").toArrow()
         for some in table.to_batches(max_chunksize=BATCH):
             by_name = dict(zip(some.schema.names, some.columns, strict=True))
             yield plain_batch(by_name, some.num_rows, wanted)
@@ -106,15 +109,10 @@ def spread(frame: Any, request: Request) -> Spread:
 
     Built and analysed now; what it gives to work with is run under our settings.
     """
-    session = frame.sparkSession
-    with _pinned(session):
-        rows = counted(Frame(frame), request, Spark(_types(frame)))
-        assert isinstance(rows, Frame)
-        session.range(1).collect()
-    native = rows.native
+    native = _built(frame, lambda rows, spelling: counted(rows, request, spelling))
 
     def run(work: Callable[[Any], Any]) -> Any:
-        with _pinned(session), warnings.catch_warnings():
+        with _pinned(frame.sparkSession), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of a pandas that we do not use
             found = native.select("*").mapInArrow(
                 lambda batches: _numbered(request, batches), "cell long, rows long"
@@ -126,8 +124,6 @@ def spread(frame: Any, request: Request) -> Spread:
 
 def _numbered(request: Request, batches: Iterator[Any]) -> Iterator[Any]:
     """On an executor: groups as `counted` makes them, with their cells by number."""
-    import pyarrow as pa
-
     for batch in batches:
         found = {name: batch[name].to_pylist() for name in batch.schema.names}
         cells = numbered(request, found)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from trueup.errors import InputError
 from trueup.owner.columns import Storage
 from trueup.owner.counting import BATCH, Batch, Piece, arrow_batches
+from trueup.owner.lazily import pa
 from trueup.owner.readers.reader import Parts, Reader, arrow_schema, of_files, spans
 
 _BY_PATH = ("csv", "json")  # formats that a dataset guesses types of
@@ -19,15 +21,11 @@ def opened(found: Sequence[str]) -> Reader:
 
 
 def _schema(path: str) -> tuple[Any, int]:
-    import pyarrow as pa
-
     with pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
         return reader.schema, reader.num_record_batches
 
 
 def _read(path: str, batches: range, columns: list[str]) -> Iterator[Batch]:
-    import pyarrow as pa
-
     with pa.memory_map(path) as file:
         with pa.ipc.open_file(file) as reader:
             places = [reader.schema.get_field_index(name) for name in columns]
@@ -38,19 +36,15 @@ def _read(path: str, batches: range, columns: list[str]) -> Iterator[Batch]:
 
 def of_table(table: Any) -> Reader:
     """A reader of a table or record batch in memory."""
-    import pyarrow as pa
-
     whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
 
     def pieces(columns: Sequence[str]) -> list[Piece]:
         batches = whole.select(list(columns)).to_batches(max_chunksize=BATCH)
-        return [_piece(batches[run.start : run.stop]) for run in spans(len(batches))]
+        return [
+            partial(arrow_batches, batches[run.start : run.stop]) for run in spans(len(batches))
+        ]
 
     return Reader(arrow_schema(whole.schema), pieces)
-
-
-def _piece(batches: list[Any]) -> Piece:
-    return lambda: arrow_batches(batches)
 
 
 def of_dataset(dataset: Any) -> Reader:

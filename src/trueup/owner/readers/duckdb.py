@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 from trueup.owner.columns import Storage
 from trueup.owner.counting import BATCH, Piece, arrow_batches
+from trueup.owner.distinct import without_progress
+from trueup.owner.lazily import duckdb
 from trueup.owner.readers.reader import Reader, check_names, check_unchanged
 
 _INTEGERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")}
@@ -40,14 +41,9 @@ def _reader(relation: Any) -> Reader:
 
 def _connect(place: str) -> Any:
     """A connection to a file that is read, and to nothing else: no extension is fetched."""
-    import duckdb
-
     off: Any = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     connection = duckdb.connect(place, read_only=True, config=off)
-    with contextlib.suppress(
-        duckdb.Error
-    ):  # in a notebook without widgets there is none to turn off
-        connection.execute("SET enable_progress_bar = false")
+    without_progress(connection)
     connection.execute("SET GLOBAL preserve_insertion_order = false")
     return connection
 

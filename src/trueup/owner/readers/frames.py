@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from trueup.axis.reading import as_text
 from trueup.errors import InputError
 from trueup.owner.columns import Storage
 from trueup.owner.counting import BATCH, Batch, Piece
-from trueup.owner.plain import storage_of
+from trueup.owner.lazily import pa, pd, pl
+from trueup.owner.plain import one_array, storage_of
 from trueup.owner.readers.reader import Reader, check_unchanged, spans
 
 
@@ -36,19 +38,12 @@ def of_pandas(frame: Any) -> Reader:
         check_unchanged(schema(), then, columns)
         # Objects are read under Python's lock: threads would only wait for each other.
         most = 1 if any(then[name] == "raw" for name in columns) else None
-        return [_rows(read, rows, columns) for rows in spans(len(frame), most)]
+        return [partial(read, rows, columns) for rows in spans(len(frame), most)]
 
     return Reader(then, pieces)
 
 
-def _rows(read: Any, rows: range, columns: Sequence[str]) -> Piece:
-    return lambda: read(rows, columns)
-
-
 def _storage(column: Any) -> Storage:
-    import pandas as pd  # type: ignore[import-untyped]
-    import pyarrow as pa
-
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
         return _storage(_categories(kind))
@@ -64,8 +59,6 @@ def _storage(column: Any) -> Storage:
 
 def _categories(kind: Any) -> Any:
     """The values of a categorical column, each once; pandas is not to infer their type again."""
-    import pandas as pd
-
     values = kind.categories
     if values.dtype == np.dtype(object):
         return pd.Series(values.to_numpy(), dtype=object)
@@ -74,9 +67,6 @@ def _categories(kind: Any) -> Any:
 
 def _converted(column: Any) -> Any:
     """Some rows of a column as an Arrow array. No value makes it fail."""
-    import pandas as pd
-    import pyarrow as pa
-
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy()
@@ -87,8 +77,7 @@ def _converted(column: Any) -> Any:
         missing = column.isna().to_numpy(dtype=np.bool_)
         texts = map(_text, column.to_numpy(dtype=object), missing)
         return pa.array(texts, pa.large_binary())
-    made = pa.array(column, from_pandas=True)
-    return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
+    return one_array(pa.array(column, from_pandas=True))
 
 
 def _text(value: object, missing: bool) -> bytes | None:
@@ -97,8 +86,6 @@ def _text(value: object, missing: bool) -> bytes | None:
 
 def of_polars(frame: Any) -> Reader:
     """A reader of a Polars frame; a lazy one is collected some rows at a time."""
-    import polars as pl
-
     lazy = isinstance(frame, pl.LazyFrame)
 
     def schema() -> dict[str, Storage]:
@@ -107,44 +94,33 @@ def of_polars(frame: Any) -> Reader:
 
     then = schema()
 
-    def some(rows: Any) -> Batch:
-        return Batch(rows.height, {name: _array(rows[name]) for name in rows.columns})
+    def sliced(whole: Any) -> Iterator[Batch]:
+        for rows in whole.iter_slices(BATCH):
+            columns = {name: one_array(rows[name].to_arrow()) for name in rows.columns}
+            yield Batch(rows.height, columns)
 
     def collected(columns: Sequence[str]) -> Iterator[Batch]:
         batches = frame.select(list(columns)).collect_batches(
             chunk_size=BATCH, maintain_order=False, engine="streaming"
         )
         for batch in batches:
-            yield from map(some, batch.iter_slices(BATCH))
+            yield from sliced(batch)
 
     def pieces(columns: Sequence[str]) -> list[Piece]:
         check_unchanged(schema(), then, columns)
         if lazy:
             return [lambda: collected(columns)]
         chosen = frame.select(list(columns))
-        return [_slices(chosen.slice(rows.start, len(rows)), some) for rows in spans(chosen.height)]
+        parts = [chosen.slice(rows.start, len(rows)) for rows in spans(chosen.height)]
+        return [partial(sliced, part) for part in parts]
 
     return Reader(then, pieces)
 
 
-def _slices(rows: Any, some: Any) -> Piece:
-    return lambda: map(some, rows.iter_slices(BATCH))
-
-
 def _polars_storage(kind: Any) -> Storage:
-    import polars as pl
-    import pyarrow as pa
-
     if kind == pl.Object:  # which Arrow would take for bytes
         return "something else"
     try:
         return storage_of(pl.Series("x", [], dtype=kind).to_arrow().type)
     except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
         return "something else"
-
-
-def _array(series: Any) -> Any:
-    import pyarrow as pa
-
-    made = series.to_arrow()
-    return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made

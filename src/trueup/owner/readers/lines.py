@@ -8,12 +8,14 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from trueup.errors import SourceError
 from trueup.owner.counting import BATCH, Batch, Piece
+from trueup.owner.lazily import pa
 from trueup.owner.readers.reader import Reader
 
 _BLOCK = 1 << 22  # bytes read at a time
@@ -24,8 +26,6 @@ _SPACES = " \t\r"
 
 
 def _stream(path: str) -> Any:
-    import pyarrow as pa
-
     return pa.input_stream(path, compression="detect")
 
 
@@ -42,13 +42,10 @@ def of_csv(found: Sequence[str], comma: str) -> Reader:
     def pieces(columns: Sequence[str]) -> list[Piece]:
         if any(_header(path, comma) != names for path in found):
             raise ValueError("another first line")
-        return [_piece(path, ord(comma), names, list(dict.fromkeys(columns))) for path in found]
+        wanted = list(dict.fromkeys(columns))
+        return [partial(_csv_batches, path, ord(comma), names, wanted) for path in found]
 
     return Reader(dict.fromkeys(names, "raw"), pieces)
-
-
-def _piece(path: str, comma: int, names: list[str], columns: list[str]) -> Piece:
-    return lambda: _csv_batches(path, comma, names, columns)
 
 
 def _header(path: str, comma: str) -> list[str]:
@@ -105,8 +102,6 @@ def _csv_batches(path: str, comma: int, names: list[str], columns: list[str]) ->
 
 def _texts(out: Any, ends: Any, known: Any, rows: int) -> Any:
     """Values that stand one after the other, as an Arrow array of bytes."""
-    import pyarrow as pa
-
     bits = np.packbits(known[:rows], bitorder="little")
     buffers = [bits, ends[: rows + 1].copy(), out[: ends[rows]].copy()]
     return pa.Array.from_buffers(
@@ -120,18 +115,12 @@ def of_json(found: Sequence[str]) -> Reader:
     def pieces(columns: Sequence[str]) -> list[Piece]:
         for path in found:
             _stream(path).close()
-        return [_json_piece(path, list(columns)) for path in found]
+        return [partial(_json_batches, path, list(columns)) for path in found]
 
     return Reader(None, pieces)
 
 
-def _json_piece(path: str, columns: list[str]) -> Piece:
-    return lambda: _json_batches(path, columns)
-
-
 def _json_batches(path: str, columns: list[str]) -> Iterator[Batch]:
-    import pyarrow as pa
-
     for lines in _lines(path):
         read = [found for line in lines if (found := _object(line)) is not None]
         made = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from trueup.errors import SourceError
@@ -81,11 +82,7 @@ def of_files(found: Sequence[str], parts: Parts) -> Reader:
             names, length = parts.schema(path)
             there = [name for name in columns if name in names.names]
             runs = spans(length, None if len(found) == 1 else max(1, 64 // len(found)))
-            made += [_part(parts, path, run, there) for run in runs if there]
+            made += [partial(parts.read, path, run, there) for run in runs if there]
         return made
 
     return Reader(schema, pieces)
-
-
-def _part(parts: Parts, path: str, run: range, columns: list[str]) -> Piece:
-    return lambda: parts.read(path, run, columns)

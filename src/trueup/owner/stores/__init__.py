@@ -8,7 +8,6 @@ each.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,12 +16,12 @@ from typing import Protocol, TypeVar
 from trueup.errors import InputError, shown
 from trueup.owner.account import Entry
 from trueup.owner.anchor import AnchorPlace, FileAnchor
+from trueup.owner.engines.connection import ADDRESS, is_address
+from trueup.owner.stores.postgres import PostgresStore
+from trueup.owner.stores.postgres_anchor import PostgresAnchor
 from trueup.owner.stores.sqlite import SqliteStore
 
 T = TypeVar("T")
-
-_OURS = ("postgresql://", "postgres://")
-_ADDRESS = re.compile(r"\s*[a-z][\w+.-]+:/|.*\bpassword\s*=", re.IGNORECASE | re.DOTALL)
 
 
 class Entries(Protocol):
@@ -108,9 +107,7 @@ class LedgerStore(Protocol):
 def open_store(place: object) -> LedgerStore:
     """The store at a path or at a postgresql:// address."""
     address = _checked("ledger", place)
-    if address.startswith(_OURS):
-        from trueup.owner.stores.postgres import PostgresStore
-
+    if is_address(address):
         return PostgresStore(address)
     return SqliteStore(Path(address))
 
@@ -127,16 +124,9 @@ def open_anchor(place: object, ledger: LedgerStore) -> AnchorPlace:
             "postgresql:// address of another server."
         )
     address = _checked("anchor", place)
-    if address.startswith(_OURS):
-        from trueup.owner.stores.postgres_anchor import PostgresAnchor
-
+    if is_address(address):
         return PostgresAnchor(address)
     return FileAnchor(Path(address))
-
-
-def is_address(place: object) -> bool:
-    """Whether a place is an address of PostgreSQL rather than a path."""
-    return isinstance(place, str) and place.startswith(_OURS)
 
 
 def _checked(what: str, place: object) -> str:
@@ -146,7 +136,7 @@ def _checked(what: str, place: object) -> str:
             f"got {shown(place)}."
         )
     address = os.fspath(place)
-    if not is_address(place) and _ADDRESS.match(address):  # it may hold a password: not told
+    if not is_address(place) and ADDRESS.match(address):  # it may hold a password: not told
         raise InputError(
             f"The address of a {what} must be text that begins with postgresql://, such as "
             f"postgresql://user@host:5432/database#trips."

@@ -61,17 +61,8 @@ class PostgresStore:
 
     def __init__(self, address: str) -> None:
         self._server = PostgresServer(address, "ledger")
+        self.name = self.label = self._server.name  # no user, no password
         self._answers = f"{self._server.quoted}.answers"
-
-    @property
-    def name(self) -> str:
-        """The ledger's name and its server's: no user, no password."""
-        return self._server.name
-
-    @property
-    def label(self) -> str:
-        """The same."""
-        return self._server.name
 
     def server(self) -> str:
         """What tells its server from others."""

@@ -12,12 +12,8 @@ class PostgresAnchor:
 
     def __init__(self, address: str) -> None:
         self._server = PostgresServer(address, "anchor")
+        self.name = self._server.name  # no user, no password
         self._table = f"{self._server.quoted}.anchor"
-
-    @property
-    def name(self) -> str:
-        """Its name and its server's: no user, no password."""
-        return self._server.name
 
     def server(self) -> str:
         """What tells its server from others."""

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from trueup.errors import LedgerError
 from trueup.owner.engines.connection import CONNECTING, host
 from trueup.owner.engines.postgres import quoted
+from trueup.owner.lazily import psycopg
 
 T = TypeVar("T")
 
@@ -99,8 +100,6 @@ class PostgresServer:
 
         Nothing is raised inside a handler, so that no error carries the server's own with it.
         """
-        import psycopg
-
         for pause in (*_PAUSES, None):
             try:
                 return work()
@@ -119,8 +118,6 @@ class PostgresServer:
 
     def _connect(self) -> Any:
         """A connection that begins and ends its transactions when told to."""
-        import psycopg
-
         settings: dict[str, Any] = {**_LASTING, **psycopg.conninfo.conninfo_to_dict(self._address)}
         connection = psycopg.connect(
             **settings | {"client_encoding": "UTF8"}, autocommit=True, prepare_threshold=None
@@ -223,8 +220,6 @@ def _split(address: str) -> tuple[str, str]:
 
 def _may_do_again(error: Exception) -> bool:
     """Whether the work may succeed when it is done once more from its start."""
-    import psycopg
-
     state = getattr(error, "sqlstate", None)
     lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and state is None
     # Another writer's entry of the same number: read again, and follow it.

@@ -55,11 +55,7 @@ Key = Annotated[
     ),
 ]
 Identifier = Annotated[str, Path(max_length=140, description="As in a list of releases.")]
-NOT_FOUND: dict[int | str, dict[str, Any]] = {
-    404: {"model": told.Problem, "description": "Not here."}
-}
 OUTLINES: dict[int | str, dict[str, Any]] = {
-    **NOT_FOUND,
     304: {"description": "The same as before: `ETag` has not changed."},
 }
 _LOOK = 0.05  # seconds between looks at a measurement that another process makes
@@ -71,23 +67,17 @@ def me(parts: Parts, who: Anyone) -> Response:
     each: dict[str, dict[str, Any]] = {}
     ledgers: dict[str, dict[str, Any]] = {}  # datasets that share one share an allowance
     for name, table in parts.tables.items():
-        limit, spent = table.ledger.allowed(who.name)
-        if limit is not None and who.role == "analyst":
-            left = None if table.per else table.left_for(who)
-            kind = {"notion": table.ledger.notion, "per": table.per}
-            each[name] = {**kind, "limit": limit, "spent": spent, "remaining": left}
-            ledgers[table.dataset.ledger_place] = each[name]
+        said = table.allowance(who.name)
+        if said["limit"] is not None and who.role == "analyst":
+            left = None if table.per else str(table.left_for(who))
+            ledgers[table.dataset.ledger_place] = each[name] = {**said, "remaining": left}
     sums: dict[str, str | None] = dict.fromkeys(("limit", "spent", "remaining"))
     # A sum of epsilon and rho means nothing, nor does one of limits of each day.
     notions = {row["notion"] for row in ledgers.values()}
     if len(notions) == 1 and not any(row["per"] for row in ledgers.values()):
-        sums = {field: str(sum(row[field] for row in ledgers.values())) for field in sums}
-    told = {
-        name: {word: str(v) if isinstance(v, Fraction) else v for word, v in row.items()}
-        for name, row in each.items()
-    }
+        sums = {word: str(sum(Fraction(row[word]) for row in ledgers.values())) for word in sums}
     own = {"name": who.name, "role": who.role, "expires": who.expires}
-    return reply({**own, **sums, "datasets": told})
+    return reply({**own, **sums, "datasets": each})
 
 
 @router.get("/datasets", response_model=told.DatasetList)
@@ -96,7 +86,7 @@ def datasets(parts: Parts, who: Anyone) -> Response:
     return reply({"datasets": [_described(parts, table, who) for table in parts.tables.values()]})
 
 
-@router.get("/datasets/{dataset}", response_model=told.DatasetTold, responses=NOT_FOUND)
+@router.get("/datasets/{dataset}", response_model=told.DatasetTold)
 def dataset(parts: Parts, who: Anyone, dataset: Name) -> Response:
     """One dataset."""
     return reply(_described(parts, parts.table(dataset), who))
@@ -130,7 +120,6 @@ def check_asked(
     "/datasets/{dataset}/measure",
     response_model=told.Measured,
     responses={
-        **NOT_FOUND,
         202: {"model": told.JobBegun, "description": "Still at work: a job to look at."},
         409: {"model": told.Problem, "description": "No budget, or a key that paid for other."},
     },
@@ -229,7 +218,7 @@ def _left_after(table: Table, charge: Charge) -> Fraction:
     return table.ledger.limit - charge.spent
 
 
-@router.get("/jobs/{job}", response_model=told.JobTold, responses=NOT_FOUND)
+@router.get("/jobs/{job}", response_model=told.JobTold)
 def job(parts: Parts, who: Analyst, job: Identifier) -> Response:
     """How far a measurement has come, in steps that are the same for all data.
 
@@ -258,7 +247,7 @@ def job(parts: Parts, who: Analyst, job: Identifier) -> Response:
     )
 
 
-@router.get("/datasets/{dataset}/history", response_model=told.History, responses=NOT_FOUND)
+@router.get("/datasets/{dataset}/history", response_model=told.History)
 def history(parts: Parts, who: Analyst, dataset: Name, page: Annotated[Page, Query()]) -> Response:
     """Charges, oldest first: all of them for the owner, an analyst's own for an analyst."""
     table = parts.table(dataset)

@@ -15,6 +15,8 @@ from trueup.server.questions import Asked, AskedPart
 T = TypeVar("T")
 End = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=500)] | None
 Range = Annotated[list[End], Field(min_length=2, max_length=2)]
+Column = Annotated[StrictStr, Field(max_length=200)]
+Cells = Annotated[StrictInt, Field(ge=1, le=1 << 40)]
 Level = Annotated[StrictFloat, Field(gt=0, lt=1)]
 Versions = Literal["unbiased", "whole"]
 PeriodName = Annotated[StrictStr, Field(max_length=20)]
@@ -34,18 +36,34 @@ def example(*bodies: dict[str, Any]) -> ConfigDict:
     )
 
 
+class OfCounts(Sent):
+    """What every question about the counts of a release says."""
+
+    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
+    level: Level = 0.95
+    version: Versions = "unbiased"
+
+
+class PictureAsked(Sent):
+    """The same of a picture, in the address."""
+
+    column: Annotated[str, Field(max_length=200)] | None = Field(
+        None, description="Of a grid: the column of the margin."
+    )
+    version: Versions = "unbiased"
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+
+
 class ColumnAsked(Sent):
     """One of the columns of a grid, or a part of its axis."""
 
-    column: Annotated[StrictStr, Field(max_length=200)]
+    column: Column
     range: Range | None = Field(None, description="Two edges of the declared axis.")
-    cells: Annotated[StrictInt, Field(ge=1, le=1 << 40)] | None = None
+    cells: Cells | None = None
 
     def part(self) -> AskedPart:
         """The same in the words of the library."""
-        return AskedPart(
-            self.column, None if self.range is None else (self.range[0], self.range[1]), self.cells
-        )
+        return AskedPart(self.column, _ends(self.range), self.cells)
 
 
 class Ask(Sent):
@@ -61,9 +79,9 @@ class Ask(Sent):
     rho: Epsilon | None = Field(
         None, description="The price in rho instead, for Gaussian noise, where rho is counted."
     )
-    column: Annotated[StrictStr, Field(max_length=200)] | None = None
+    column: Column | None = None
     range: Range | None = Field(None, description="Two edges of the declared axis.")
-    cells: Annotated[StrictInt, Field(ge=1, le=1 << 40)] | None = None
+    cells: Cells | None = None
     columns: Annotated[list[ColumnAsked], Field(min_length=2, max_length=2)] | None = Field(
         None, description="Two columns, in place of one: a grid of their cells."
     )
@@ -105,8 +123,7 @@ class Ask(Sent):
             raise FieldError("Give among, or what else is counted, not both.", "/among")
         if self.delta is not None and self.keys is None:
             raise FieldError("Only keys are asked with a delta.", "/delta")
-        ends = None if self.range is None else (self.range[0], self.range[1])
-        parts: tuple[AskedPart, ...] = (AskedPart(self.column, ends, self.cells),)
+        parts: tuple[AskedPart, ...] = (AskedPart(self.column, _ends(self.range), self.cells),)
         if self.columns is not None:
             parts = tuple(each.part() for each in self.columns)
         with field("epsilon" if self.rho is None else "rho"):
@@ -124,7 +141,8 @@ class Ask(Sent):
         )
 
 
-Column = Annotated[StrictStr, Field(max_length=200)]
+def _ends(given: Range | None) -> tuple[Any, Any] | None:
+    return None if given is None else (given[0], given[1])
 
 
 class Ranges(Sent):
@@ -138,7 +156,7 @@ class Ranges(Sent):
     version: Versions = "unbiased"
 
 
-class Zoom(Sent):
+class Zoom(PictureAsked):
     """What a picture shows: from low to high in axis units, or from cell start to cell stop."""
 
     low: Annotated[str, Field(max_length=500)] | None = None
@@ -146,11 +164,6 @@ class Zoom(Sent):
     start: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
     stop: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
     points: Annotated[int, Field(ge=1, le=2_000)] = 600
-    column: Annotated[str, Field(max_length=200)] | None = Field(
-        None, description="Of a grid: the column of the margin."
-    )
-    version: Versions = "unbiased"
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
 
     def cells(self, axis: Axis) -> tuple[int, int]:
         """The cells that are shown."""
@@ -218,19 +231,16 @@ class Heatmap(Sent):
         return tuple(found)
 
 
-class Difference(Sent):
+class Difference(OfCounts):
     """Two ranges: the count of the first less that of the second."""
 
     model_config = example({"first": [0, 16], "second": [16, 32]})
 
     first: Range
     second: Range
-    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
-    level: Level = 0.95
-    version: Versions = "unbiased"
 
 
-class Quantiles(Sent):
+class Quantiles(OfCounts):
     """Shares of the total."""
 
     model_config = example({"quantiles": [0.25, 0.5, 0.75]})
@@ -239,9 +249,6 @@ class Quantiles(Sent):
         list[Annotated[StrictFloat | StrictInt, Field(ge=0, le=1)]],
         Field(min_length=1, max_length=20),
     ]
-    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
-    level: Level = 0.95
-    version: Versions = "unbiased"
 
 
 class NewToken(Sent):

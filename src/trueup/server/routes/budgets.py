@@ -12,11 +12,10 @@ from starlette.responses import Response
 from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.server import errors
-from trueup.server.auth import Holder
 from trueup.server.budget_requests import BudgetRequest
 from trueup.server.datasets import Table
 from trueup.server.routes import told_budgets
-from trueup.server.routes.asking import NOT_FOUND, Analyst, Name, Parts, reply
+from trueup.server.routes.asking import Analyst, Name, Parts, reply
 from trueup.server.routes.bodies import Epsilon, Page, Sent, example
 from trueup.server.routes.owner import Owner
 from trueup.server.service import Service
@@ -56,9 +55,7 @@ class Allowance(Sent):
     limit: Epsilon = Field(description="0 takes the allowance away.")
 
 
-@router.post(
-    "/datasets/{dataset}/requests", response_model=told_budgets.RequestTold, responses=NOT_FOUND
-)
+@router.post("/datasets/{dataset}/requests", response_model=told_budgets.RequestTold)
 def ask_for_more(parts: Parts, who: Analyst, dataset: Name, body: MoreBudget) -> Response:
     """A request for more budget, which the owner sees; a new one takes the place of an open one."""
     if who.role == "owner":
@@ -82,13 +79,11 @@ def requests(parts: Parts, who: Analyst, page: Annotated[Page, Query()]) -> Resp
 
 def _told(parts: Service, one: BudgetRequest) -> dict[str, Any]:
     table = parts.tables.get(one.dataset)
-    limit, spent = (None, Fraction(0)) if table is None else table.ledger.allowed(one.name)
-    now = {"limit": None if limit is None else str(limit), "spent": str(spent)}
-    now["notion"] = "epsilon" if table is None else table.ledger.notion
-    return {**vars(one), **now, "per": None if table is None else table.per}
+    gone = {"limit": None, "spent": "0", "notion": "epsilon", "per": None}
+    return {**vars(one), **(gone if table is None else table.allowance(one.name))}
 
 
-@router.post("/requests/{number}", response_model=told_budgets.RequestTold, responses=NOT_FOUND)
+@router.post("/requests/{number}", response_model=told_budgets.RequestTold)
 def decide(parts: Parts, who: Owner, number: Number, body: Decision) -> Response:
     """Grants a request, as it was or with another allowance, or declines it."""
     asked = parts.requests.find(number)
@@ -104,9 +99,7 @@ def decide(parts: Parts, who: Owner, number: Number, body: Decision) -> Response
     return reply(_told(parts, parts.requests.decide(number, "granted", str(most), body.note)))
 
 
-@router.get(
-    "/datasets/{dataset}/allowances", response_model=told_budgets.AllowanceList, responses=NOT_FOUND
-)
+@router.get("/datasets/{dataset}/allowances", response_model=told_budgets.AllowanceList)
 def allowances(parts: Parts, who: Owner, dataset: Name) -> Response:
     """What each analyst may spend on a dataset, and has spent."""
     table = parts.table(dataset)
@@ -119,27 +112,17 @@ def _people(parts: Service, table: Table) -> list[str]:
 
 
 def _allowed(table: Table, name: str) -> dict[str, Any]:
-    limit, spent = table.ledger.allowed(name)
-    said = {"name": name, "limit": None if limit is None else str(limit), "spent": str(spent)}
-    return {**said, "notion": table.ledger.notion, "per": table.per}
+    return {"name": name, **table.allowance(name)}
 
 
-@router.put(
-    "/datasets/{dataset}/allowances/{name}",
-    response_model=told_budgets.AllowanceTold,
-    responses=NOT_FOUND,
-)
+@router.put("/datasets/{dataset}/allowances/{name}", response_model=told_budgets.AllowanceTold)
 def allow(parts: Parts, who: Owner, dataset: Name, name: Person, body: Allowance) -> Response:
     """Sets what an analyst may spend on a dataset in all."""
     table = parts.table(dataset)
-    if not any(_is_analyst(one, name) for one in parts.tokens.list()):
+    if not any((one.role, one.name) == ("analyst", name) for one in parts.tokens.list()):
         raise InputError("An allowance is for an analyst: there is no token of this name.")
     none = body.limit in (0, "0")
     with errors.field("limit"):
         most = Fraction(0) if none else positive(body.limit, "limit")
     table.ledger.allow(name, most)
     return reply(_allowed(table, name))
-
-
-def _is_analyst(one: Holder, name: str) -> bool:
-    return one.role == "analyst" and one.name == name

@@ -13,13 +13,12 @@ from starlette.responses import Response
 from trueup.errors import InputError
 from trueup.release import Estimate, Release
 from trueup.server import errors
-from trueup.server.answers import Answering, check_affordable
+from trueup.server.answers import Answering, check_affordable, span_of, told_count, told_difference
 from trueup.server.opened import Opened
 from trueup.server.over_time import added
-from trueup.server.over_time import told as told_count
 from trueup.server.routes import told, told_counts
-from trueup.server.routes.asking import NOT_FOUND, Anyone, Identifier, Parts, reply
-from trueup.server.routes.bodies import BoxAsked, Column, Level, Range, Sent, Versions, example
+from trueup.server.routes.asking import Anyone, Identifier, Parts, reply
+from trueup.server.routes.bodies import BoxAsked, Level, OfCounts, Range, Sent, example
 from trueup.server.service import anybody
 
 router = APIRouter(prefix="/api/v1", tags=["releases"])
@@ -30,15 +29,12 @@ _LAWS_OF_A_SHARE = 64  # looked at to find the ends of its interval, about
 _MOST_WORK = 1 << 25  # cells × laws: what a comparison may take
 
 
-class RangesSummed(Sent):
+class RangesSummed(OfCounts):
     """Ranges that are added up, such as the regions inside an outline; none may overlap."""
 
     model_config = example({"ranges": [[0, 10], [20, 30]], "level": 0.95})
 
     ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_PARTS)]
-    level: Level = 0.95
-    version: Versions = "unbiased"
-    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
 
 
 class ReleasesCompared(Sent):
@@ -84,15 +80,12 @@ class ReleasesCompared(Sent):
         return found
 
 
-class SharesAsked(Sent):
+class SharesAsked(OfCounts):
     """Ranges whose part of the total is asked."""
 
     model_config = example({"ranges": [[0, 20], [20, 40]], "level": 0.95})
 
     ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_SHARES)]
-    level: Level = 0.95
-    version: Versions = "unbiased"
-    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
 
 
 class ShareTold(told.Told):
@@ -127,10 +120,7 @@ class ComparisonsTold(told.Told):
 
 
 @router.post(
-    "/releases/{release}/sum",
-    response_model=told_counts.CountTold,
-    responses=NOT_FOUND,
-    dependencies=[Depends(anybody)],
+    "/releases/{release}/sum", response_model=told_counts.CountTold, dependencies=[Depends(anybody)]
 )
 def sum_of_ranges(parts: Parts, release: Identifier, body: RangesSummed) -> Response:
     """The sum of ranges, with the exact error of the sum: their common noise accounted for."""
@@ -151,10 +141,7 @@ def sum_of_ranges(parts: Parts, release: Identifier, body: RangesSummed) -> Resp
 
 
 @router.post(
-    "/releases/{release}/shares",
-    response_model=SharesTold,
-    responses=NOT_FOUND,
-    dependencies=[Depends(anybody)],
+    "/releases/{release}/shares", response_model=SharesTold, dependencies=[Depends(anybody)]
 )
 def shares(parts: Parts, release: Identifier, body: SharesAsked) -> Response:
     """The part of the total that ranges have, each with an exact interval of that part."""
@@ -175,11 +162,11 @@ def _spans(asked: Answering, ranges: list[list[Any]]) -> list[tuple[int, int]]:
     found = []
     for place, (low, high) in enumerate(ranges):
         with errors.field("ranges", place):
-            found.append(asked.axis.span(asked.axis.parse(low), asked.axis.parse(high)))
+            found.append(span_of(asked.axis, low, high))
     return found
 
 
-@router.post("/releases/{release}/compare", response_model=ComparisonsTold, responses=NOT_FOUND)
+@router.post("/releases/{release}/compare", response_model=ComparisonsTold)
 def compare(parts: Parts, who: Anyone, release: Identifier, body: ReleasesCompared) -> Response:
     """Ranges of two releases: their difference, and of one question asked twice the better count.
 
@@ -198,9 +185,7 @@ def compare(parts: Parts, who: Anyone, release: Identifier, body: ReleasesCompar
         both = None if weight is None else a * weight + b * (1 - weight)
         answers.append(
             {
-                "first": told_count(a, body.level),
-                "second": told_count(b, body.level),
-                "difference": told_count(a - b, body.level),
+                **told_difference(a, b, body.level),
                 "combined": None if both is None else told_count(both, body.level),
             }
         )

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from trueup.server import errors
 from trueup.server.routes import told
-from trueup.server.routes.asking import NOT_FOUND, Identifier, Parts, reply
+from trueup.server.routes.asking import Identifier, Parts, reply
 from trueup.server.routes.bodies import Page, Sent
 from trueup.server.service import anybody
 
@@ -103,30 +103,28 @@ class PrefixLine(told.Told):
     split: bool
 
 
-class PrefixesTold(told.Told):
+class PrefixesTold(told.Paged):
     """The parts of a prefix: together they are its count, exactly."""
 
     at: str
     count: int
     prefixes: list[PrefixLine]
-    total: int
-    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
-@router.get("/releases/{release}/keys", response_model=KeysTold, responses=NOT_FOUND)
+@router.get("/releases/{release}/keys", response_model=KeysTold)
 def keys(parts: Parts, release: Identifier, asked: Annotated[KeysListed, Query()]) -> Response:
     """The keys that are shown, largest count first, each with its interval; and all others."""
     found = parts.releases.open_keys(release)
     return reply(found.listed(asked.find, asked.order, asked.start, asked.limit, asked.level))
 
 
-@router.get("/releases/{release}/top", response_model=TopTold, responses=NOT_FOUND)
+@router.get("/releases/{release}/top", response_model=TopTold)
 def top(parts: Parts, release: Identifier, asked: Annotated[TopAsked, Query()]) -> Response:
     """The keys with the highest counts; all their intervals and places hold together."""
     return reply(parts.releases.open_keys(release).top(asked.many, asked.level))
 
 
-@router.get("/releases/{release}/key", response_model=KeyFound, responses=NOT_FOUND)
+@router.get("/releases/{release}/key", response_model=KeyFound)
 def key(parts: Parts, release: Identifier, asked: Annotated[KeyAsked, Query()]) -> Response:
     """The count of one key; of one that is not shown, how many it has at most."""
     found = parts.releases.open_keys(release)
@@ -134,7 +132,7 @@ def key(parts: Parts, release: Identifier, asked: Annotated[KeyAsked, Query()]) 
         return reply(found.one(asked.key, asked.level))
 
 
-@router.get("/releases/{release}/prefixes", response_model=PrefixesTold, responses=NOT_FOUND)
+@router.get("/releases/{release}/prefixes", response_model=PrefixesTold)
 def prefixes(
     parts: Parts, release: Identifier, asked: Annotated[PrefixesListed, Query()]
 ) -> Response:

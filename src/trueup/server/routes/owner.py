@@ -14,7 +14,7 @@ from trueup.server.auth import Holder, create
 from trueup.server.errors import NotFoundError
 from trueup.server.limits import Guard
 from trueup.server.routes import told, told_budgets
-from trueup.server.routes.asking import NOT_FOUND, Identifier, Name, Parts, reply
+from trueup.server.routes.asking import Identifier, Name, Parts, reply
 from trueup.server.routes.bodies import NewToken, Page
 from trueup.server.service import Service, owner
 
@@ -39,24 +39,10 @@ def tokens(parts: Parts, who: Owner, page: Annotated[Page, Query()]) -> Response
 
 
 def _told(parts: Service, one: Holder, used: Mapping[int, str]) -> dict[str, Any]:
-    limits = {}
-    if one.role == "analyst":
-        for name, table in parts.tables.items():
-            limit, spent = table.ledger.allowed(one.name)
-            if limit is not None:
-                notion = table.ledger.notion
-                said = {"limit": str(limit), "spent": str(spent)}
-                limits[name] = {**said, "notion": notion, "per": table.per}
-    return {
-        "number": one.number,
-        "name": one.name,
-        "role": one.role,
-        "created": one.created,
-        "expires": one.expires,
-        "revoked": one.revoked,
-        "last_used": used.get(one.number),
-        "limits": limits,
-    }
+    tables = parts.tables if one.role == "analyst" else {}
+    each = {name: table.allowance(one.name) for name, table in tables.items()}
+    limits = {name: said for name, said in each.items() if said["limit"] is not None}
+    return {**vars(one), "last_used": used.get(one.number), "limits": limits}
 
 
 @router.post("/api/v1/tokens", response_model=told_budgets.TokenMade)
@@ -69,7 +55,11 @@ def new_token(parts: Parts, who: Owner, body: NewToken) -> Response:
     return reply({**_told(parts, made, {}), "token": secret})
 
 
-@router.delete("/api/v1/tokens", response_model=told_budgets.Revoked, responses=NOT_FOUND)
+@router.delete(
+    "/api/v1/tokens",
+    response_model=told_budgets.Revoked,
+    responses={404: {"description": "Not here."}},
+)
 def old_token(
     parts: Parts, who: Owner, name: Annotated[str, Query(min_length=1, max_length=64)]
 ) -> Response:
@@ -82,7 +72,7 @@ def old_token(
     return reply({"revoked": number})
 
 
-@router.delete("/api/v1/tokens/{number}", response_model=told_budgets.Revoked, responses=NOT_FOUND)
+@router.delete("/api/v1/tokens/{number}", response_model=told_budgets.Revoked)
 def one_old_token(
     parts: Parts, who: Owner, number: Annotated[int, Path(ge=1, le=1 << 40)]
 ) -> Response:
@@ -94,16 +84,14 @@ def one_old_token(
     return reply({"revoked": 1})
 
 
-@router.put("/api/v1/releases/{release}/public", response_model=told.LinkTold, responses=NOT_FOUND)
+@router.put("/api/v1/releases/{release}/public", response_model=told.LinkTold)
 def make_public(parts: Parts, who: Owner, release: Identifier) -> Response:
     """Makes a release public: whoever has the link may read it, without a token."""
     parts.releases.opened(release)
     return reply({"release": release, "link": parts.links.publish(release)})
 
 
-@router.delete(
-    "/api/v1/releases/{release}/public", response_model=told.LinkTold, responses=NOT_FOUND
-)
+@router.delete("/api/v1/releases/{release}/public", response_model=told.LinkTold)
 def no_longer_public(parts: Parts, who: Owner, release: Identifier) -> Response:
     """Takes the link of a release back. What was read with it, was read."""
     parts.releases.about(release)
@@ -111,7 +99,7 @@ def no_longer_public(parts: Parts, who: Owner, release: Identifier) -> Response:
     return reply({"release": release, "link": None})
 
 
-@router.post("/api/v1/datasets/{dataset}/verify", response_model=told.Verified, responses=NOT_FOUND)
+@router.post("/api/v1/datasets/{dataset}/verify", response_model=told.Verified)
 def verify(parts: Parts, who: Owner, dataset: Name) -> Response:
     """Checks every entry of a ledger, its anchor and every stored answer."""
     entries = parts.table(dataset).ledger.verify()

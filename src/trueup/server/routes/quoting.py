@@ -16,7 +16,6 @@ from trueup.server.datasets import Table
 from trueup.server.questions import Asked, Asking, asking, cell_choices, keys_asked
 from trueup.server.routes import told
 from trueup.server.routes.asking import (
-    NOT_FOUND,
     Analyst,
     Anyone,
     Name,
@@ -31,7 +30,7 @@ from trueup.server.routes.bodies import Ask, Page
 router = APIRouter(prefix="/api/v1", tags=["ask"])
 
 
-@router.post("/datasets/{dataset}/quote", response_model=told.QuoteTold, responses=NOT_FOUND)
+@router.post("/datasets/{dataset}/quote", response_model=told.QuoteTold)
 def quote(parts: Parts, who: Analyst, dataset: Name, body: Ask) -> Response:
     """What a measurement would cost and how wrong its answers would be. Free."""
     table = parts.table(dataset)
@@ -136,7 +135,7 @@ def _strategies(found: Asking) -> list[dict[str, Any]]:
     ]
 
 
-@router.get("/datasets/{dataset}/periods", response_model=told.PeriodBudgets, responses=NOT_FOUND)
+@router.get("/datasets/{dataset}/periods", response_model=told.PeriodBudgets)
 def dataset_periods(
     parts: Parts, who: Anyone, dataset: Name, page: Annotated[Page, Query()]
 ) -> Response:

@@ -96,7 +96,6 @@ def described() -> dict[str, Any]:
                         "application/json": {"schema": {"$ref": "#/components/schemas/RangeTold"}}
                     },
                 },
-                "404": {"description": "Not here."},
             },
         }
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -11,12 +12,11 @@ from starlette.responses import Response, StreamingResponse
 from trueup.errors import InputError
 from trueup.release import NamedRelease, Release, SortedRelease
 from trueup.server import answers, errors
-from trueup.server.answers import Answering, Version
+from trueup.server.answers import Version
 from trueup.server.auth import Holder
 from trueup.server.opened import Opened
 from trueup.server.routes import told, told_counts
 from trueup.server.routes.asking import (
-    NOT_FOUND,
     OUTLINES,
     Anyone,
     GeoJson,
@@ -49,7 +49,6 @@ _BYTES = {"type": "string", "format": "binary"}
 router = APIRouter(prefix="/api/v1", tags=["releases"], dependencies=[Depends(anybody)])
 Anybody = Annotated[Holder, Depends(anybody)]
 FILES: dict[int | str, dict[str, Any]] = {
-    **NOT_FOUND,
     200: {
         "description": "A file.",
         "content": {
@@ -59,11 +58,6 @@ FILES: dict[int | str, dict[str, Any]] = {
     },
 }
 Which = Annotated[Version, Query(description="Unbiased, or non-negative whole numbers.")]
-
-
-def _span(asked: Answering, low: Any, high: Any) -> tuple[int, int]:
-    axis = asked.axis
-    return axis.span(axis.parse(low), axis.parse(high))
 
 
 @router.get("/releases", response_model=told.ReleaseList)
@@ -76,7 +70,7 @@ def releases(parts: Parts, who: Anyone, page: Annotated[Page, Query()]) -> Respo
     return reply({"releases": listed, **page.places(len(every))})
 
 
-@router.get("/releases/{release}", response_model=told.ReleaseTold, responses=NOT_FOUND)
+@router.get("/releases/{release}", response_model=told.ReleaseTold)
 def release(parts: Parts, who: Anybody, release: Identifier) -> Response:
     """One release: what it is about, whom it protects."""
     opened = parts.releases.opened(release)
@@ -139,49 +133,46 @@ def _saved_as(name: str, kind: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
 
 
-@router.post(
-    "/releases/{release}/ranges", response_model=told_counts.RangesTold, responses=NOT_FOUND
-)
+def _check_number(parts: Parts, what: str, given: int) -> None:
+    most = parts.settings.most_ranges
+    if given > most:
+        raise errors.FieldError(f"At most {most:,} {what} at once, got {given:,}.", f"/{what}")
+
+
+@router.post("/releases/{release}/ranges", response_model=told_counts.RangesTold)
 def ranges(parts: Parts, release: Identifier, body: Ranges) -> Response:
     """The counts of many ranges, each with an interval of its own."""
-    most = parts.settings.most_ranges
-    if len(body.ranges) > most:
-        said = f"At most {most:,} ranges at once, got {len(body.ranges):,}."
-        raise errors.FieldError(said, "/ranges")
+    _check_number(parts, "ranges", len(body.ranges))
     asked = parts.releases.open(release).answering(body.version, body.column)
     try:
         starts, stops = answers.spans(asked.axis, body.ranges)
     except InputError:  # which of them it is
         for place, each in enumerate(body.ranges):
             with errors.field("ranges", place):
-                _span(asked, *each)
+                answers.span_of(asked.axis, *each)
         raise
     return reply({"answers": asked.many(starts, stops, body.level)})
 
 
-@router.post(
-    "/releases/{release}/difference", response_model=told_counts.DifferenceTold, responses=NOT_FOUND
-)
+@router.post("/releases/{release}/difference", response_model=told_counts.DifferenceTold)
 def difference(parts: Parts, release: Identifier, body: Difference) -> Response:
     """The count of one range less that of another, with the error of the difference."""
     asked = parts.releases.open(release).answering(body.version, body.column)
     with errors.field("first"):
-        first = _span(asked, *body.first)
+        first = answers.span_of(asked.axis, *body.first)
     with errors.field("second"):
-        second = _span(asked, *body.second)
+        second = answers.span_of(asked.axis, *body.second)
     return reply(asked.difference(first, second, body.level))
 
 
-@router.post(
-    "/releases/{release}/quantiles", response_model=told_counts.QuantilesTold, responses=NOT_FOUND
-)
+@router.post("/releases/{release}/quantiles", response_model=told_counts.QuantilesTold)
 def quantiles(parts: Parts, release: Identifier, body: Quantiles) -> Response:
     """The values below which shares of the total lie."""
     asked = parts.releases.open(release).answering(body.version, body.column)
     return reply({"answers": asked.quantiles(body.quantiles, body.level)})
 
 
-@router.get("/releases/{release}/view", response_model=told_counts.ViewTold, responses=NOT_FOUND)
+@router.get("/releases/{release}/view", response_model=told_counts.ViewTold)
 def view(parts: Parts, release: Identifier, shown: Annotated[View, Query()]) -> Response:
     """A picture's worth of a release: at most so many bars, at any zoom.
 
@@ -210,20 +201,18 @@ def view(parts: Parts, release: Identifier, shown: Annotated[View, Query()]) -> 
 
 
 def _raw(opened: Opened, edges: list[int]) -> list[Any] | None:
-    import numpy as np
-
     cells = opened.raw_cells
     return None if cells is None else answers.raw_counts(cells, np.array(edges, np.int64))
 
 
-@router.get("/releases/{release}/cdf", response_model=told_counts.CdfTold, responses=NOT_FOUND)
+@router.get("/releases/{release}/cdf", response_model=told_counts.CdfTold)
 def cdf(parts: Parts, release: Identifier, shown: Annotated[Zoom, Query()]) -> Response:
     """The share of the total below each edge, with a band."""
     asked = parts.releases.open(release).answering(shown.version, shown.column)
     return reply(asked.cdf(*shown.cells(asked.axis), shown.points, shown.level))
 
 
-@router.get("/releases/{release}/nodes", response_model=told_counts.NodesTold, responses=NOT_FOUND)
+@router.get("/releases/{release}/nodes", response_model=told_counts.NodesTold)
 def nodes(parts: Parts, release: Identifier, asked: Annotated[Nodes, Query()]) -> Response:
     """The labels, periods or prefixes of one level of the axis, to go down level by level."""
     found = parts.releases.open(release).answering(asked.version, asked.column)
@@ -231,13 +220,10 @@ def nodes(parts: Parts, release: Identifier, asked: Annotated[Nodes, Query()]) -
     return reply(found.nodes(asked.level, asked.start, asked.stop, most, asked.sure))
 
 
-@router.post("/releases/{release}/boxes", response_model=told_counts.BoxesTold, responses=NOT_FOUND)
+@router.post("/releases/{release}/boxes", response_model=told_counts.BoxesTold)
 def boxes(parts: Parts, release: Identifier, body: ManyBoxes) -> Response:
     """The counts of boxes of a grid, each with an interval of its own."""
-    most = parts.settings.most_ranges
-    if len(body.boxes) > most:
-        said = f"At most {most:,} boxes at once, got {len(body.boxes):,}."
-        raise errors.FieldError(said, "/boxes")
+    _check_number(parts, "boxes", len(body.boxes))
     asked = parts.releases.open(release).boxes(body.version)
     found = []
     for place, each in enumerate(body.boxes):
@@ -246,9 +232,7 @@ def boxes(parts: Parts, release: Identifier, body: ManyBoxes) -> Response:
     return reply({"answers": asked.many(found, body.level)})
 
 
-@router.get(
-    "/releases/{release}/heatmap", response_model=told_counts.HeatmapTold, responses=NOT_FOUND
-)
+@router.get("/releases/{release}/heatmap", response_model=told_counts.HeatmapTold)
 def heatmap(parts: Parts, release: Identifier, shown: Annotated[Heatmap, Query()]) -> Response:
     """A picture's worth of a grid: boxes, the margins of what is shown, and its sum."""
     asked = parts.releases.open(release).boxes(shown.version)

@@ -15,10 +15,11 @@ from trueup.files.codec import csv_bytes
 from trueup.period import Covered, Period
 from trueup.release import Estimate
 from trueup.server import errors
-from trueup.server.over_time import MOST_PERIODS, What, placed, told
+from trueup.server.answers import told_count, told_difference
+from trueup.server.over_time import MOST_PERIODS, What, placed
 from trueup.server.routes import told_series
-from trueup.server.routes.asking import NOT_FOUND, Parts, reply
-from trueup.server.routes.bodies import Column, Level, Page, Range, Sent, Versions, example
+from trueup.server.routes.asking import Parts, reply
+from trueup.server.routes.bodies import OfCounts, Page, PictureAsked, Range, Sent, example
 from trueup.server.routes.owner import Owner
 from trueup.server.series import PeriodRun, Volumes
 from trueup.server.service import holder
@@ -31,7 +32,6 @@ PeriodName = Annotated[str, Field(max_length=20)]
 _MOST_RANGES = 20
 _ALL = 1 << 40  # more periods than there are
 _FILES: dict[int | str, dict[str, Any]] = {
-    **NOT_FOUND,
     200: {
         "description": "A file.",
         "content": {"text/csv": {"schema": {"type": "string", "format": "binary"}}},
@@ -39,25 +39,22 @@ _FILES: dict[int | str, dict[str, Any]] = {
 }
 
 
-class PeriodsListed(Page):
+class PeriodsAsked(Sent):
+    """From which period to which: all of them unless you say."""
+
+    first: PeriodName | None = Field(None, description="The first period, such as 2026-03-01.")
+    through: PeriodName | None = Field(None, description="The last period, included.")
+
+
+class PeriodsListed(PeriodsAsked, Page):
     """Which periods are listed: all of them unless you say."""
 
-    first: PeriodName | None = Field(None, description="The first period, such as 2026-03-01.")
-    through: PeriodName | None = Field(None, description="The last period, included.")
 
-
-class CountedOver(Sent):
+class CountedOver(PeriodsAsked, PictureAsked):
     """What is counted in each period, and of which periods: all of them unless you say."""
 
-    first: PeriodName | None = Field(None, description="The first period, such as 2026-03-01.")
-    through: PeriodName | None = Field(None, description="The last period, included.")
     low: Annotated[str, Field(max_length=500)] | None = None
     high: Annotated[str, Field(max_length=500)] | None = None
-    column: Annotated[str, Field(max_length=200)] | None = Field(
-        None, description="Of a grid: the column of the margin."
-    )
-    version: Versions = "unbiased"
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
 
     def what(self) -> What:
         """The range that is counted."""
@@ -71,18 +68,13 @@ class CountedByPage(CountedOver):
     limit: Annotated[int, Field(ge=1, le=MOST_PERIODS)] = MOST_PERIODS
 
 
-class SumDrawn(Sent):
+class SumDrawn(PeriodsAsked, PictureAsked):
     """The periods whose sum is drawn, and how finely."""
 
-    first: PeriodName | None = None
-    through: PeriodName | None = None
-    column: Annotated[str, Field(max_length=200)] | None = None
     points: Annotated[int, Field(ge=1, le=2_000)] = 200
-    version: Versions = "unbiased"
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
 
 
-class PeriodsSummed(Sent):
+class PeriodsSummed(OfCounts):
     """Ranges that are added up over periods, the first and the last included."""
 
     model_config = example(
@@ -92,9 +84,6 @@ class PeriodsSummed(Sent):
     first: Annotated[StrictStr, Field(max_length=20)] | None = None
     through: Annotated[StrictStr, Field(max_length=20)] | None = None
     ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_RANGES)]
-    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
-    version: Versions = "unbiased"
-    level: Level = 0.95
 
 
 Ends = Annotated[
@@ -102,7 +91,7 @@ Ends = Annotated[
 ]
 
 
-class PeriodsCompared(Sent):
+class PeriodsCompared(OfCounts):
     """Two stretches of periods, each by its first and its last; ranges of both."""
 
     model_config = example(
@@ -116,9 +105,6 @@ class PeriodsCompared(Sent):
     periods: Ends
     others: Ends
     ranges: Annotated[list[Range], Field(min_length=1, max_length=_MOST_RANGES)]
-    column: Column | None = Field(None, description="Of a grid: the column of the margin.")
-    version: Versions = "unbiased"
-    level: Level = 0.95
 
 
 @router.get("/series", response_model=told_series.SeriesList)
@@ -149,7 +135,7 @@ def _line(volumes: Volumes) -> dict[str, Any]:
     }
 
 
-@router.get("/series/{series}", response_model=told_series.SeriesTold, responses=NOT_FOUND)
+@router.get("/series/{series}", response_model=told_series.SeriesTold)
 def one_series(parts: Parts, series: Name) -> Response:
     """One series: what it is about, whom it protects, and what its periods add up to."""
     volumes = parts.shelf.find(series)
@@ -179,7 +165,7 @@ def one_series(parts: Parts, series: Name) -> Response:
     )
 
 
-@router.get("/series/{series}/periods", response_model=told_series.PeriodList, responses=NOT_FOUND)
+@router.get("/series/{series}/periods", response_model=told_series.PeriodList)
 def periods(parts: Parts, series: Name, asked: Annotated[PeriodsListed, Query()]) -> Response:
     """The periods that are published, in their order, and the release of each."""
     volumes = parts.shelf.find(series)
@@ -188,7 +174,7 @@ def periods(parts: Parts, series: Name, asked: Annotated[PeriodsListed, Query()]
     return reply({"periods": listed, **asked.places(len(found))})
 
 
-@router.get("/series/{series}/over", response_model=told_series.OverTold, responses=NOT_FOUND)
+@router.get("/series/{series}/over", response_model=told_series.OverTold)
 def over(parts: Parts, series: Name, asked: Annotated[CountedByPage, Query()]) -> Response:
     """The count of a range in each period, with an interval of its own; without ends, of all."""
     volumes = parts.shelf.find(series)
@@ -240,14 +226,14 @@ def series_file(parts: Parts, series: Name, asked: Annotated[CountedOver, Query(
     return Response(data, headers=headers, media_type=MEDIA["csv"])
 
 
-@router.post("/series/{series}/sum", response_model=told_series.SumsTold, responses=NOT_FOUND)
+@router.post("/series/{series}/sum", response_model=told_series.SumsTold)
 def sum_over_periods(parts: Parts, series: Name, body: PeriodsSummed) -> Response:
     """Ranges added up over periods, with the exact interval of each sum."""
     volumes = parts.shelf.find(series)
     stretch = volumes.between(body.first, body.through, MOST_PERIODS)
     parts.over_time.check_work(volumes, len(stretch.published), len(body.ranges))
     found = _sums(parts, volumes, stretch, body)
-    return reply({**_said(stretch), "answers": [told(each, body.level) for each in found]})
+    return reply({**_said(stretch), "answers": [told_count(each, body.level) for each in found]})
 
 
 def _sums(
@@ -270,9 +256,7 @@ def _said(stretch: PeriodRun) -> dict[str, Any]:
     }
 
 
-@router.post(
-    "/series/{series}/compare", response_model=told_series.PeriodsComparedTold, responses=NOT_FOUND
-)
+@router.post("/series/{series}/compare", response_model=told_series.PeriodsComparedTold)
 def compare_periods(parts: Parts, series: Name, body: PeriodsCompared) -> Response:
     """Ranges over two stretches of periods, such as this year and the last: how they differ.
 
@@ -287,14 +271,7 @@ def compare_periods(parts: Parts, series: Name, body: PeriodsCompared) -> Respon
     number = len(ours.published) + len(theirs.published)
     parts.over_time.check_work(volumes, number, len(body.ranges))
     pairs = zip(_sums(parts, volumes, ours, body), _sums(parts, volumes, theirs, body), strict=True)
-    answers = [
-        {
-            "first": told(a, body.level),
-            "second": told(b, body.level),
-            "difference": told(a - b, body.level),
-        }
-        for a, b in pairs
-    ]
+    answers = [told_difference(a, b, body.level) for a, b in pairs]
     return reply({"periods": _said(ours), "others": _said(theirs), "answers": answers})
 
 
@@ -305,7 +282,7 @@ def _stretch(volumes: Volumes, first: str, through: str) -> PeriodRun:
         raise InputError(str(wrong)) from None
 
 
-@router.get("/series/{series}/view", response_model=told_series.SeriesView, responses=NOT_FOUND)
+@router.get("/series/{series}/view", response_model=told_series.SeriesView)
 def series_view(parts: Parts, series: Name, shown: Annotated[SumDrawn, Query()]) -> Response:
     """A picture's worth of the sum of some periods: bars, each with its interval."""
     volumes = parts.shelf.find(series)

@@ -20,6 +20,13 @@ class Told(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class Paged(Told):
+    """A page of a list."""
+
+    total: int
+    next: int | None = Field(description="Where the next page begins; null on the last.")
+
+
 class Problem(Told):
     """The one shape of every error: RFC 9457."""
 
@@ -70,19 +77,25 @@ class Meant(Told):
     delta: float
 
 
+Per = Literal["hour", "day", "week", "month", "year"]
 PerPeriod = Annotated[
-    Literal["hour", "day", "week", "month", "year"] | None,
+    Per | None,
     Field(description="Where each period has the limit: then spent is that of the fullest."),
 ]
 
 
-class OwnBudget(Told):
-    """What somebody may spend on a dataset, in what its ledger counts."""
+class LimitTold(Told):
+    """What an analyst may spend on a dataset, and has spent, in what its ledger counts."""
 
-    notion: Counts
-    per: PerPeriod
     limit: Exact
     spent: Exact
+    notion: Counts
+    per: PerPeriod
+
+
+class OwnBudget(LimitTold):
+    """What somebody may spend on a dataset, and what is left."""
+
     remaining: Exact | None = Field(description="null where each period has the limit.")
 
 
@@ -147,7 +160,7 @@ class GraphTold(Told):
 class CalendarTold(Told):
     """The periods of a dataset, each of which has the limit."""
 
-    per: Literal["hour", "day", "week", "month", "year"]
+    per: Per
     zone: str
     example: str = Field(description="How a period is named.")
     last: str | None = Field(description="The latest period that was charged.")
@@ -165,12 +178,10 @@ class PeriodBudget(Told):
     yours: Exact | None = Field(description="What may be spent with this token; null for readers.")
 
 
-class PeriodBudgets(Told):
+class PeriodBudgets(Paged):
     """Periods that were charged, the latest first."""
 
     periods: list[PeriodBudget]
-    total: int
-    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
 class DatasetTold(Told):
@@ -301,15 +312,13 @@ class HistoryLine(ChargeTold):
     release: str | None
 
 
-class History(Told):
+class History(Paged):
     """Charges, oldest first."""
 
     dataset: str
     limit: Exact
     notion: Counts
     charges: list[HistoryLine]
-    total: int
-    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
 class ReleaseLine(ChargeTold):
@@ -319,12 +328,10 @@ class ReleaseLine(ChargeTold):
     link: str | None = Field(description="Of a public release.")
 
 
-class ReleaseList(Told):
+class ReleaseList(Paged):
     """Releases, oldest first."""
 
     releases: list[ReleaseLine]
-    total: int
-    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
 class ReleaseTold(ReleaseLine):

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
-from trueup.server.routes.told import Counts, Exact, PerPeriod, Told
-
-
-class LimitTold(Told):
-    """What an analyst may spend on a dataset, and has spent."""
-
-    limit: Exact
-    spent: Exact
-    notion: Counts
-    per: PerPeriod
+from trueup.server.routes.told import Counts, Exact, LimitTold, Paged, PerPeriod, Told
 
 
 class TokenTold(Told):
@@ -31,12 +20,10 @@ class TokenTold(Told):
     limits: dict[str, LimitTold]
 
 
-class TokenList(Told):
+class TokenList(Paged):
     """Every token that was ever made."""
 
     tokens: list[TokenTold]
-    total: int
-    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
 class TokenMade(TokenTold):
@@ -51,7 +38,16 @@ class Revoked(Told):
     revoked: int
 
 
-class RequestTold(Told):
+class AllowedTold(Told):
+    """What there is of an allowance: none where the limit is null."""
+
+    limit: Exact | None
+    spent: Exact
+    notion: Counts
+    per: PerPeriod
+
+
+class RequestTold(AllowedTold):
     """A request for more budget, and the allowance there is."""
 
     number: int
@@ -63,28 +59,18 @@ class RequestTold(Told):
     state: Literal["open", "granted", "declined"]
     decided: str | None
     note: str
-    limit: Exact | None
-    spent: Exact
-    notion: Counts
-    per: PerPeriod
 
 
-class RequestList(Told):
+class RequestList(Paged):
     """Requests, newest first."""
 
     requests: list[RequestTold]
-    total: int
-    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
-class AllowanceTold(Told):
+class AllowanceTold(AllowedTold):
     """What somebody may spend on a dataset."""
 
     name: str
-    limit: Exact | None
-    spent: Exact
-    notion: Counts
-    per: PerPeriod
 
 
 class AllowanceList(Told):

@@ -6,10 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from trueup.server.routes.told import ColumnTold, Counts, Exact, Told
+from trueup.server.routes.told import ColumnTold, Counts, Exact, Paged, Per, Told
 from trueup.server.routes.told_counts import CountTold, HistogramView
-
-Per = Literal["hour", "day", "week", "month", "year"]
 
 
 class SeriesLine(Told):
@@ -31,12 +29,10 @@ class SeriesLine(Told):
     last: str | None
 
 
-class SeriesList(Told):
+class SeriesList(Paged):
     """Every series."""
 
     series: list[SeriesLine]
-    total: int
-    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
 class SeriesTold(SeriesLine):
@@ -60,24 +56,20 @@ class PeriodTold(Told):
     release: str
 
 
-class PeriodList(Told):
+class PeriodList(Paged):
     """Periods, the earliest first."""
 
     periods: list[PeriodTold]
-    total: int
-    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
 class PointTold(CountTold, PeriodTold):
     """The count of one period, and the release that it is read from."""
 
 
-class OverTold(Told):
+class OverTold(Paged):
     """Counts over time."""
 
     points: list[PointTold]
-    total: int
-    next: int | None = Field(description="Where the next page begins; null on the last.")
 
 
 class StretchTold(Told):
