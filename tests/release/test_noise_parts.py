@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.release.noise_parts import facts_of, law_between
 
 COUNTS = np.arange(24) * 3
 
@@ -102,3 +103,90 @@ def test_noise_of_which_nothing_is_known_is_not_taken_for_independent():
         for mixed in (lambda a, b: a - b, lambda a, b: a / b, lambda a, b: a + b):
             with pytest.raises(tu.InputError, match="nothing says whether their noise is the same"):
                 mixed(one, other)
+
+
+def test_an_answer_that_comes_twice_counts_twice_and_one_that_cancels_is_gone():
+    release = tu.infer(measured())
+    one, other = release.range(2, 9), release.range(5, 20)
+    assert (one + one).std_error == pytest.approx(2 * one.std_error)
+    assert (one + other - one).std_error == pytest.approx(other.std_error)
+    assert (one + other - one).parts[0].combination == other.parts[0].combination
+    assert (one - one).parts == ()
+    assert (one + other).std_error == pytest.approx((other + one).std_error)
+
+
+def rows(estimate, releases):
+    """The cells of an estimate as dense rows, one for each release."""
+    found = np.zeros((len(releases), 24))
+    for part in estimate.parts:
+        place = [release.facts.id for release in releases].index(part.facts.id)
+        for (start, stop), coefficient in part.combination:
+            found[place, start:stop] += coefficient
+    return found
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [(1.0, 1.0), (0.0, 2.0), (3.0, 0.0), (-0.5, 0.75), (2.0, -1.0)]
+)
+def test_the_law_between_two_estimates_is_that_of_dense_algebra(x, y):
+    """What is common is taken together, with both its signs; what is not adds up."""
+    releases = [tu.infer(measured(tu.TreeCounts(24, branching=2))) for _ in range(3)]
+    matrix = tu.TreeCounts(24, branching=2).matrix().toarray()
+    covariance = np.linalg.inv(matrix.T @ matrix)
+    unit = releases[0].total().std_error ** 2 / covariance.sum()
+    r, s, t = (release.range(n, n + 9) for n, release in enumerate(releases))
+    u, v = releases[0].range(4, 20), releases[1].range(0, 24)
+    for a, b in (
+        (r, u),
+        (r, s),
+        (r + s, u - t),
+        (r + s, v),
+        (r + s + t, u + v),
+        (t, r),
+        (2.5 * r - t, 3 * u),
+    ):
+        between = law_between(a.parts, b.parts)
+        law = between.laws(x, y)
+        mixed = x * rows(a, releases) - y * rows(b, releases)
+        wanted = unit * sum(row @ covariance @ row for row in mixed)
+        assert sum(each.variance for each in law) == pytest.approx(wanted, rel=1e-9)
+        assert len(law) == sum(bool(row.any()) for row in mixed)
+    assert law_between(r.parts, r.parts).laws(2.0, 2.0) == []
+
+
+def test_the_law_between_two_estimates_is_refused_where_noise_is_shared_in_a_way_unknown():
+    first, second = measured(), measured(epsilon=2)
+    both, alone = tu.reconcile([first, second]).total(), tu.infer(first).total()
+    with pytest.raises(tu.InputError, match="share a measurement"):
+        law_between(both.parts, alone.parts)
+
+
+def test_a_number_of_one_release_has_its_facts_and_one_of_several_has_all():
+    one, other = tu.infer(measured()), tu.infer(measured(epsilon=2))
+    assert facts_of(one.total().parts) is one.facts
+    together = facts_of((one.total() + other.total()).parts)
+    assert set(together.measured) == {one.facts.id, other.facts.id}
+    axes = tu.Axis.integers("a", 0, 3), tu.Axis.integers("b", 0, 4)
+    question = tu.GridCounts(*map(tu.CellCounts, axes))
+    grid = tu.infer(tu.measure(np.arange(20).reshape(4, 5), question, epsilon=1))
+    part = grid.slice(b=(1, 3)).total()
+    assert part.parts[0].combination == ((((0, 4), (1, 3)), 1.0),)
+    assert part.parts[0].facts.slice is None
+    assert grid.total().parts[0].facts is grid.facts
+
+
+def test_two_numbers_of_one_release_that_has_no_id_share_its_noise():
+    release = tu.infer(tu.Measurement(tu.CellCounts(4), [5, 6, 7, 8], 1))
+    assert (release.total() - release.total()).std_error == 0
+    left = release.range(0, 3) - release.range(1, 4)
+    assert left.std_error == pytest.approx(2**0.5 * release.range(0, 1).std_error)
+
+
+@pytest.mark.parametrize("counts", [np.zeros(64, int), np.full(64, 10**6)])
+def test_noise_alone_separates_what_was_not_pooled_from_the_truth(counts):
+    pooled = tu.infer(tu.measure(counts, tu.AdaptiveTreeCounts(64), epsilon=1))
+    plain = tu.infer(tu.measure(counts, tu.TreeCounts(64), epsilon=1))
+    for start in range(0, 63, 5):
+        (part,) = pooled.range(start, start + 1).parts
+        assert part.noise_alone == part.noise_law.noise_alone == bool(counts.any())
+        assert plain.range(start, start + 1).parts[0].noise_alone

@@ -34,3 +34,37 @@ def test_classes_of_every_line_are_those_of_the_line_alone(scales: tuple[int, ..
         assert numbers[row, some].sum() == law.counts.sum()
         kept = np.abs(line) > 1e-13 * np.abs(line).max()
         assert law.counts.sum() == kept.sum()
+
+
+def kept(lines: np.ndarray, ends: list[int], scales: list[int]) -> list[list[tuple[float, ...]]]:
+    """The classes of each line: scale, size, how many."""
+    limits = class_limits([Fraction(scale) for scale in scales])
+    assert limits is not None
+    found = classes_of_lines(lines, np.array(ends), np.array(scales, float), limits)
+    sizes, blocks, numbers, used = found
+    return [
+        [(scales[blocks[row, k]], sizes[row, k], numbers[row, k]) for k in range(used[row])]
+        for row in range(len(lines))
+    ]
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_the_largest_coefficient_stands_anywhere(place: int) -> None:
+    """What is dust, and what is weak, is told by it: at the first place and at the last, too."""
+    line = np.array([[1e-3, 2e-14, 1e-3, 5e-4, 5e-4]])
+    line[0, place] = 4.0
+    left = [1e-3, 2e-14, 1e-3, 5e-4, 5e-4]
+    del left[place]
+    (found,) = kept(line, [2, 5], [3, 40])
+    assert sum(number for _, _, number in found) == 1 + sum(size > 1e-13 * 4.0 for size in left)
+    assert [size for _, size, _ in found if size > 1.0] == [4.0]
+    squares = sum(size * size * number for _, size, number in found)
+    assert squares == pytest.approx(16.0 + sum(size**2 for size in left), rel=1e-12)
+
+
+def test_signs_of_coefficients_change_no_class_and_a_line_of_zeros_has_none() -> None:
+    lines = np.array([[5.0, 1e-3, 2e-13, 3.0], [1.0, 0.0, 1e-14, 0.25], [0.0, 0.0, 0.0, 0.0]])
+    found = kept(lines, [2, 4], [3, 40])
+    assert found == kept(-lines, [2, 4], [3, 40])
+    assert found == kept(lines * [1, -1, 1, -1], [2, 4], [3, 40])
+    assert [sum(number for _, _, number in each) for each in found] == [3, 2, 0]

@@ -125,6 +125,7 @@ def test_prefixes_lead_where_every_word_that_begins_with_them_leads(prefix: int)
     generator = np.random.default_rng(4)
     boundaries = np.sort(generator.integers(0, 1 << 20, 40, dtype=np.uint64))
     found = inversion.outcomes_of(boundaries, 20, prefix)
+    assert len(found) == 1 << 16
     for bits in range(0, 1 << 16, 997):
         first = bits >> (16 - prefix) << (20 - prefix)
         last = first + (1 << (20 - prefix)) - 1

@@ -35,6 +35,27 @@ def test_a_walk_counts_disjoint_sets_up_to_the_last_row(name, scale):
     assert len(found.noisy) <= transcript.most_answers(len(rising))
 
 
+@pytest.mark.parametrize("groups", [300, 2_000])
+def test_columns_end_for_good_once_there_was_a_strip_for_every_group(groups):
+    """Noise that makes columns seem to fall without end: all rows that are left are read instead.
+
+    No more strips than that, and those of the noise that was drawn ahead.
+    """
+    drawn, falling = [], 60_000
+
+    def draw(size):
+        number = sum(drawn) + np.arange(size)
+        drawn.append(size)
+        return np.where(number < falling, 10**9 - 10**4 * number, 0)
+
+    found = young.walk(np.zeros(groups, np.int64), 1.0, draw)
+    strips = [len(part.edges) - 1 for part in found.stretches if part.edges is not None]
+    assert groups <= sum(strips) < groups + max(drawn)
+    assert sum(strips[:-1]) < groups
+    assert found.stretches[-1].stop == groups
+    assert len(found.noisy) <= transcript.most_answers(groups)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_hardly_any_noise_gives_the_counts_back(name):
     rising = FAMILIES[name]

@@ -68,3 +68,16 @@ def test_levels_that_are_not_asked_at_the_top_give_the_same_bits(asked: int) -> 
     noisy = noisy_answers(tree, asked)
     expected = fit_by_level(tree, noisy, level_starts(tree))
     assert np.array_equal(fitted(tree, noisy, 2), expected)
+
+
+@pytest.mark.parametrize("span", [1, 16, 1 << 15])
+def test_levels_that_are_not_asked_are_not_read(span: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where blocks are of several nodes, and in the levels above the blocks."""
+    monkeypatch.setattr(blocks, "SPAN", span)
+    for number in range(16):
+        weights = (*(float(number >> level & 1) for level in range(4)), 1.0)
+        tree = RegularTree(150, (3, 4, 2, 7), weights)
+        noisy = noisy_answers(tree, number).astype(np.float64)
+        asked = np.repeat(tree.weights, tree.lengths) > 0.0
+        found = fitted(tree, np.where(asked, noisy, np.nan), 2)
+        assert np.array_equal(found, fit_by_level(tree, noisy, level_starts(tree)))

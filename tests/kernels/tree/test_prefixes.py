@@ -138,3 +138,31 @@ def test_a_child_at_the_threshold_is_large_and_a_sum_at_the_bound_is_no_crowd() 
     assert kernel._large(answers, 9, crowds).tolist() == [[True, False, False, False]]
     assert kernel._large(answers, 10, np.full(5, 14)).tolist() == [[False] * 4]
     assert kernel._large(answers, 10, np.full(5, 13)).tolist() == [[True, True, False, True]]
+
+
+@pytest.mark.parametrize("most", [1, 64])
+@pytest.mark.parametrize("key", range(24))
+def test_the_only_key_is_found_from_the_root_down(
+    key: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The root has one family; whichever child is split, what is below it comes after, in order."""
+    monkeypatch.setattr(kernel, "DETAILED", most)
+    keys = np.array([key])
+    parents, digits, noisy = asked_nodes(
+        digits_of(keys), np.array([90]), FANS, SHARES, RULE, False, Tape(np.zeros(99, np.int64))
+    )
+    assert (np.diff(parents) >= 0).all()
+    first, node = first_children(parents), 0
+    for level, digit in enumerate(digits_of(keys)[0].tolist()):
+        below = np.arange(first[node], first[node + 1])
+        own = digits[below - 1].tolist()
+        if most == 64 and level == 2:
+            assert own == list(range(FANS[level]))
+        else:
+            assert own == [digit, REST]
+        assert noisy[below - 1].sum() == 90
+        node = int(below[own.index(digit)])
+        assert noisy[node - 1] == 90
+    # Beside the path there are rests; those of few children have them all but the one that is kept.
+    beside = sum(fan - 1 for fan in FANS[:2]) if most == 64 else 0
+    assert len(parents) == beside + (2 + 2 + 4 if most == 64 else 2 + 2 + 2)

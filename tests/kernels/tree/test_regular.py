@@ -46,3 +46,13 @@ def test_leaves_are_those_of_the_passes_for_any_tree(
     expected = fit(first, noisy, np.repeat(tree.weights, tree.lengths))[-tree.size :]
     found = fit_by_level(tree, noisy, level_starts(tree))
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+@settings(max_examples=40, deadline=None)
+@given(tree=regular_trees(), seed=st.integers(0, 2**32))
+def test_levels_that_are_not_asked_are_not_read(tree: RegularTree, seed: int) -> None:
+    noisy = noisy_answers(tree, seed).astype(np.float64)
+    asked = np.repeat(tree.weights, tree.lengths) > 0.0
+    with_nothing = np.where(asked, noisy, np.nan)
+    found = fit_by_level(tree, with_nothing, level_starts(tree))
+    assert np.array_equal(found, fit_by_level(tree, noisy, level_starts(tree)))
