@@ -176,3 +176,22 @@ def test_cells_without_negative_counts_are_as_near_as_scipys(name):
     assert cells.min() >= 0
     off = np.linalg.norm((rows @ cells - answers) * weights)
     assert off == pytest.approx(least, rel=1e-4)
+
+
+@every_lattice
+@every_law
+def test_a_multiple_of_a_box_has_its_variance_times_the_square(name, law):
+    """Alone and within a sum; a box that nothing asked determines has an infinite one."""
+    errors, rows, variances = lattice(name, law)
+    inverse = estimator(rows, variances)
+    low, high, inside = every_box(errors.sizes)
+    known = np.abs(inside @ inverse @ rows - inside).max(axis=1) < 1e-9
+    some = np.random.default_rng(5).integers(0, len(low), 30)
+    for n in some.tolist():
+        box = tuple(zip(low[n].tolist(), high[n].tolist(), strict=True))
+        wanted = 9 * float((inside[n] @ inverse) ** 2 @ variances) if known[n] else np.inf
+        assert errors.variance(((box, -3.0),)) == pytest.approx(wanted, rel=1e-8)
+        if known[n]:
+            parts = ((box, -1.0), (box, -2.0))
+            assert errors.variance(parts) == pytest.approx(wanted, rel=1e-8)
+            assert errors.variance(((box, 1.0), (box, -1.0))) == pytest.approx(0, abs=1e-9)

@@ -110,3 +110,26 @@ def test_a_difference_of_regions_has_the_noise_that_they_share_once() -> None:
 def test_only_cells_by_a_tree_are_such_a_table(question: tu.Question) -> None:
     assert tree_of_lines(question) is None
     assert tree_of_lines(TABLE) == TABLE.factors[1]
+
+
+@pytest.mark.parametrize("ends", [(1, 8), (8, 17), (0, 20), (3, 4)])
+def test_boxes_over_many_lines_have_the_noise_of_each_of_them(ends: tuple[int, int]) -> None:
+    """Of lines anywhere among twenty, and of two boxes that share some of them."""
+    kinds = tu.Axis.integers("kind", 0, 19)
+    tree = tu.TreeCounts(PLACE, shares=("1/10", "1/5", "3/10", "2/5"))
+    noise = Noise(tu.GridCounts(tu.CellCounts(kinds), tree), Fraction(1))
+    errors, line = UnionErrors.of(noise), UnionErrors.of(NOISES[0])
+    one, other = (5, 40), (30, 77)
+
+    def alone(*values: tuple[tuple[int, int], float]) -> float:
+        return line.variance(tuple((((0, 1), along), by) for along, by in values))
+
+    start, stop = ends
+    found = errors.variance((((ends, one), 1.0),))
+    assert found == pytest.approx((stop - start) * alone((one, 1.0)))
+    shared = max(min(stop, 16) - max(start, 2), 0)
+    both = (((ends, one), 2.0), (((2, 16), other), -1.0))
+    wanted = shared * alone((one, 2.0), (other, -1.0))
+    wanted += (stop - start - shared) * alone((one, 2.0)) + (14 - shared) * alone((other, -1.0))
+    assert errors.variance(both) == pytest.approx(wanted)
+    assert errors.noise_law(both).variance == pytest.approx(wanted, rel=1e-6)

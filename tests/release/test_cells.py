@@ -244,6 +244,62 @@ def test_only_margins_that_were_asked_are_answered():
             ask()
 
 
+@pytest.mark.parametrize("parts", [{"a": [0], "b": [1], "c": [2]}, {"b": [0, 2], "c": [1]}])
+def test_a_union_over_axes_that_no_margin_holds_is_refused(parts):
+    axes = [tu.Axis.integers(name, 0, 3) for name in "abc"]
+    question = tu.BoxCounts.marginals(*axes, marginals=[("a", "b"), ("c",)])
+    counts = np.random.default_rng(1).integers(0, 50, (4, 4, 4))
+    release = tu.infer(tu.measure(counts, question, epsilon=2))
+    with pytest.raises(tu.InputError, match="Asked: a, b; c"):
+        release.union(**parts)
+    one = release.union(a=[0, 2], b=[(1, 3)])
+    boxes = [release.margin("a", "b").range((at, at + 1), (1, 3)) for at in (0, 2)]
+    assert one.value == boxes[0].value + boxes[1].value
+
+
+def test_many_boxes_at_once_are_each_box_alone():
+    counts, release = over(4, 5, 3)
+    low, high = [[0, 1], [2, 0], [0, 1]], [[4, 3], [5, 1], [3, 2]]
+    wanted = [counts[0:4, 2:5, 0:3].sum(), counts[1:3, 0:1, 1:2].sum()]
+    assert release.ranges(low, high).tolist() == wanted
+    alone = [release.range((0, 4), (2, 5), (0, 3)), release.range((1, 3), (0, 1), (1, 2))]
+    errors = [one.std_error for one in alone]
+    np.testing.assert_allclose(release.range_errors(low, high), errors)
+    for few, many in ((low[:2], high), (low, high[:2]), (low[:2], high[:2]), ([0], [1])):
+        with pytest.raises(tu.InputError, match="an array of ends for each of the 3 axes"):
+            release.ranges(few, many)
+
+
+@pytest.mark.parametrize("noisy", [[5, 3, 2, 10], [-4, 3, 30, -2], [0, 0, 3, 0]])
+def test_the_share_below_an_edge_lies_between_nothing_and_everything(noisy):
+    release = measured(tu.CellCounts(4), np.array(noisy))
+    assert release.cdf_interval(0) == (0.0, 0.0)
+    assert release.cdf_interval(4) == (1.0, 1.0)
+    for cut in (1, 2, 3):
+        found = release.cdf_interval(cut, 0.8)
+        wanted = (release.range(0, cut) / release.total()).interval(0.8)
+        assert found == tuple(min(max(end, 0.0), 1.0) for end in wanted)
+    some = measured(tu.CellCounts(4), np.array([500, 300, 200, 1000])).cdf_interval(2)
+    assert 0.3 < some[0] < 0.4 < some[1] < 0.5
+
+
+def test_counts_made_to_be_shown_have_no_variances_and_intervals_that_hold_them():
+    question = tu.TreeCounts(40)
+    noisy = np.random.default_rng(4).integers(-9, 12, question.length)
+    m = tu.Measurement(question, noisy, 1)
+    plain, shown = tu.infer(m), tu.infer(m, nonnegative=True, integers=True)
+    assert plain.variances() is not None
+    assert shown.variances() is None
+    stretched = 0
+    for share in np.linspace(0.05, 0.95, 19):
+        low, high = shown.quantile_interval(share, 0.01)
+        own = plain.quantile_interval(share, 0.01)
+        held = shown.quantile(share)
+        assert (low, high) == (min(own[0], held), max(own[1], held))
+        stretched += not own[0] <= held <= own[1]
+    assert stretched
+
+
 # ---- the protocol of histograms
 
 

@@ -126,3 +126,21 @@ def test_what_has_no_bins_is_refused() -> None:
     town = tu.Axis.categories("town", ["a", "b", "c"])
     with pytest.raises(tu.InputError, match="no order"):
         release_of(np.array([1, 2, 3]), town).equidepth(2)
+
+
+def test_the_table_says_where_bins_begin_and_end_and_between_which_edges_a_quantile_lies() -> None:
+    fare = tu.Axis.edges("fare", [0, 1, 2, 4, 8, 16, 40])
+    found = release_of(np.array([5, 90, 80, 85, 9, 30]) * 50, fare).equidepth(3)
+    pairs = [(fare.edge(first), fare.edge(last + 1)) for first, last in found.around]
+    assert found.edge_intervals() == pairs
+    assert all(
+        low <= edge <= high for (low, high), edge in zip(pairs, found.edges[1:-1], strict=True)
+    )
+    columns = found.columns()
+    assert columns["count"].tolist() == found.counts.tolist()
+    assert columns["count low"].tolist() == found.low.tolist()
+    assert columns["count high"].tolist() == found.high.tolist()
+    for line, (_, _, inside, end) in enumerate(found.lines()):
+        assert (end == "") is (line == len(found) - 1)
+        assert end in ("", " – ".join(map(str, pairs[min(line, len(pairs) - 1)])))
+        assert inside.count(" – ") == 1

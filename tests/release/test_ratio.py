@@ -185,3 +185,53 @@ def test_a_ratio_is_cut_at_nothing_only_where_neither_number_can_be_below():
     assert ratios(shown)[0].interval()[0] < 0
     mixed = (shown.between(0, 1) - shown.between(1, 2)) / shown.between(2, 3)
     assert mixed.interval()[0] < -0.1
+
+
+def test_a_ratio_times_nothing_and_by_nothing_is_refused_and_two_releases_add_up():
+    release = cells([40, 160])
+    ratio = release.range(0, 1) / release.range(1, 2)
+    for wrong in (lambda: ratio * 0, lambda: 0 * ratio):
+        with pytest.raises(tu.InputError, match="times 0 is 0"):
+            wrong()
+    with pytest.raises(tu.InputError, match="cannot be divided by 0"):
+        ratio / 0
+    one, other = (tu.infer(tu.measure([40, 160], tu.CellCounts(2), epsilon)) for epsilon in (1, 2))
+    both = one.range(0, 1) / other.total()
+    assert set(both.facts.measured) == {one.facts.id, other.facts.id}
+    assert both.facts.epsilon == 3
+    assert (one.range(0, 1) / one.total()).facts == one.facts
+
+
+def test_of_counts_the_rays_below_nothing_are_ruled_out_and_said_to_be():
+    """One interval, one ray, two rays, or any number: in words, and by the set that is accepted."""
+    shown = tu.infer(tu.Measurement(tu.CellCounts(2), [30, 1], 1), nonnegative=True, integers=True)
+    ratio = shown.range(0, 1) / shown.range(1, 2)
+    (first, last) = ratio.unbiased.accepted()
+    assert first[1] < 0 < last[0]
+    assert ratio.accepted() == (last,)
+    assert "unbounded: at least" in str(ratio)
+    assert "Nothing bounds the ratio" in ratio.describe()
+    turned = -ratio
+    assert turned.accepted() == ((-math.inf, -last[0]),)
+    assert "unbounded: at most" in str(turned)
+    both = 1 - ratio.unbiased
+    assert both.accepted() == ((-math.inf, 1 - last[0]), (1 - first[1], math.inf))
+    seen = set()
+    for noisy in ([9, -8], [1, -12]):
+        none = tu.infer(tu.Measurement(tu.CellCounts(2), noisy, 1), nonnegative=True, integers=True)
+        ratio = none.range(0, 1) / none.range(1, 2)
+        assert math.isnan(ratio.value)
+        low, high = ratio.unbiased.interval()
+        seen.add(high >= 0)
+        wanted = (max(low, 0.0), high) if high >= 0 else (-math.inf, math.inf)
+        assert ratio.interval() == wanted
+    assert seen == {True, False}
+
+
+def test_a_ratio_that_is_shown_is_held_though_nothing_else_is_accepted():
+    """Unbiased counts far below 0 leave no ratio of counts: the one shown is given alone."""
+    made = tu.Measurement(tu.CellCounts(2), [-400, 900], 1)
+    shown = tu.infer(made, nonnegative=True, integers=True)
+    ratio = shown.range(0, 1) / shown.range(1, 2)
+    assert ratio.unbiased.interval()[1] < 0
+    assert ratio.accepted() == ((0.0, 0.0),)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.files.codec import encode, write
 from trueup.files.codec import read as read_file
-from trueup.files.codec import write
 from trueup.release.reweighted import ReweightedCounts, facts_of, half_width
 
 X, Y = tu.Axis.integers("x", 0, 9), tu.Axis.categories("y", ["a", "b", "c"])
@@ -111,3 +111,30 @@ def test_boxes_that_nobody_can_have_chosen_are_refused() -> None:
     ):
         with pytest.raises(tu.InputError):
             made(**changed)
+
+
+def test_counts_that_are_not_private_say_so_from_a_file_too(tmp_path: Path) -> None:
+    made = counts(X)
+    open_ = replace(made, facts=facts_of(Fraction(1), "add-remove", "ab" * 16, private=False))
+    open_.save(tmp_path / "open.parquet")
+    again = tu.load(tmp_path / "open.parquet")
+    assert again.facts.private is False
+    assert "NOT PRIVATE" in repr(again)
+    kind, columns, about = read_file(tmp_path / "open.parquet")
+    for told in ("true", 1, None):  # private is what says so by the one word for it
+        write(tmp_path / "other.parquet", kind, columns, {**about, "private": told})
+        assert tu.load(tmp_path / "other.parquet").facts.private is False
+    moved = {**columns, "count": np.asarray(columns["count"]) * (1 + 1e-4)}
+    write(tmp_path / "moved.parquet", kind, moved, about)
+    with pytest.raises(tu.FileError, match="do not follow"):
+        tu.load(tmp_path / "moved.parquet")
+
+
+def test_bytes_are_those_of_the_file_and_of_no_other_kind() -> None:
+    made = counts(X, Y)
+    again = ReweightedCounts.from_bytes(made.to_bytes())
+    assert (again.counts() == made.counts()).all()
+    with pytest.raises(tu.FileError, match="Reweighted counts were expected, not a release"):
+        ReweightedCounts.from_bytes(encode("release", made.columns(), made._about()))
+    with pytest.raises(tu.InputError, match="level"):
+        made.measured(1.0)
