@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import trueup as tu
+from trueup.paper.noise import measure_for_experiment
 from trueup.release.noise_parts import facts_of, law_between
 
 COUNTS = np.arange(24) * 3
@@ -184,8 +185,8 @@ def test_two_numbers_of_one_release_that_has_no_id_share_its_noise():
 
 @pytest.mark.parametrize("counts", [np.zeros(64, int), np.full(64, 10**6)])
 def test_noise_alone_separates_what_was_not_pooled_from_the_truth(counts):
-    pooled = tu.infer(tu.measure(counts, tu.AdaptiveTreeCounts(64), epsilon=1))
-    plain = tu.infer(tu.measure(counts, tu.TreeCounts(64), epsilon=1))
+    asked = tu.AdaptiveTreeCounts(64), tu.TreeCounts(64)
+    pooled, plain = (tu.infer(measure_for_experiment(counts, each, 1, 1)) for each in asked)
     for start in range(0, 63, 5):
         (part,) = pooled.range(start, start + 1).parts
         assert part.noise_alone == part.noise_law.noise_alone == bool(counts.any())

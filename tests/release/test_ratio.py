@@ -235,3 +235,12 @@ def test_a_ratio_that_is_shown_is_held_though_nothing_else_is_accepted():
     ratio = shown.range(0, 1) / shown.range(1, 2)
     assert ratio.unbiased.interval()[1] < 0
     assert ratio.accepted() == ((0.0, 0.0),)
+
+
+def test_a_number_below_nothing_over_an_estimate_is_the_inverse_turned_round():
+    total = cells([40, 160]).total()
+    for number in (1000, 0.5):
+        low, high = (number / total).interval()
+        turned = -number / total
+        assert turned.value == -number / total.value
+        assert turned.interval() == pytest.approx((-high, -low), rel=1e-3)

@@ -195,3 +195,51 @@ def test_an_empty_release_has_no_rows_and_a_file(tmp_path: Path) -> None:
     rows = tu.infer(empty, nonnegative=True, integers=True).rows()
     rows.save(tmp_path / "none.parquet")
     assert len(rows) == len(pq.read_table(tmp_path / "none.parquet")) == 0
+
+
+def test_the_report_says_what_was_measured_how_far_counts_moved_and_what_was_invented() -> None:
+    """Against the release and the rows: for margins that leave an axis out, and for all axes."""
+    counts = np.random.default_rng(6).poisson(1.5, (20, 2, 3, 4))
+    for asked in (None, [("age", "town"), ("town", "fare"), ("town",)]):
+        question = tu.GridCounts(AGE, SEX, TOWN, FARE, marginals=asked)
+        noise = {"epsilon": 2} if asked else {"rho": "1/2"}
+        release = tu.infer(tu.measure(counts, question, **noise), nonnegative=True, integers=True)
+        rows = release.rows("middle")
+        said, frame = rows.report, rows.to_frame().to_pandas()
+        names = [axis.name for axis in release.axes]
+        margins = [list(each) for each in asked[:2]] if asked else [names]
+        assert said["measured"] == margins
+        assert said["left out"] == (["sex"] if asked else [])
+        assert said["rows"] == len(rows) == len(frame) == release.total().value
+        for margin, distance in zip(margins, said["distance"], strict=True):
+            own = release.margin(*margin) if asked else release
+            far = np.abs(own.counts() - own.unbiased.counts())
+            assert distance["margin"] == margin
+            assert distance["largest"] == pytest.approx(far.max())
+            assert distance["mean"] == pytest.approx(far.mean())
+        cells = np.stack([np.asarray(each, np.int64) for each in rows.cells], axis=1)
+        assert (
+            said["unique combinations"]
+            == (np.unique(cells, axis=0, return_counts=True)[1] == 1).sum()
+        )
+        assert said["source"]["epsilon"] == ("2" if asked else None)
+        assert said["source"]["rho"] == (None if asked else "1/2")
+        assert said["source"]["ids"] == list(release.facts.measured)
+        assert said["invented"]["inside cells"] == {"columns": ["fare"], "values": "middle"}
+        apart = [["age", "fare"]] if asked else []
+        assert said["invented"]["pairs never measured together"] == apart
+        assert any("fare" in each for each in said["unsafe"])
+        assert any("correlations" in each for each in said["unsafe"]) is bool(asked)
+        assert ("epsilon=2" if asked else "rho=1/2") in rows.stamp
+
+
+def test_rows_say_in_few_words_what_they_are_however_many_columns_there_are() -> None:
+    for number in (2, 12, 13, 14):
+        axes = [tu.Axis.integers(f"x{n:03d}", 0, 0) for n in range(number)]
+        question = tu.GridCounts(*(tu.CellCounts(axis) for axis in axes))
+        rows = tu.infer(tu.Measurement(question, [7], 1), nonnegative=True, integers=True).rows()
+        names = ", ".join(axis.name for axis in axes)
+        assert ("…" in repr(rows)) is (len(names) > 60)
+        assert (f"of {names}," in repr(rows)) is (len(names) <= 60)
+        assert "7 synthetic rows" in repr(rows)
+        assert rows.tabulate().sum() == rows.tabulate("x000").sum() == 7

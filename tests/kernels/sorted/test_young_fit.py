@@ -134,3 +134,63 @@ def test_misfits_are_those_of_isotonic_fits_however_large_other_rows_are(largest
             fitted = np.maximum(isotonic_regression(noisy[i:]).x, 0.0)
             empty = (noisy[:i].astype(np.float64) ** 2).sum()
             assert found[i] == pytest.approx(empty + ((noisy[i:] - fitted) ** 2).sum(), abs=0.01)
+
+
+@pytest.mark.parametrize("base", [1, 7, 1_000])
+def test_corners_do_not_depend_on_where_columns_begin(base):
+    """Rows are right of a base and edges are columns: both moved alike, nothing changes."""
+    rng = np.random.default_rng(base)
+    for _ in range(40):
+        rows = np.sort(rng.uniform(0, 30, 10))
+        edges = 5 + np.cumsum(rng.integers(1, 5, 9))
+        means = np.sort(rng.uniform(0, 12, 8))[::-1].copy()
+        found = young_fit._first_corner(rows, base, edges + base, means, means.copy(), 12, 9.0)
+        assert found == young_fit._first_corner(rows, 0, edges, means, means.copy(), 12, 9.0)
+
+
+def test_the_last_strips_come_down_as_far_as_the_misfit_allows():
+    rng = np.random.default_rng(5)
+    lengths = set()
+    for _ in range(60):
+        edges = np.cumsum(rng.integers(1, 5, 9))
+        wide = np.diff(edges).astype(float)
+        means, rows = rng.normal(9, 2, 8), int(rng.integers(3, 9))
+        before, first = np.sort(rng.uniform(9, 14, 8))[::-1].copy(), int(rng.integers(0, 4))
+        costs = wide**2 * ((rows - means) ** 2 - (before - means) ** 2)
+        room = float(rng.choice([0.0, 1e6, *costs[::-1].cumsum()])) * rng.uniform(0.7, 1.4)
+        fit = before.copy()
+        young_fit._flatten(edges, means, fit, rows, first, room)
+        down = 0
+        while down < 8 - first and costs[7 - down :].sum() <= room:
+            down += 1
+        assert fit.tolist() == [*before[: 8 - down], *[rows] * down]
+        lengths.add(down)
+    assert {0, 1} < lengths
+
+
+def test_rows_end_evenly_between_the_middles_of_strips():
+    """As numpy interpolates; before the middle of the first strip at its edge, if not the floor."""
+    edges, fit = np.array([10, 13, 17, 20, 24]), np.array([38.0, 30.0, 21.0, 11.0])
+    start, stop, groups = 4, 38, 44
+    at = np.array([10, 11.5, 15, 18.5, 22, 24])
+    value = np.array([40, *fit, 6])
+    for floor in (0.0, 14.0):
+        ends = np.full(groups, -1.0)
+        young_fit._ends(edges, fit, start, stop, groups, floor, ends)
+        level = groups - np.arange(start, stop) - 0.5
+        wanted = np.where(level < fit[0], np.interp(-level, -value, at), edges[0])
+        assert ends[start:stop] == pytest.approx(np.maximum(wanted, floor))
+        assert (ends[:start] == -1).all()
+        assert (ends[stop:] == -1).all()
+
+
+@pytest.mark.parametrize("held", [30.0, 60.0, 95.0])
+def test_where_many_rows_end_together_their_cells_are_those_of_the_strip(held):
+    """A cliff: the place is the one at which as many cells lie in the strip as were counted."""
+    edges = np.arange(0, 48, 6)
+    fit = np.array([100.0, 100.0, 100.0, held, 20.0, 20.0, 20.0])
+    ends = np.zeros(100)
+    young_fit._ends(edges, fit, 0, 80, 100, 0.0, ends)
+    assert np.ptp(ends[:80]) == pytest.approx(0)
+    cells = np.clip(ends[:80] - edges[3], 0, 6).sum() + 20 * 6
+    assert cells == pytest.approx(held * 6)
