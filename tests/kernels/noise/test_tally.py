@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, dlaplace
+from scipy.stats import binomtest, chisquare, dlaplace
 
 from trueup._kernels.noise.laplace_tables import tables
-from trueup._kernels.noise.tally import SampleTally
+from trueup._kernels.noise.tally import SampleTally, _pooled, chi_squares, worst
 from trueup.audit import noise_fit
 
 from .sampler_oracle import LEVEL, sampler, seeded
@@ -103,3 +103,35 @@ def test_a_stuck_bit_is_caught() -> None:
         buffer[: buffer.size & ~1].view(np.uint16)[:] |= 1 << 7
 
     assert noise_fit(sampler(tables(Fraction(10**6)), stuck), 10**6, 4_000_000) < LEVEL
+
+
+def test_cells_that_expect_enough_are_tested_as_scipy_tests_them() -> None:
+    """Cell by cell; and in groups of neighbours, of which none is lost."""
+    rng = np.random.default_rng(8)
+    for size in (2, 5, 40):
+        chances = rng.dirichlet(np.full(size, 5.0))
+        total = int(200 / chances.min())
+        counted = rng.multinomial(total, chances)
+        found = chi_squares(counted, chances)
+        assert found[0] == pytest.approx(chisquare(counted, chances * total).pvalue)
+        for least in (300.0, total / 7):
+            seen, expected = _pooled(counted, chances * total, least)
+            assert seen.sum() == total
+            assert expected.sum() == pytest.approx(total)
+            assert (expected >= least / 2).all()
+    assert chi_squares(np.array([60, 39]), np.array([0.6, 0.4])) == [1.0]  # too few
+
+
+@pytest.mark.parametrize("size", [1, 4, 50])
+@pytest.mark.parametrize("far", [-20, 25, 60])
+def test_the_worst_cell_is_tested_exactly_and_pays_for_all(size: int, far: int) -> None:
+    chances = np.full(size, 0.9 / size)
+    counted = np.full(size, 45_000 // size)
+    counted[size // 2] += far * 4
+    total, chance = 50_000, 0.9 / size
+    rest = total - int(counted.sum())  # in a cell with a chance of its own, as it is expected
+    counted, chances = np.append(counted, rest), np.append(chances, rest / total)
+    seen = int(counted[size // 2])
+    sides = [binomtest(seen, total, chance, side).pvalue for side in ("less", "greater")]
+    expected = min(1.0, 2 * min(sides) * (size + 1))
+    assert worst(counted, chances) == pytest.approx(expected)
