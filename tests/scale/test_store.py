@@ -182,3 +182,57 @@ def test_what_another_process_finished_or_damaged_is_told_in_our_words(tmp_path:
     store.put(0, np.arange(5))
     with pytest.raises(tu.InputError, match="data are not those"):
         store.seen(0, np.arange(5), b"salt")  # nothing says which data they are of
+
+
+def test_numbers_that_are_kept_for_other_machines_are_theirs_to_the_bit(tmp_path: Path) -> None:
+    store, other = (AnswerStore(tmp_path / "out.partial") for _ in range(2))
+    store.begin({})
+    real, whole = np.array([0.1, -1e300, 2.0**-60]), np.array([-5, 2**62, 7])
+    store.keep("settled", real)
+    store.keep("whole", whole)
+    assert other.kept("settled").tobytes() == real.tobytes()
+    assert other.kept("whole", "int64").tolist() == whole.tolist()
+    store.keep("settled", real[:1])  # a stage that is run again
+    assert other.kept("settled").tolist() == [0.1]
+    assert not list(store.public.rglob("*.*"))  # it is no part of what is published
+
+
+def test_what_is_written_beside_the_answers_is_told_by_name_length_and_hash(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path / "out.partial")
+    store.begin({})
+    for data in (b"first", b"second, and longer"):  # made again after a crash, it is what it was
+        part = store.write("blocks.bin", data)
+        assert (store.public / "blocks.bin").read_bytes() == data
+        assert (part.file, part.bytes) == ("blocks.bin", len(data))
+        assert part.sha256 == hashlib.sha256(data).hexdigest()
+    assert not list((store.work / "drafts").iterdir())
+
+
+def test_a_folder_has_the_files_that_its_manifest_names_and_no_others(tmp_path: Path) -> None:
+    store, to = AnswerStore(tmp_path / "out.partial"), tmp_path / "out"
+    store.begin({})
+    store.put(0, np.arange(5))
+    store.put(-1, np.arange(2))
+    store.seen(1, np.arange(5), b"salt")
+    store.write("manifest.json", b"{}")
+    store.write("left by a crash", b"true counts")
+    answers = {store.part(slab, (0, 5)).file for slab in (0, -1)}
+    assert len(answers) == 2
+    store.finish(to, {"manifest.json", *answers})
+    found = {each.relative_to(to).as_posix() for each in to.rglob("*") if each.is_file()}
+    assert found == {"manifest.json", *answers}
+    assert not store.work.exists()
+
+
+def test_nothing_is_drawn_before_the_first_answers_are_stored(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path / "out.partial")
+    assert store.plan() is None
+    assert not store.drawn
+    store.begin({})
+    store.seen(0, np.arange(5), b"salt")
+    assert not store.drawn
+    assert not store.has(0)
+    store.put(-1, np.arange(2))
+    assert store.drawn
+    assert store.has(-1)
+    assert not store.has(0)
