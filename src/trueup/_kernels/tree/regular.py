@@ -52,11 +52,13 @@ class RegularTree:
         return tuple(-(-self.size // width) for width in self.widths)
 
     @cached_property
-    def _spreads(self) -> tuple[Floats, list[float]]:
+    def coefficients(self) -> Floats:
+        """For each level but the leaves': gain and share of a full node; of the last node its
+        gain, the share of its full children, and the share of its last child.
+        """
         height = len(self.radices)
         rows = np.empty((height, 5))
         full = last = 1.0 / self.weights[-1]
-        variances = [full]
         for k in reversed(range(height)):
             radix, weight = self.radices[k], self.weights[k]
             spread = full * radix
@@ -71,15 +73,7 @@ class RegularTree:
                 last_gain = weight * cut
                 rows[k] = [*row, last_gain / (1.0 + last_gain), full / cut, last / cut]
                 full, last = spread / (1.0 + gain), cut / (1.0 + last_gain)
-            variances.append(full)
-        return rows, variances[::-1]
-
-    @property
-    def coefficients(self) -> Floats:
-        """For each level but the leaves': gain and share of a full node; of the last node its
-        gain, the share of its full children, and the share of its last child.
-        """
-        return self._spreads[0]
+        return rows
 
 
 def child_sums(below: Numbers, radix: int) -> Floats:
