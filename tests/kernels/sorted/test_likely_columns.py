@@ -139,3 +139,30 @@ def test_answers_far_from_any_number_have_means_all_the_same():
     messages, columns = chain(edges, noisy, likely, low, high, 1.0, np.ones(6))
     assert np.isfinite(messages).all()
     assert np.isfinite(columns).all()
+
+
+def test_rates_are_falls_from_middle_to_middle_and_without_the_largest_of_them():
+    """As many rows as end between the middles of two strips; after the last strip, to its edge."""
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        edges = np.cumsum(rng.integers(1, 9, 8))
+        held, last, b = np.sort(rng.uniform(5, 90, 7))[::-1].copy(), 4.0, 2.5
+        at = np.append((edges[:-1] + edges[1:]) / 2, edges[-1])
+        rows = np.append(held, last)
+        first, final = np.sort(rng.choice(8, 2, replace=False)).tolist()
+        falls, apart = -np.diff(rows)[first:final], np.diff(at)[first:final]
+        found = kernel._rates(edges, held, last, first, final, b)
+        most = int(np.argmax(falls))
+        whole = (falls.sum() + kernel.SOME) / (apart.sum() + b)
+        rest = (falls.sum() - falls[most] + kernel.SOME) / (apart.sum() - apart[most] + b)
+        assert found == pytest.approx((whole, rest))
+
+
+@pytest.mark.parametrize("z", [0.0, 8.0, -15.0])
+def test_noise_about_a_wide_normal_law_is_nearly_that_law(z):
+    b, deviation = 1.5, 18.0
+    expected, _ = quad(
+        lambda u: np.exp(-abs(z - u) / b) * norm.pdf(u, scale=deviation),
+        -150, 150, points=[z], limit=200,
+    )  # fmt: skip
+    assert kernel._normal(z, deviation, b) == pytest.approx(expected, rel=0.02)

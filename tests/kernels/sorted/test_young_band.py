@@ -72,3 +72,42 @@ def test_the_band_is_what_the_noise_allows_to_any_diagram():
     assert possible
     assert (np.min(possible, axis=0) >= low).all()
     assert (np.max(possible, axis=0) <= high).all()
+
+
+@pytest.mark.parametrize("edges", [range(9), [0, 2, 5, 8], [1, 4, 8], [0, 8], [2, 3, 4, 8]])
+def test_answers_without_noise_leave_the_diagrams_that_have_them_and_of_single_columns_one(edges):
+    """Of noise that is next to none: every diagram with the same answers lies within the band."""
+    edges = np.array(edges)
+    parts = [Stretch(0, 0, 1, 0, None), Stretch(1, 1, 4, 0, edges)]
+    parts.append(Stretch(1, 1, 4, int(edges[-1]), None))
+
+    def answers(rows):
+        own = np.array(rows[1:])[:, None]
+        strips = (np.clip(own, edges[:-1], edges[1:]) - edges[:-1]).sum(axis=0)
+        return (rows[0], *strips.tolist(), *np.maximum(own[:, 0] - edges[-1], 0).tolist())
+
+    alike = {}
+    for rows in itertools.combinations_with_replacement(range(10), 4):
+        if rows[1] >= edges[0]:  # columns begin where all rows before them have come to
+            alike.setdefault(answers(rows), []).append(rows)
+    for told, possible in alike.items():
+        found = Transcript(parts, np.array(told))
+        low, high = young_band.young_band(found, 4, 0.02, 0.9)
+        assert (low <= np.min(possible, axis=0)).all()
+        assert (high >= np.max(possible, axis=0)).all()
+        if len(edges) == 9:
+            assert possible == [tuple(low.tolist())] == [tuple(high.tolist())]
+
+
+@pytest.mark.parametrize("turn", [0, 150])
+def test_the_band_is_narrow_where_many_rows_are_equal(turn):
+    """Long windows bear on it, upwards and downwards from the turn."""
+    noise = drawing(4, 20.0)(300)
+    found = Transcript([Stretch(0, turn, 300, 5, None)], 1_000 + noise)
+    low, high = young_band.young_band(found, 300, 20.0, 0.95)
+    sizes = transcript.most_answers(300).bit_length()
+    single = window_reach(20.0, 512, 1 - 0.05 / sizes, np.array([1]))[0]
+    assert (low <= 1_005).all()
+    assert (high >= 1_005).all()
+    assert np.median(high - low) < single
+    assert (high - low).min() < single / 1.5
