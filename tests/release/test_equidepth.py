@@ -144,3 +144,15 @@ def test_the_table_says_where_bins_begin_and_end_and_between_which_edges_a_quant
         assert (end == "") is (line == len(found) - 1)
         assert end in ("", " – ".join(map(str, pairs[min(line, len(pairs) - 1)])))
         assert inside.count(" – ") == 1
+
+
+@pytest.mark.parametrize("heap", [0, 50, 99])
+def test_every_bin_has_a_cell_wherever_the_counts_lie(heap: int) -> None:
+    """Shares that are nearest to an end of the axis make no bin there."""
+    counts = np.full(100, 3)
+    counts[heap] = 10**6
+    for wish in ({}, {"nonnegative": True, "integers": True}):
+        found = release_of(counts, **wish).equidepth(10)
+        assert (np.diff(found.cuts) > 0).all()
+        assert (found.cuts[0], found.cuts[-1]) == (0, 100)
+        assert len(found) == len(found.cuts) - 1 == len(found.around) + 1 == len(found.low)
