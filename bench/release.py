@@ -25,8 +25,9 @@ from _timing import seconds
 from trueup._kernels.compiled import compiled
 from trueup._kernels.sorted.isotonic import isotonic
 from trueup._kernels.threads import in_threads
-from trueup._kernels.tree.regular import Floats, Numbers, RegularTree
+from trueup._kernels.tree.regular import Numbers, RegularTree
 from trueup._kernels.tree.regular_fit import fit_leaves
+from trueup.arrays import Floats
 from trueup.facts import Facts
 from trueup.onepass import release_in_one_pass
 from trueup.warming import machine_code_only

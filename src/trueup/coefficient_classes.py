@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from trueup.law import Floats, NoiseLaw
+from trueup.arrays import Floats
+from trueup.law import NoiseLaw
 from trueup.noise import GAUSSIAN
 
 _CLASS_WIDTH = 0.01  # noises whose parts differ by one percent of the largest are one class

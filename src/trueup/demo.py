@@ -17,9 +17,9 @@ from textwrap import indent
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import trueup as tu
+from trueup.arrays import Ints
 from trueup.ask import Question
 from trueup.errors import FileError
 from trueup.pictures.page import Picture, report, save_page
@@ -76,7 +76,7 @@ def flights(folder: Path) -> Path:
     return folder / "flights.csv"
 
 
-def truth(table: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def truth(table: Path) -> tuple[Ints, Ints]:
     """The true counts of delays, and of flights by plane: for the demo only."""
     import duckdb
 
@@ -138,7 +138,7 @@ def run(out: Path | None = None, quiet: bool = False) -> dict[str, Any]:
     }
 
 
-def _answers(delays: Any, true: npt.NDArray[np.int64]) -> list[Answer]:
+def _answers(delays: Any, true: Ints) -> list[Answer]:
     found = []
     for words, low, high in QUESTIONS:
         start, stop = DELAY.span(low, high)
@@ -189,9 +189,7 @@ def _sides(epsilon: Fraction) -> Sheet:
     )
 
 
-def _page(
-    delays: Any, planes: Any, answers: list[Answer], true: npt.NDArray[np.int64], refused: str
-) -> str:
+def _page(delays: Any, planes: Any, answers: list[Answer], true: Ints, refused: str) -> str:
     sequence = planes.plot()
     place = np.unique(np.geomspace(1, len(true), 300).astype(np.int64)) - 1
     sequence.add_scatter(

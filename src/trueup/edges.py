@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.errors import InputError, shown
 
 _PAIRS = "edges must be pairs of whole node numbers, or of names: two columns, or a graph."
@@ -52,7 +53,7 @@ def numbered_pairs(edges: Any, kind: str) -> npt.NDArray[Any]:
     return _numbered(named, kind)
 
 
-def _numbered(edges: list[Any], kind: str) -> npt.NDArray[np.int64]:
+def _numbered(edges: list[Any], kind: str) -> Ints:
     first: dict[Hashable, int] = {}
     second = {} if kind == "bipartite" else first
     found = []

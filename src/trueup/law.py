@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.law.weighted_laplace import chernoff_width, half_width
+from trueup.arrays import Floats, Ints
 from trueup.noise import GAUSSIAN, noise_variance
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Combination = tuple[tuple[Any, float], ...]
 """Answers with coefficients: ((start, stop), 1.0) is a range of cells, (name, 1.0) a query."""
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question, check_records
 from trueup.ask.question import cell_counts
 from trueup.errors import InputError
@@ -16,9 +17,8 @@ from trueup.facts import check_unit, rows_for
 from trueup.measurement import Measurement
 from trueup.noise import Noise
 
-Ints = npt.NDArray[np.int64]
 Asked = TypeVar("Asked", bound=Question)
-AddNoise = Callable[[Ints, Noise], npt.NDArray[np.int64] | npt.NDArray[np.float64]]
+AddNoise = Callable[[Ints, Noise], Ints | Floats]
 Draw = Callable[[int, Fraction], Ints]
 _ONE = Fraction(1)
 
@@ -149,7 +149,7 @@ def sampler_of(noise: Noise) -> Any:
 
 def noisy_answers(
     counts: npt.ArrayLike, noise: Noise, add: AddNoise, draw: Draw
-) -> tuple[Question, npt.NDArray[np.int64] | npt.NDArray[np.float64]]:
+) -> tuple[Question, Ints | Floats]:
     """What was asked, and the noisy answers: the one place where true answers meet noise.
 
     An adaptive question chooses what it asks from the noisy answers so far, and the measurement's

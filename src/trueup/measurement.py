@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question
 from trueup.cost import Cost
 from trueup.errors import FileError, InputError
@@ -119,13 +120,13 @@ class Measurement(Generic[Asked]):
         return self.facts.noise
 
     @cached_property
-    def scales(self) -> npt.NDArray[np.float64]:
+    def scales(self) -> Floats:
         """The noise scale of each answer; of Gaussian noise, σ."""
         power = 0.5 if self.noise.gaussian else 1.0
         return self.noise.each_answer([float(scale) ** power for scale in self.noise.scales])
 
     @cached_property
-    def variances(self) -> npt.NDArray[np.float64]:
+    def variances(self) -> Floats:
         """The noise variance of each answer."""
         return self.noise.each_answer(self.noise.variances)
 
@@ -134,7 +135,7 @@ class Measurement(Generic[Asked]):
         return {**self.question.labels(), "noisy": self.noisy, "std_error": self.std_errors}
 
     @property
-    def std_errors(self) -> npt.NDArray[np.float64]:
+    def std_errors(self) -> Floats:
         """The standard deviation of the noise in each answer."""
         return np.sqrt(self.variances)
 

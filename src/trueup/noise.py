@@ -19,15 +19,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask.question import Neighbours, Question, check_neighbours, check_question
 from trueup.axis.numbers import whole_number
 from trueup.cost import Cost
 from trueup.epsilon import rounded
 from trueup.errors import InputError, shown
 
-Floats = npt.NDArray[np.float64]
 Law = Literal["discrete", "continuous", "gaussian", "normal"]
 LAWS: tuple[Law, ...] = ("discrete", "continuous")
 """Discrete Laplace noise, which is published; Laplace noise on the real line, for experiments."""

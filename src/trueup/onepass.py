@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import Question, cell_counts
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
@@ -61,7 +62,7 @@ def _prefix(
     radices: Sequence[int],
     asked: Sequence[int],
     threads: int,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """The prefix sums of the fitted cells of a tree of these radices, whose `asked` levels are."""
     from trueup._kernels.tree.fused import release_prefix
 
@@ -113,7 +114,7 @@ def noised_runs(
     }
     own = threading.local()
 
-    def drawn(values: npt.NDArray[np.int64], runs: Sequence[Run], span: int) -> None:
+    def drawn(values: Ints, runs: Sequence[Run], span: int) -> None:
         met: list[tuple[int, int, Any]] = []  # runs that meet and share a law: one draw
         for run in runs:
             law = laws[run.level if origin is None else origin[run.level]]

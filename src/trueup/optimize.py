@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import CellCounts, HatCounts, Question, TreeCounts, WeightedCounts
 from trueup.ask.hats import strides_for
 from trueup.ask.question import as_axis
@@ -24,8 +24,6 @@ from trueup.axis import Axis
 from trueup.epsilon import positive
 from trueup.errors import InputError, shown
 from trueup.noise import Noise
-
-Floats = npt.NDArray[np.float64]
 
 MOST_CELLS = 4_096
 _LEAF_STEPS = 128  # leaves' weights are multiples of 1/128: few distinct noise scales

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 
 from trueup._kernels.beside import compiled_at_once
+from trueup.arrays import Ints
 from trueup.ask import (
     CellCounts,
     NamedCounts,
@@ -21,7 +22,6 @@ from trueup.ask import (
 )
 from trueup.axis import Axis
 from trueup.axis.column import column_of
-from trueup.axis.numbers import Ints
 from trueup.axis.reading import group_sizes
 from trueup.cost import Cost
 from trueup.errors import InputError, TrueupError

@@ -19,10 +19,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.display.boxes import box_prefix, box_sums
 from trueup._kernels.rows.reweigh import level, moved
+from trueup.arrays import Ints
 from trueup.ask.question import Neighbours, check_neighbours
 from trueup.ask.several import check_grid, grid_counts, table_counts
 from trueup.axis import Axis
@@ -33,7 +33,6 @@ from trueup.measure import new_id
 from trueup.release.reweighted import ReweightedCounts, facts_of
 from trueup.workload import as_workload, default_workload
 
-Ints = npt.NDArray[np.int64]
 Draw = Callable[[int, Fraction], Ints]
 
 _MOST_CELLS = 1 << 20  # every round goes through all of them, many times

@@ -17,15 +17,13 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import CellCounts, Neighbours
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.cost import Cost
 from trueup.errors import FileError, InputError, shown
 from trueup.noise import Noise
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MOST_ROWS = 1_000_000_000  # as of rows_per_unit
 _EACH = 8  # numbers of rows up to this have a cell each

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import CellCounts, SortedCounts, TreeCounts
 from trueup.axis import Axis
 from trueup.axis.column import column_of
@@ -36,7 +37,7 @@ def histogram(
     *,
     epsilon: object = None,
     rho: object = None,
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+) -> tuple[npt.NDArray[Any], Floats]:
     """Private counts and their edges, in the shape of numpy.histogram.
 
     `x` is one column of numbers: an array, a list, a column of pandas, Polars or Arrow.
@@ -65,7 +66,7 @@ def histogram(
     return release.counts(), _edges(cells["low"], cells["high"])
 
 
-def _edges(low: Any, high: Any) -> npt.NDArray[np.float64]:
+def _edges(low: Any, high: Any) -> Floats:
     """The edges of bins; where a bin has no end, infinity."""
     first = -np.inf if low[0] is None else low[0]
     last = np.inf if high[-1] is None else high[-1]
@@ -136,7 +137,7 @@ def _numbered(pairs: npt.NDArray[Any], nodes: int, kind: str) -> bool:
     return not numbered.size or bool(numbered.min() >= 0 and numbered.max() < nodes)
 
 
-def _largest(counts: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.int64]:
+def _largest(counts: Ints, groups: int) -> Ints:
     """The largest counts, no more of them than groups.
 
     A record moves one count by one, and so at most one of the largest by one.
@@ -177,7 +178,7 @@ def frequency_list(
 
 
 def _of_unknown_number(
-    counts: npt.NDArray[np.int64], epsilon: object, ends: int, graphical: bool, unit: str = "row"
+    counts: Ints, epsilon: object, ends: int, graphical: bool, unit: str = "row"
 ) -> SortedRelease:
     """The sorted counts of groups whose number is not public; all of them are above zero."""
     whole = positive(epsilon)
@@ -192,7 +193,7 @@ def _of_unknown_number(
     return replace(release, facts=replace(release.facts, number_of_groups=number))
 
 
-def degrees(pairs: npt.NDArray[Any], nodes: int, kind: str) -> npt.NDArray[np.int64]:
+def degrees(pairs: npt.NDArray[Any], nodes: int, kind: str) -> Ints:
     """The degree of each node, loops left out and repeated edges counted once."""
     if kind != "bipartite":
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]

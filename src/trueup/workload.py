@@ -9,11 +9,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Kind = Literal["ranges", "prefixes", "lengths", "log-uniform", "given", "level", "mix"]
 
 

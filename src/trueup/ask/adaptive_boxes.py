@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.adaptive_tree import AdaptiveTreeCounts
 from trueup.ask.boxes import BoxCounts, chain_of_levels
 from trueup.ask.pooled import Pooled, PooledQuestion, Rule, pooled_from
-from trueup.ask.question import Block, Draw, Ints
+from trueup.ask.question import Block, Draw
 from trueup.ask.several import block_labels, grid_counts
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis

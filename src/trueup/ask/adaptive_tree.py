@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.pooled import (
     NO_RUNS,
     RULE,
@@ -24,7 +25,7 @@ from trueup.ask.pooled import (
     pooled_from,
     reached_by,
 )
-from trueup.ask.question import Block, Draw, Ints
+from trueup.ask.question import Block, Draw
 from trueup.ask.tree import TreeCounts
 from trueup.axis import Axis
 from trueup.errors import InputError

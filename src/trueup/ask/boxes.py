@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.kinds import question_of_kind
 from trueup.ask.margins import best_shares, centred, most_moved
-from trueup.ask.question import Block, Ints, Space, Weights, listed, moved_in_each
+from trueup.ask.question import Block, Space, Weights, listed, moved_in_each
 from trueup.ask.several import TableQuestion, check_grid, grid_axis, grid_counts, nested_boxes
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number

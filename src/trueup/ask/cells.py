@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.question import (
-    AxisQuestion,
-    Block,
-    Ints,
-    Weights,
-    cell_counts,
-    moved_in_each,
-)
+from trueup.arrays import Ints
+from trueup.ask.question import AxisQuestion, Block, Weights, cell_counts, moved_in_each
 from trueup.axis import Axis
 from trueup.intervaltree import IntervalTree
 

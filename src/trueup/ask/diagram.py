@@ -11,12 +11,10 @@ from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
-
-Ints = npt.NDArray[np.int64]
 
 _MOST_STRIPS = 1 << 24
 _HIGHEST = 1 << 62  # no count is larger, and sums of counts up to here fit 64 bits

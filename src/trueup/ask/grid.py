@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.boxes import BoxCounts
 from trueup.ask.cells import CellCounts
 from trueup.ask.hats import HatCounts
 from trueup.ask.kinds import question_from_json
-from trueup.ask.question import Block, Ints, Neighbours, Space, check_neighbours
+from trueup.ask.question import Block, Neighbours, Space, check_neighbours
 from trueup.ask.several import (
     MOST_CELLS,
     TableQuestion,

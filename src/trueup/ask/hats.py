@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.moves import moved_by_matrix
 from trueup.ask.question import (
     AxisQuestion,
     Block,
-    Ints,
     Neighbours,
     as_axis,
     cell_counts,

@@ -9,14 +9,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Ints = npt.NDArray[np.int64]
 
 _NEARLY = 1e-9  # of the greatest sum: floats are nearer than that, so what is left out is smaller
 _MOST = 1 << 62

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.moves import furthest_by_products
-from trueup.ask.question import Block, Ints, Question, Space, Weights, as_axis, cell_counts
+from trueup.ask.question import Block, Question, Space, Weights, as_axis, cell_counts
 from trueup.axis import Axis
 from trueup.axis.labels import text
 from trueup.axis.numbers import whole_number

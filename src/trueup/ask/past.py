@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.question import Ints, as_axis, cell_counts
+from trueup.arrays import Ints
+from trueup.ask.question import as_axis, cell_counts
 from trueup.ask.windows import MOST_CELLS, WindowQuestion
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number

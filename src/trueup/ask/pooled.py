@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.pooled import CROWDED, SMALL, STILL, UNEVEN, Limits
+from trueup.arrays import Ints
 from trueup.ask.question import AdaptiveQuestion, Neighbours, Question, Space
 from trueup.errors import InputError
 from trueup.intervaltree import IntervalTree
 
-Ints = npt.NDArray[np.int64]
 Runs = tuple[Ints, Ints]  # where runs of nodes begin and end
 NO_RUNS: Runs = (np.empty(0, np.int64), np.empty(0, np.int64))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, cast
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.moves import moved_by_matrix
 from trueup.axis import Axis
 from trueup.errors import InputError, kind, shown
@@ -19,7 +20,6 @@ from trueup.errors import InputError, kind, shown
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Ints = npt.NDArray[np.int64]
 Neighbours = Literal["add-remove", "replace"]
 Block = tuple[int, Fraction]
 Weights = Sequence[Fraction | int]

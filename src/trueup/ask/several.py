@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.question import Ints, Question, as_axis, cell_counts, even_radices
+from trueup.arrays import Ints
+from trueup.ask.question import Question, as_axis, cell_counts, even_radices
 from trueup.axis import Axis
 from trueup.errors import InputError, kind
 from trueup.intervaltree import IntervalTree

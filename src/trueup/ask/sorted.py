@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.diagram import (
     CountedColumns,
     CountedRows,
@@ -16,7 +17,7 @@ from trueup.ask.diagram import (
     part_from_json,
     part_to_json,
 )
-from trueup.ask.question import AdaptiveQuestion, Block, Draw, Ints, Space, Weights, cell_counts
+from trueup.ask.question import AdaptiveQuestion, Block, Draw, Space, Weights, cell_counts
 from trueup.axis.labels import text
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError, shown

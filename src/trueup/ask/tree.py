@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.error.radices import best_for_ranges
+from trueup.arrays import Ints
 from trueup.ask.kinds import question_of_kind
 from trueup.ask.question import (
     Block,
-    Ints,
     Question,
     Space,
     Weights,

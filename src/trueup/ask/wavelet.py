@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.haar import differences, pairs, widths_of
-from trueup.ask.question import AxisQuestion, Block, Ints, Weights, as_axis, cell_counts
+from trueup.arrays import Ints
+from trueup.ask.question import AxisQuestion, Block, Weights, as_axis, cell_counts
 from trueup.axis import Axis
 from trueup.epsilon import exact
 from trueup.errors import InputError

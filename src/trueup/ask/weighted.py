@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Bools, Ints
 from trueup.ask.moves import furthest, furthest_in_sum
-from trueup.ask.question import AxisQuestion, Block, Ints, Weights, as_axis, cell_counts
+from trueup.ask.question import AxisQuestion, Block, Weights, as_axis, cell_counts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.epsilon import exact
@@ -97,7 +98,7 @@ class WeightedCounts(AxisQuestion):
             )
 
     @cached_property
-    def _alone(self) -> npt.NDArray[np.bool_]:
+    def _alone(self) -> Bools:
         """Which cells have a row of their own."""
         single = np.flatnonzero(np.diff(self.weights.indptr) == 1)
         alone = np.zeros(self.size, bool)

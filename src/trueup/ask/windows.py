@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trueup.ask.question import AxisQuestion, Block, Ints, Weights, as_axis, cell_counts
+from trueup.arrays import Ints
+from trueup.ask.question import AxisQuestion, Block, Weights, as_axis, cell_counts
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
+from trueup.arrays import Floats, Ints
 from trueup.audit.claim import Claim
 from trueup.errors import InputError
 
@@ -31,7 +31,7 @@ class Audit:
     bound: float
     level: float
     draws: int
-    bounds: NDArray[np.float64]  # of each output by itself
+    bounds: Floats  # of each output by itself
     claim: Claim = field(default_factory=Claim, compare=False)
     event: str = field(default="", compare=False)  # what told the two inputs apart, in words
 
@@ -126,7 +126,7 @@ def _certified(
     draw: _Draw,
     claim: Claim,
     events: list[tuple[int, _Event]],
-    seen: NDArray[np.int64],
+    seen: Ints,
     given: tuple[float, int],
     independent: bool,
 ) -> Audit:
@@ -179,8 +179,8 @@ class _Draw:
         self._mechanism = mechanism
         self.outputs = 0
         self.columns = 0
-        self._telling: NDArray[np.int64] | None = None
-        self._rough: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._telling: Ints | None = None
+        self._rough: Ints = np.zeros(0, np.int64)
 
     def name(self, column: int) -> str:
         """What a column is, in words."""
@@ -191,7 +191,7 @@ class _Draw:
         which = self._rough[column - self.columns + len(self._rough)] + 1
         return f"the last bit of output {which}, as a power of two"
 
-    def __call__(self, given: object, times: int) -> NDArray[np.float64]:
+    def __call__(self, given: object, times: int) -> Floats:
         outputs = np.asarray(self._mechanism(given, times), np.float64)
         if outputs.shape[:1] != (times,) or outputs.ndim > 2:
             raise InputError(
@@ -212,7 +212,7 @@ class _Draw:
             parts.append(_last_bits(outputs[:, self._rough]))
         return np.concatenate(parts, axis=1) if len(parts) > 1 else outputs
 
-    def learn(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+    def learn(self, a: Floats, b: Floats) -> None:
         """Finds the outputs that tell a from b, and how much each of their values tells.
 
         The log-likelihood ratio of Laplace noise: the distance from the middle, over the scale,
@@ -239,7 +239,7 @@ class _Draw:
         self.columns += len(self._rough)
 
 
-def _last_bits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _last_bits(values: Floats) -> Floats:
     """The power of two of the last bit that is set in each number; 0 and infinities have none."""
     usable = np.isfinite(values) & (values != 0)
     parts, powers = np.frexp(np.where(usable, values, 1.0))
@@ -256,7 +256,7 @@ class _Event:
     high: float
     reversed: bool
 
-    def holds(self, outputs: NDArray[np.float64]) -> int:
+    def holds(self, outputs: Floats) -> int:
         return int(np.count_nonzero((outputs >= self.low) & (outputs <= self.high)))
 
     def words(self, what: str) -> str:
@@ -268,9 +268,7 @@ class _Event:
         return f"{what} is at least {self.low:.6g}"
 
 
-def _best_events(
-    a: NDArray[np.float64], b: NDArray[np.float64], risk: float, claim: Claim
-) -> list[_Event]:
+def _best_events(a: Floats, b: Floats, risk: float, claim: Claim) -> list[_Event]:
     """The event of each side that promises the largest bound, the better one first."""
     a, b = np.sort(a), np.sort(b)
     values = np.unique(np.concatenate([a, b]))
@@ -289,20 +287,18 @@ def _best_events(
     return [event for _, event in sorted(found, key=lambda one: -one[0])]
 
 
-def _count(
-    ordered: NDArray[np.float64], lows: NDArray[np.float64], highs: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _count(ordered: Floats, lows: Floats, highs: Floats) -> Floats:
     stops = np.searchsorted(ordered, highs, side="right")
     return (stops - np.searchsorted(ordered, lows, side="left")).astype(np.float64)
 
 
 def _promise(
-    likely: NDArray[np.float64],
-    unlikely: NDArray[np.float64],
+    likely: Floats,
+    unlikely: Floats,
     size: int,
     risk: float,
     claim: Claim,
-) -> NDArray[np.float64]:
+) -> Floats:
     """About the bound that an event with such counts would be certified for."""
     deviations = math.sqrt(2 * math.log(1 / risk))
     p, q = (likely + 0.5) / (size + 1), (unlikely + 0.5) / (size + 1)

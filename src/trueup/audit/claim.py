@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueup.arrays import Floats
 from trueup.epsilon import exact, positive
 from trueup.errors import InputError
 
@@ -58,9 +59,7 @@ class Claim:
         """
         return float(self.promised(np.array([least]), np.array([most]))[0])
 
-    def promised(
-        self, least: NDArray[np.float64], most: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def promised(self, least: Floats, most: Floats) -> Floats:
         """As `proved`, for many events."""
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.notion == "epsilon":
@@ -89,9 +88,7 @@ class Claim:
         return best
 
 
-def _divergences(
-    least: NDArray[np.float64], most: NDArray[np.float64]
-) -> list[tuple[float, NDArray[Any]]]:
+def _divergences(least: Floats, most: Floats) -> list[tuple[float, NDArray[Any]]]:
     """Rényi's divergences of yes or no with these chances, of every order; 0 where nothing shows.
 
     They grow with the chance here and fall with the chance there, while the first is larger.

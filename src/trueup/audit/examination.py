@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from trueup.arrays import Floats
 from trueup.audit.bound import Audit, audit_in_bulk
 from trueup.audit.claim import Claim
 from trueup.audit.fit import noise_fit
 from trueup.audit.search import Pair, most_telling
-from trueup.audit.targets import Floats, Target
+from trueup.audit.targets import Target
 from trueup.epsilon import positive
 from trueup.errors import InputError
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from trueup.arrays import Ints
 from trueup.epsilon import positive
 
 _CHUNK = 1 << 20
 
 
-def noise_fit(
-    sampler: Callable[[int], NDArray[np.int64]], scale: object, draws: int = 10_000_000
-) -> float:
+def noise_fit(sampler: Callable[[int], Ints], scale: object, draws: int = 10_000_000) -> float:
     """The chance that exact discrete Laplace noise fits as badly as this sampler's, at most.
 
     `sampler(size)` gives that many int64 samples. They are compared with the law of the
@@ -34,7 +30,7 @@ def noise_fit(
 
 
 def gaussian_fit(
-    sampler: Callable[[int], NDArray[np.int64]], variance: object, draws: int = 10_000_000
+    sampler: Callable[[int], Ints], variance: object, draws: int = 10_000_000
 ) -> float:
     """As `noise_fit`, for discrete Gaussian noise: P(x) in proportion to exp(−x²/(2·variance)).
 
@@ -50,12 +46,12 @@ def gaussian_fit(
 
 
 class _Counting(Protocol):
-    def add(self, samples: NDArray[np.int64]) -> None: ...
+    def add(self, samples: Ints) -> None: ...
 
     def p_value(self) -> float: ...
 
 
-def _fit(sampler: Callable[[int], NDArray[np.int64]], tally: _Counting, draws: int) -> float:
+def _fit(sampler: Callable[[int], Ints], tally: _Counting, draws: int) -> float:
     left = draws
     while left > 0:
         tally.add(sampler(min(left, _CHUNK)))

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.question import Draw, Neighbours
 from trueup.audit.frozen import Replay
 
-Ints = npt.NDArray[np.int64]
 _ONE = Fraction(1)
 
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Bools
 from trueup.axis.numbers import whole_number
 from trueup.cost import check_delta
 from trueup.errors import InputError
 from trueup.keys import KeyTerms
 from trueup.keys.drawing import selected_keys
 
-Shows = Callable[[int], npt.NDArray[np.bool_]]
+Shows = Callable[[int], Bools]
 """Which of so many keys, each with a count of one, are shown."""
 
 
@@ -77,7 +77,7 @@ def shown_alone(terms: KeyTerms) -> Shows:
     if not terms.cost.delta:
         raise InputError("Only a measurement with a delta can be audited for it.")
 
-    def shows(keys: int) -> npt.NDArray[np.bool_]:
+    def shows(keys: int) -> Bools:
         ones = np.ones(keys, np.int64)
         noise = terms.count_scale, terms.threshold, terms.cut
         found, _ = selected_keys(np.arange(keys), ones, *noise)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.audit.bound import promised
 from trueup.audit.claim import Claim
 from trueup.errors import InputError
 
-Run = Callable[[Any, int], npt.NDArray[np.float64]]
+Run = Callable[[Any, int], Floats]
 _PLACES = 8  # cells, or records, that are tried
 
 

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.errors import InputError, SourceError
 
-Floats = npt.NDArray[np.float64]
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|[-+]?inf", re.IGNORECASE)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis.bins import IntegerCells, RegularCells
 from trueup.axis.codes import CodeCells
 from trueup.axis.column import column_of
@@ -18,7 +19,7 @@ from trueup.axis.edges import EdgeCells
 from trueup.axis.hierarchy import HierarchyCells, paths_from_parents, paths_of
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.axis.labels import CategoryCells, text
-from trueup.axis.numbers import Floats, Ints, typed_whole, whole_number
+from trueup.axis.numbers import typed_whole, whole_number
 from trueup.axis.reading import Check, read
 from trueup.axis.traits import CellTraits
 from trueup.errors import FileError, InputError, shown
@@ -305,8 +306,7 @@ class Axis:
             ) from None
         wrong = starts > stops
         if wrong.any():
-            first = int(np.argmax(wrong))
-            raise InputError(f"Range number {first} on '{self.name}' is reversed.")
+            raise InputError(f"Range number {wrong.argmax()} on '{self.name}' is reversed.")
         return starts, stops
 
     def around(self, low: Any, high: Any) -> tuple[int, int]:

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from trueup._kernels.cells.place import regular
 from trueup._kernels.compiled import worth_compiling
+from trueup.arrays import Floats, Ints
 from trueup.axis.numbers import (
     COMPILED,
-    Floats,
-    Ints,
     check_size,
     each,
     finite_number,

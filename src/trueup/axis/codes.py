@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.axis.labels import text
-from trueup.axis.numbers import Ints, check_size, each, typed_whole, whole_number
+from trueup.axis.numbers import check_size, each, typed_whole, whole_number
 from trueup.axis.traits import CellTraits
 from trueup.errors import InputError, shown
 

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Bools
 from trueup.axis.dates import microseconds, ticks
 from trueup.errors import InputError, shown
 
 LIST = "list"  # the type of a column that declares none, though all its values are numbers
-Bools = npt.NDArray[np.bool_]
 Holds = Literal["integer", "float", "decimal", "text", "time", "boolean", "raw", "something else"]
 
 

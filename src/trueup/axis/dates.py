@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.numbers import MOST_LISTED, Ints, check_size, each, off_grid, outside
+from trueup.arrays import Ints
+from trueup.axis.numbers import MOST_LISTED, check_size, each, off_grid, outside
 from trueup.axis.traits import CellTraits
 from trueup.errors import InputError, shown
 

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis.numbers import (
-    Floats,
-    Ints,
     check_size,
     finite_number,
     off_grid,

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.axis.labels import (
     Label,
     checked_label,
@@ -19,7 +20,7 @@ from trueup.axis.labels import (
     text,
     unknown_label,
 )
-from trueup.axis.numbers import Ints, check_size, each, typed_whole
+from trueup.axis.numbers import check_size, each, typed_whole
 from trueup.axis.traits import CellTraits
 from trueup.errors import InputError, shown
 

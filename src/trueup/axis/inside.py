@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis.bins import IntegerCells
 from trueup.axis.codes import CodeCells
 from trueup.axis.dates import DateCells
@@ -16,8 +16,6 @@ from trueup.errors import InputError
 if TYPE_CHECKING:
     from trueup.axis import Axis
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Draws = np.random.Generator | None
 """Where values inside a cell come from; None takes the middle."""
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.numbers import Ints, check_size, each, off_grid, outside, whole_number
+from trueup.arrays import Ints
+from trueup.axis.numbers import check_size, each, off_grid, outside, whole_number
 from trueup.axis.traits import CellTraits
 from trueup.errors import InputError, shown
 

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.numbers import Ints, check_size, typed_whole
+from trueup.arrays import Ints
+from trueup.axis.numbers import check_size, typed_whole
 from trueup.axis.traits import CellTraits
 from trueup.errors import InputError, kind, shown
 

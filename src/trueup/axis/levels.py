@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.axis import Axis
 from trueup.axis.hierarchy import HierarchyCells
 from trueup.axis.ipv4 import Ipv4Cells
 from trueup.errors import InputError
-
-Ints = npt.NDArray[np.int64]
 
 
 def every_size(axis: Axis) -> dict[str, int]:

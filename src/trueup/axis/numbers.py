@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Bools, Floats, Ints
 from trueup.errors import InputError, shown
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MOST_CELLS = 1 << 34  # more than folders are made for; a typing error rather than a domain
 MOST_LISTED = 1 << 32  # where each cell is listed in memory
@@ -47,7 +45,7 @@ def as_real(value: object) -> float:
         return math.inf
 
 
-def whole_numbers(array: npt.NDArray[Any]) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def whole_numbers(array: npt.NDArray[Any]) -> tuple[Ints, Bools]:
     """Numbers of any width as 64-bit whole numbers, and which of them are."""
     if array.dtype.kind == "i":
         return array.astype(np.int64, copy=False), np.ones(array.shape, np.bool_)

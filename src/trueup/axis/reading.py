@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from trueup.axis.column import LIST, Bools, Column, Holds
+from trueup.arrays import Bools, Ints
+from trueup.axis.column import LIST, Column, Holds
 from trueup.axis.labels import by_text
-from trueup.axis.numbers import Ints, whole_numbers
+from trueup.axis.numbers import whole_numbers
 from trueup.axis.written import READERS, dotted
 from trueup.errors import InputError
 

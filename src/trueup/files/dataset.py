@@ -25,14 +25,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.errors import FileError, InputError
 from trueup.facts import Facts
 from trueup.files import parts as layout
 from trueup.files.atomic import write_whole
 from trueup.files.stored_blocks import EACH, PartBlocks, StoredBlocks, block_lengths
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 FORMAT = 2
 KIND = "release folder"

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats
+
 Sums = npt.NDArray[Any]
 """Counts up to each of some cells: whole numbers, or numbers of 8 bytes."""
 

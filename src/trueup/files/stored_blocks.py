@@ -15,12 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.errors import FileError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 EACH = 32  # bytes of a block
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.files.dataset import StoredPrefix
-
-Ints = npt.NDArray[np.int64]
 
 
 class StoredTable:

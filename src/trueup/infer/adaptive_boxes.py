@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import AdaptiveBoxCounts
 from trueup.axis import Axis
 from trueup.facts import LEAST_SQUARES
@@ -23,8 +24,6 @@ from trueup.intervaltree import IntervalTree
 from trueup.measurement import Measurement
 from trueup.release import Release
 from trueup.workload import Workload
-
-Floats = npt.NDArray[np.float64]
 
 
 class AdaptiveBoxModel(TableModel[AdaptiveBoxCounts]):

@@ -40,13 +40,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import AdaptiveTreeCounts
 from trueup.coefficient_classes import law_of
 from trueup.law import Combination, NoiseLaw, RangeErrors, steps
 from trueup.noise import GAUSSIAN, noise_variance
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 ALL_THE_WAY = 4.0  # the part of the chance to fail for paths that go all the way: one in so many
 OTHER_WAYS = 2  # the part that all other ways of paths share

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import AdaptiveTreeCounts
 from trueup.axis import Axis
 from trueup.errors import InputError
@@ -20,7 +21,6 @@ from trueup.infer.tree_search import shown_question
 from trueup.intervaltree import IntervalTree
 from trueup.workload import Workload, default_workload
 
-Floats = npt.NDArray[np.float64]
 Nodes = tuple[Floats, Floats]
 WeighedRuns = tuple[npt.NDArray[Any], ...]
 

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import BoxCounts
 from trueup.ask.boxes import equal_parts
 from trueup.axis import Axis
 from trueup.infer.lattice import LatticeErrors
 from trueup.workload import Workload
 
-Floats = npt.NDArray[np.float64]
 Radices = tuple[tuple[int, ...], ...]
 
 _SAMPLED = 8_192  # ranges looked at where there is no closed form

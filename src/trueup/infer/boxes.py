@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import BoxCounts
 from trueup.axis import Axis
 from trueup.infer.box_search import best_boxes, mean_energies, quadtree
@@ -17,8 +18,6 @@ from trueup.infer.lattice import LatticeErrors
 from trueup.infer.model import FOR_NONNEGATIVE, Candidate, TableModel
 from trueup.intervaltree import IntervalTree
 from trueup.workload import Workload
-
-Floats = npt.NDArray[np.float64]
 
 _SAMPLED = 48  # ranges of an axis: for what whole noise does to the figure of noise on the line
 

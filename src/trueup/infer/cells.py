@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import CellCounts
 from trueup.axis import Axis
 from trueup.infer.model import AskedLevels, Candidate, Line
 from trueup.infer.tree import NodeModel
 from trueup.intervaltree import IntervalTree
 from trueup.workload import Workload
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.errors import InputError, shown
 from trueup.intervaltree import IntervalTree
 from trueup.law import BoxErrors
@@ -16,7 +17,6 @@ from trueup.law import BoxErrors
 if TYPE_CHECKING:
     from trueup.infer.model import Model
 
-Floats = npt.NDArray[np.float64]
 Method = Literal["large-first", "top-down", "exact"]
 METHODS: tuple[Method, ...] = ("large-first", "top-down", "exact")
 _BOXES = 8
@@ -116,9 +116,7 @@ def shown_boxes(
     return back.reshape(cells.shape)
 
 
-def shown_margins(
-    table: npt.NDArray[np.int64], cells: Floats, margins: Sequence[tuple[int, ...]]
-) -> npt.NDArray[np.int64]:
+def shown_margins(table: Ints, cells: Floats, margins: Sequence[tuple[int, ...]]) -> Ints:
     """The whole cells with margins near the fitted ones, where rounding took one of them far off.
 
     Where all are near, the cells stay as the hierarchy rounded them.

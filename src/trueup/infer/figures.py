@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.error import tree_error
+from trueup.arrays import Floats
 from trueup.intervaltree import irregular_error, length_error, worst_range
 from trueup.intervaltree.variance import TreeVariance
 from trueup.law import RangeErrors
-
-Floats = npt.NDArray[np.float64]
 
 _SPREAD = 4_096  # ranges looked at where there is no closed form
 _GOLDEN = 0.6180339887498949

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import CellCounts, GridCounts, TreeCounts
 from trueup.ask.grid import Factor
 from trueup.axis import Axis
@@ -37,9 +38,6 @@ from trueup.intervaltree import IntervalTree
 from trueup.law import Combination, NoiseLaw
 from trueup.noise import Noise, noise_variance
 from trueup.workload import Workload
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _TOGETHER = 1 << 22  # numbers worked on at once
 _SAMPLED = 48  # ranges of an axis: for what whole noise does to the figure of noise on the line

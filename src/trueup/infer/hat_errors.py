@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Bools, Floats, Ints
 from trueup.ask import HatCounts
 from trueup.coefficient_classes import class_limits, law_of
 from trueup.law import FINER, Combination, NoiseLaw, RangeErrors, cell_values
@@ -23,8 +24,6 @@ from trueup.noise import GAUSSIAN, Noise, log_noise_variance
 if TYPE_CHECKING:
     from trueup._kernels.hats.hat_tables import HatTables
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _MANY = 100  # cells out of so many are as well found by finding them all
 _NUMBERS = 1 << 19  # coefficients of ranges that are looked at together
@@ -70,7 +69,7 @@ class HatErrors(RangeErrors):
         return np.repeat(1 / (2 * strides), -(-self.size // strides) + 1)
 
     @cached_property
-    def _asked(self) -> npt.NDArray[np.bool_]:
+    def _asked(self) -> Bools:
         """Which of all hats are asked."""
         asked = np.ones(len(self._per_weight), bool)
         if not self.ends:

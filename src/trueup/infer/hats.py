@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import HatCounts
 from trueup.axis import Axis
 from trueup.infer.figures import SampledFigures
@@ -16,8 +16,6 @@ from trueup.infer.hat_search import best_hats
 from trueup.infer.model import Candidate
 from trueup.infer.overlapping import OverlappingModel
 from trueup.workload import Workload
-
-Floats = npt.NDArray[np.float64]
 
 
 class HatModel(OverlappingModel[HatCounts]):

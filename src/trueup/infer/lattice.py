@@ -20,13 +20,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask.margins import centred
 from trueup.coefficient_classes import law_of
 from trueup.law import Combination, NoiseLaw
 from trueup.noise import noise_variance
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Levels = tuple[int, ...]
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.coefficient_classes import law_of
 from trueup.errors import InputError
 from trueup.infer.figures import DenseFigures
@@ -29,7 +30,6 @@ from trueup.workload import Figures
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Floats = npt.NDArray[np.float64]
 
 _DENSE = 4_096
 

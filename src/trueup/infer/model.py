@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask.kinds import register as register_question
 from trueup.ask.question import Question
 from trueup.axis import Axis
@@ -32,8 +33,6 @@ from trueup.release import Release
 from trueup.release.intervals import reaches
 from trueup.workload import Figures, Workload
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Expected = list[tuple[str, float]]
 """What is counted, and the counts within which 95 % of such answers will lie of the truth."""
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import on_grid
+from trueup.arrays import Floats
 from trueup.ask import NamedCounts
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES
@@ -18,8 +19,6 @@ from trueup.intervaltree import IntervalTree
 from trueup.law import QueryErrors
 from trueup.measurement import Measurement
 from trueup.release import NamedRelease
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_QUERIES = 4_000
 

@@ -11,6 +11,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask.question import even_radices
 from trueup.ask.windows import WindowQuestion
 from trueup.coefficient_classes import law_of
@@ -20,7 +21,6 @@ from trueup.law import Combination, NoiseLaw, RangeErrors, cell_values
 from trueup.measurement import Asked
 from trueup.noise import Noise, noise_variance
 
-Floats = npt.NDArray[np.float64]
 Windows = TypeVar("Windows", bound=WindowQuestion)
 
 

@@ -8,14 +8,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask.past import PastCounts
 from trueup.errors import InputError
 from trueup.infer.figures import DenseFigures
 from trueup.infer.overlapping import InvertedErrors, OverlappingModel
 from trueup.law import Combination, cell_values
 from trueup.workload import Figures
-
-Floats = npt.NDArray[np.float64]
 
 _MOST = 4_096  # cells of which the covariance of all prefixes is written out
 _NUMBERS = 1 << 22  # looked at together

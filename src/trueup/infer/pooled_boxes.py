@@ -26,14 +26,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import AdaptiveBoxCounts
 from trueup.coefficient_classes import law_of
 from trueup.infer.lattice import LatticeErrors, TableErrors
 from trueup.law import Combination, NoiseLaw
 from trueup.noise import noise_variance
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _RUNS = 4.0  # the part of the chance to fail that is for what lies inside runs: one in so many
 _NOISE = 2 / (1 - 1 / _RUNS)  # of twice the chance of what would have been asked, one in so many

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from trueup._kernels.error.fewest_nodes import FewestNodes
 from trueup._kernels.tree.regular import RegularTree
 from trueup._kernels.tree.regular_fit import fit_leaves, fit_prefix
+from trueup.arrays import Floats, Ints
 from trueup.ask import TreeCounts
 from trueup.axis import Axis
 from trueup.errors import InputError
@@ -30,9 +31,6 @@ from trueup.law import FINER, Combination, NoiseLaw, RangeErrors, steps
 from trueup.measurement import Asked
 from trueup.noise import GAUSSIAN, Noise, log_noise_variance
 from trueup.workload import Figures, Workload
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _MANY_CELLS = 1 << 15  # fewer are fitted as version 0.1 did, so that whole counts stay the same
 _WIDEST_AT_RHO = 6  # children of a node: under Gaussian noise two or three are best

@@ -16,14 +16,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import CellCounts, GridCounts, Question, TreeCounts
 from trueup.coefficient_classes import law_of
 from trueup.intervaltree.unions import TreeUnions
 from trueup.law import Combination, NoiseLaw, added, steps
 from trueup.noise import Noise, noise_variance
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def tree_of_lines(question: Question) -> TreeCounts | None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree import haar
+from trueup.arrays import Floats
 from trueup.ask import WaveletCounts
 from trueup.axis import Axis
 from trueup.infer.figures import TreeFigures
@@ -22,8 +23,6 @@ from trueup.intervaltree.variance import TreeVariance
 from trueup.law import Combination, NoiseLaw, RangeErrors, steps
 from trueup.noise import log_noise_variance
 from trueup.workload import Workload
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import WindowCounts
 from trueup.ask.windows import MOST_CELLS, For
 from trueup.axis import Axis
@@ -21,8 +22,6 @@ from trueup.workload import Figures, Workload
 if TYPE_CHECKING:
     from trueup._kernels.windows.profile import Profile
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _DENSE = 512  # cells of which the covariance of all prefixes is written out
 _LOOKED_AT = 1 << 22  # cells of all ranges of a length that are looked at

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.intervaltree import IntervalTree
-
-Ints = npt.NDArray[np.int64]
 
 
 def nested(shapes: Sequence[IntervalTree]) -> tuple[Ints, IntervalTree]:

@@ -19,13 +19,11 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.law.tree_walk import KnownTree, room_for, walk
+from trueup.arrays import Floats, Ints
 from trueup.intervaltree.variance import TreeVariance
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Classes = tuple[Floats, Ints, Floats]
 """Coefficient, level and number of the noisy answers of each class."""
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.intervaltree.variance import TreeVariance
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_BY_BRUTE_FORCE = 1500
 

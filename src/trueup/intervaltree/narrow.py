@@ -11,12 +11,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.intervaltree import IntervalTree
 from trueup.intervaltree.readable import GROUP, WIDE, grouped
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Bools, Floats, Ints
 from trueup.intervaltree import IntervalTree
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 class _Step(NamedTuple):

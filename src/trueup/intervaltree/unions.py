@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Bools, Floats, Ints
 from trueup.intervaltree import IntervalTree
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Classes = tuple[Floats, Floats]
 """Coefficients of noisy answers, and how many answers have each."""
 
@@ -32,7 +30,7 @@ class _Touched:
     nodes: Ints  # those touched
     children: Ints
     number: Ints  # of children, of each node
-    touched: npt.NDArray[np.bool_]  # which of the children
+    touched: Bools  # which of the children
     covariance: Floats  # C of each child, from what was asked at or below it
     variance: Floats  # V of each child
 

@@ -20,10 +20,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.intervaltree import IntervalTree
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Level(NamedTuple):

@@ -10,18 +10,17 @@ a few points, whatever the number of cells.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.intervaltree.variance import TreeVariance
 
-Floats = npt.NDArray[np.float64]
 Points = tuple[Floats, Floats]
 
 _FULL, _LAST = 0, 1
 _FEW = 64  # points
 
 
-def _upper_hull(x: Floats, y: Floats) -> npt.NDArray[np.int64]:
+def _upper_hull(x: Floats, y: Floats) -> Ints:
     """Which points lie on the upper hull, ends included, from left to right."""
     if len(x) <= _FEW:
         return _hull_of_few(x.tolist(), y.tolist())
@@ -38,7 +37,7 @@ def _upper_hull(x: Floats, y: Floats) -> npt.NDArray[np.int64]:
     return order
 
 
-def _hull_of_few(x: list[float], y: list[float]) -> npt.NDArray[np.int64]:
+def _hull_of_few(x: list[float], y: list[float]) -> Ints:
     """As `_upper_hull`, point by point."""
     hull: list[tuple[float, float, int]] = []
     for u, v, point in sorted(zip(x, y, range(len(x)), strict=True)):

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from trueup.arrays import Ints
 from trueup.axis import Axis
 from trueup.axis.labels import by_text, repeated
-from trueup.axis.numbers import Ints
 from trueup.errors import InputError, TrueupError, shown
 from trueup.keys.space import Key, NumberedKeys, Placed
 

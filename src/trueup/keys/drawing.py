@@ -11,13 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Bools, Ints
 from trueup.keys.listed import Keys, as_arrow
-from trueup.keys.space import Bools, Key
+from trueup.keys.space import Key
 from trueup.keys.universe import Universe
-
-Ints = npt.NDArray[np.int64]
 
 
 def shown_keys(

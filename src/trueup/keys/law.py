@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
+
 _FAR = 60.0  # scales beyond a noisy count where the true count never is
 _FAR_GAUSS = 38.0  # the same in standard deviations: e^(−38²/2) is less than any float
 _TABLE = 1 << 17  # standard deviations up to which the law is added up point by point

@@ -8,11 +8,9 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints, Words
 from trueup.keys.space import Key
 from trueup.keys.strings import spans
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 
 class Keys(Sequence[Key]):

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.question import Neighbours
 from trueup.axis.numbers import whole_number
 from trueup.errors import FileError, InputError, TrueupError, kind
 from trueup.facts import Facts, rows_for
 from trueup.files.codec import decode, encode, write
 from trueup.files.load import Saved
-from trueup.keys.drawing import Ints, selected_keys, shown_keys
+from trueup.keys.drawing import selected_keys, shown_keys
 from trueup.keys.listed import Keys
 from trueup.keys.question import KeyCounts
 from trueup.keys.release import KeyRelease
@@ -43,7 +43,7 @@ class KeyMeasurement:
 
     terms: KeyTerms
     keys: Sequence[Key]
-    noisy: npt.NDArray[np.int64]
+    noisy: Ints
     total: int | None = None
     number: int | None = None
     id: str | None = None

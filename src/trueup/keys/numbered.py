@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from trueup.arrays import Bools
 from trueup.axis.bins import RegularCells
 from trueup.axis.numbers import whole_number
 from trueup.axis.written import dotted
 from trueup.epsilon import positive
 from trueup.errors import InputError, shown
 from trueup.keys.listed import as_arrow
-from trueup.keys.space import Bools, Key, KeySpace, NumberedKeys, Placed
+from trueup.keys.space import Key, KeySpace, NumberedKeys, Placed
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _MAPPED = 0xFFFF << 32  # IPv4 addresses among those of IPv6

@@ -12,15 +12,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.keys.numbered import IntegerKeys, Ipv4Keys, Ipv6Keys, PlaceKeys
 from trueup.keys.strings import PatternKeys, StringKeys, printable, spans
 from trueup.keys.universe import Universe
 
-Digits = npt.NDArray[np.int64]
+Digits = Ints
 _MOST_LEVELS = 64
 _LETTERS = 16  # levels of a tree of strings, if nobody says more
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.tree.prefixes import DETAILED
+from trueup.arrays import Bools, Floats, Ints
 from trueup.ask.question import Neighbours
 from trueup.errors import FileError, InputError, TrueupError, shown
 from trueup.facts import Facts
@@ -31,8 +31,6 @@ from trueup.release.wording import check_level
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 _MEASURED, _RELEASED = "prefix measurement", "prefix release"
 _LEAST = 1e-30  # a variance where noise is almost surely 0
 OTHERS = " (others)"
@@ -102,7 +100,7 @@ class PrefixMeasurement:
             raise InputError("The tree is not the one that its noisy counts lead to.")
 
     @cached_property
-    def in_rest(self) -> npt.NDArray[np.bool_]:
+    def in_rest(self) -> Bools:
         """Of the nodes from 1 on: whether they are pooled with others of their family."""
         return (self.parents > 0) & (np.append(0, self.digits)[self.parents] == -1)
 

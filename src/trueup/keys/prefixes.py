@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask.cells import CellCounts
 from trueup.ask.question import Neighbours, check_neighbours
 from trueup.axis import Axis
@@ -24,7 +24,6 @@ from trueup.keys.question import Duplicates, checked_columns, named_columns
 from trueup.keys.universe import Universe
 from trueup.noise import Noise, noise_variance
 
-Ints = npt.NDArray[np.int64]
 _TWO = CellCounts(Axis.integers("key", 0, 1))
 _STRAY = Fraction(1, 50)  # children of one node that noise alone lifts above the threshold
 _CROWD = 3  # standard errors above which small children together are not empty

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.errors import FileError, InputError, TrueupError, shown
@@ -28,7 +29,6 @@ from trueup.release.wording import check_level, written
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Ints = npt.NDArray[np.int64]
 _KIND = "key release"
 _PLAIN = "whole, as measured"
 _NONNEGATIVE = "whole and non-negative"

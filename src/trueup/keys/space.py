@@ -9,11 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
+from trueup.arrays import Bools
 
 Key = int | bytes
-Bools = npt.NDArray[np.bool_]
 Placed = tuple[Any, Bools]
 """Keys, as an int64 array or an Arrow array of bytes, and which of them are keys."""
 

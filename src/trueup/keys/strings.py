@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Bools, Ints
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError, shown
-from trueup.keys.space import Bools, Key, KeySpace, Placed
+from trueup.keys.space import Key, KeySpace, Placed
 
 _LONGEST = 1024  # characters of a key
 _PIECE = re.compile(r"(?:\[((?:\\.|[^\]\\])+)\]|\\(.)|([^\[\]{}\\]))(?:\{(\d{1,4})\})?", re.DOTALL)
@@ -63,7 +64,7 @@ def _sign(sign: str) -> str:
     return sign if sign.isprintable() else f"U+{ord(sign):04X}"
 
 
-def spans(column: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+def spans(column: Any) -> tuple[Ints, npt.NDArray[np.uint8]]:
     """Where the bytes of each value of a large_binary array begin and end, and all bytes."""
     offsets = np.frombuffer(column.buffers()[1], np.int64, len(column) + 1, 8 * column.offset)
     data = column.buffers()[2]

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trueup.arrays import Bools
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
 from trueup.keys.cells import CellKeys
 from trueup.keys.listed import Keys
 from trueup.keys.numbered import IntegerKeys, Ipv4Keys, Ipv6Keys, PlaceKeys
-from trueup.keys.space import Bools, Key, KeySpace, Placed
+from trueup.keys.space import Key, KeySpace, Placed
 from trueup.keys.strings import PatternKeys, StringKeys
 
 

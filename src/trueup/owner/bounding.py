@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import CellCounts, Neighbours, Question, check_neighbours
 from trueup.axis import Axis
 from trueup.cost import Cost, Notion
@@ -39,8 +39,6 @@ from trueup.rows_bound import ChosenBound, check_at_most, chosen_bound, ends, ro
 if TYPE_CHECKING:
     from trueup.owner.owner import Owner
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _SHARE, _SHARE_OF_RHO = 0.7, 0.3  # for choosing: over the root of the noise of all cells
 _LEAST, _LARGEST = Fraction(1, 50), Fraction(1, 4)

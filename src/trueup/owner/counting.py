@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from trueup.axis.numbers import Ints
+from trueup.arrays import Bools, Ints
 from trueup.errors import InputError
 from trueup.owner.columns import Wanted
 from trueup.owner.dated import Dated
 from trueup.owner.graph import Graph
 from trueup.owner.lazily import pa, pc
 from trueup.owner.placing import CellTally, combined, inside, placer
-from trueup.owner.plain import Bools, Plain, names, plain, unwrapped
+from trueup.owner.plain import Plain, names, plain, unwrapped
 from trueup.owner.request import Count, Counts, Request
 from trueup.owner.tally import Tally, bounded, sizes, summed, together, whole
 from trueup.owner.truth import kept

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from trueup.arrays import Bools, Ints
 from trueup.axis import written
 from trueup.axis.dates import has_zone
-from trueup.axis.numbers import Ints
 from trueup.errors import SourceError
 from trueup.owner.columns import Columns, Wanted
-from trueup.owner.plain import Bools, plain, read_text
+from trueup.owner.plain import plain, read_text
 from trueup.period import Calendar, Period
 
 TURN_BYTES = 6  # of a hash: its remainder by at most 1,000 is as good as equally likely

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.numbers import Floats, Ints
+from trueup.arrays import Bools, Floats, Ints
 
-Bools = npt.NDArray[np.bool_]
 _EXACT = 1 << 53  # up to here every whole number is a float
 _POWERS = 22  # up to here every power of ten is
 

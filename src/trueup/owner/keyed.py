@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trueup._kernels.threads import cores
-from trueup.axis.numbers import Ints
+from trueup.arrays import Ints
 from trueup.owner.columns import Wanted
 from trueup.owner.counting import (
     Batch,

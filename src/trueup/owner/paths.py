@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.arrays import Ints
 from trueup.axis import Axis
-from trueup.axis.numbers import Ints
 from trueup.errors import InputError, SourceError
 from trueup.owner.columns import Columns, Wanted
 from trueup.owner.placing import combined

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueup.axis.numbers import Ints
+from trueup.arrays import Bools, Ints
 from trueup.errors import InputError, kind
 from trueup.owner import counting, keyed
 from trueup.owner import where as filters
@@ -25,7 +25,7 @@ from trueup.owner.counting import Batch, Piece, each_batch, in_periods
 from trueup.owner.dated import Dated
 from trueup.owner.lazily import pa, pc
 from trueup.owner.person import Person
-from trueup.owner.plain import Bools, Plain, names, one_array, plain
+from trueup.owner.plain import Plain, names, one_array, plain
 from trueup.owner.readers import arrow
 from trueup.owner.request import Count, Request
 from trueup.owner.source import Source

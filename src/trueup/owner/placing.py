@@ -9,12 +9,13 @@ import numpy as np
 
 from trueup._kernels.cells.place import fold
 from trueup._kernels.compiled import worth_compiling
+from trueup.arrays import Bools, Ints
 from trueup.axis import Axis
 from trueup.axis.labels import by_text
-from trueup.axis.numbers import COMPILED, Ints
+from trueup.axis.numbers import COMPILED
 from trueup.owner.columns import Wanted
 from trueup.owner.lazily import pa, pc
-from trueup.owner.plain import Bools, Plain, known_bits
+from trueup.owner.plain import Plain, known_bits
 
 Placer = Callable[[Plain], Ints]
 SPARE = 8  # places behind the counts, into which the kernel throws what is no cell

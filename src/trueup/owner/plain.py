@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Bools, Ints
 from trueup.axis import written
 from trueup.axis.dates import ticks
-from trueup.axis.numbers import Ints, whole_numbers
+from trueup.axis.numbers import whole_numbers
 from trueup.owner import decimals
 from trueup.owner.columns import Storage, Wanted
 from trueup.owner.lazily import pa
 
-Bools = npt.NDArray[np.bool_]
 UNKNOWN_TIME = np.iinfo(np.int64).min
 _KNOWN_EXTENSIONS = ("arrow.uuid", "arrow.json")
 

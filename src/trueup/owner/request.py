@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from trueup.arrays import Ints
 from trueup.axis import Axis
-from trueup.axis.numbers import Ints
 from trueup.keys import Universe
 from trueup.owner.columns import Wanted
 from trueup.owner.dated import Dated

@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from trueup.axis.numbers import Ints
+from trueup.arrays import Ints, Words
 from trueup.owner.lazily import pa
 from trueup.owner.plain import one_array
 
 _AT_ONCE = 1 << 22  # rows counted together
 _SHORT = 1 << 30  # bytes of names that offsets of 32 bits reach well beyond
-
-Words = npt.NDArray[np.uint64]
 
 
 class Gathered:

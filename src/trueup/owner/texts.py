@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.cells.texts import HEAD, count_texts, find_slots, spread_texts
 from trueup._kernels.compiled import worth_compiling
-from trueup.axis.numbers import Ints
+from trueup.arrays import Ints, Words
 from trueup.owner.lazily import pa
 from trueup.owner.tally import Tally, whole
-
-Words = npt.NDArray[np.uint64]
 
 _SLOTS, _RECORDS = 1 << 12, 1 << 14  # of a table that is empty
 _SHORT = 16  # bytes of a short text and where it ends: longer ones are sooner worth a table

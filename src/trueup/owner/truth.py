@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from trueup.arrays import Bools
 from trueup.owner.columns import Wanted
 from trueup.owner.lazily import pa, pc
-from trueup.owner.plain import Bools, Plain, known_bits
+from trueup.owner.plain import Plain, known_bits
 from trueup.owner.where import Comparison, Part
 
 _SIGNS = {

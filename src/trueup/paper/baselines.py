@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import CellCounts, SortedCounts, TreeCounts
 from trueup.errors import InputError
 from trueup.infer import axis_model
 from trueup.intervaltree import IntervalTree
 from trueup.measurement import Measurement
-
-Floats = npt.NDArray[np.float64]
 
 
 def noisy_cells(measurement: Measurement, starts: npt.ArrayLike, stops: npt.ArrayLike) -> Any:
@@ -31,7 +30,7 @@ def noisy_sorted(measurement: Measurement) -> npt.NDArray[Any]:
     return measurement.noisy
 
 
-def sorted_and_rounded(measurement: Measurement) -> npt.NDArray[np.int64]:
+def sorted_and_rounded(measurement: Measurement) -> Ints:
     """S̃r: the noisy counts sorted, each rounded to a whole number, none below zero."""
     return np.maximum(np.rint(np.sort(noisy_sorted(measurement))), 0).astype(np.int64)
 

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.errors import InputError
-
-Ints = npt.NDArray[np.int64]
 
 ENDINGS = (".npy", ".txt", ".csv", ".parquet")
 

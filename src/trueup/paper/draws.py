@@ -12,11 +12,10 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.errors import InputError
 from trueup.noise import LAWS, Law
 from trueup.paper.datasets import Datasets, made
-
-Floats = npt.NDArray[np.float64]
 
 EPSILONS = (Fraction(1), Fraction(1, 10), Fraction(1, 100))
 

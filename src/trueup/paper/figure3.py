@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.paper.claims import STAMP, Figure, PaperClaim
@@ -18,7 +18,7 @@ TITLE = "Figure 3: a run of equal counts, and a count that stands alone"
 COUNTS = np.array([10] * 20 + [15] + [20] * 4)
 
 
-def one_draw(setting: Setting, generator: np.random.Generator) -> npt.NDArray[np.float64]:
+def one_draw(setting: Setting, generator: np.random.Generator) -> Floats:
     """Two rows: S̃ and S̄ of one draw at ε = 1."""
     question = SortedCounts(len(COUNTS), adaptive=False)
     measurement = measure_for_experiment(COUNTS, question, 1, generator, setting.law)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.measurement import Measurement
@@ -55,7 +56,7 @@ def cases(setting: Setting) -> list[Case]:
     return [Case(data, ends) for data in found for ends in range(1, data.ends + 1)]
 
 
-def errors(setting: Setting, case: Case, epsilon: Fraction) -> npt.NDArray[np.float64]:
+def errors(setting: Setting, case: Case, epsilon: Fraction) -> Floats:
     """The squared error of each estimator, averaged over the draws."""
     truth = np.sort(case.data.counts)
     question = SortedCounts(len(truth), ends=case.ends, adaptive=False)
@@ -103,7 +104,7 @@ def run(setting: Setting) -> Figure:
     return Figure("figure5", TITLE, (data, table), _claims(found), svg(TITLE, pictured, STAMP))
 
 
-def _claims(found: dict[Case, list[npt.NDArray[np.float64]]]) -> tuple[PaperClaim, ...]:
+def _claims(found: dict[Case, list[Floats]]) -> tuple[PaperClaim, ...]:
     gain = {case: [float(v[0] / v[2]) for v in values] for case, values in found.items()}
     rounded = {case: [float(v[1] / v[2]) for v in values] for case, values in found.items()}
     least = min(gain, key=lambda case: min(gain[case]))

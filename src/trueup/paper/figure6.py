@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Bools, Floats, Ints
 from trueup.ask import CellCounts, HatCounts, Question, TreeCounts, WaveletCounts
 from trueup.axis import Axis
 from trueup.infer import infer
@@ -21,9 +22,6 @@ from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Curve, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, BROWN, GRAY, GREEN, ORANGE, PINK
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 TITLE = "Figure 6: universal histograms, average squared error by range size"
 
@@ -253,7 +251,7 @@ def _from_sizes(found: Found, which: int) -> str:
     return "; ".join(parts)
 
 
-def _first(data: PaperDataset, holds: npt.NDArray[np.bool_]) -> int:
+def _first(data: PaperDataset, holds: Bools) -> int:
     """The size from which on it holds; 0 if it fails at the largest."""
     sizes = range_sizes(data)
     failed = np.flatnonzero(~holds)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.noise import noise_variance
@@ -15,9 +15,6 @@ from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Curve, Panel, stairs, svg
 from trueup.pictures.theme import BLACK, GRAY
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 Row = tuple[str, int, float, float, float, float]
 

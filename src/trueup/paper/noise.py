@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import AdaptiveQuestion, Neighbours, Question, check_question, check_records
 from trueup.errors import InputError
 from trueup.measure import noisy_answers
@@ -36,14 +37,12 @@ def measure_for_experiment(
         raise InputError("Adaptive questions are asked with discrete noise.")
     generator = np.random.default_rng(seed)
 
-    def add(
-        answers: npt.NDArray[np.int64], noise: Noise
-    ) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    def add(answers: Ints, noise: Noise) -> Ints | Floats:
         pairs = zip(noise.scales, noise.lengths, strict=True)
         each = [draw_for_experiment(generator, float(b), length, law) for b, length in pairs]
         return answers + np.concatenate(each)
 
-    def draw(size: int, scale: Fraction) -> npt.NDArray[np.int64]:
+    def draw(size: int, scale: Fraction) -> Ints:
         return draw_for_experiment(generator, float(scale), size).astype(np.int64)
 
     asked, noisy = noisy_answers(counts, noise, add, draw)
@@ -52,7 +51,7 @@ def measure_for_experiment(
 
 def draw_for_experiment(
     generator: np.random.Generator, scale: float, size: int | tuple[int, ...], law: Law = "discrete"
-) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+) -> Floats | Ints:
     """Reproducible noise: the difference of two geometrics, or continuous Laplace."""
     if law == "continuous":
         return generator.laplace(0.0, scale, size)

@@ -13,8 +13,8 @@ to spare: one logarithm is enough where it has three.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.ask import SortedCounts
 from trueup.infer import infer
 from trueup.noise import noise_variance
@@ -30,22 +30,22 @@ C1, C2 = 2.0, 3.0
 GAP = 60
 
 
-def sequence(n: int, d: int) -> npt.NDArray[np.int64]:
+def sequence(n: int, d: int) -> Ints:
     """n counts of d distinct values, as often each, far apart: the worst case of the bound."""
     return np.arange(n) * d // n * GAP
 
 
-def run_lengths(n: int, d: int) -> npt.NDArray[np.int64]:
+def run_lengths(n: int, d: int) -> Ints:
     """How often each distinct value of `sequence` occurs."""
     return np.unique(sequence(n, d), return_counts=True)[1]
 
 
-def papers_bound(lengths: npt.NDArray[np.int64]) -> float:
+def papers_bound(lengths: Ints) -> float:
     """Σ (c₁ log³ n_i + c₂)/ε² at ε = 1."""
     return float((C1 * np.log(lengths) ** 3 + C2).sum())
 
 
-def sharp_bound(lengths: npt.NDArray[np.int64], variance: float) -> float:
+def sharp_bound(lengths: Ints, variance: float) -> float:
     """v · Σ H(n_i)."""
     harmonic = np.cumsum(1 / np.arange(1, int(lengths.max()) + 1))
     return float(variance * harmonic[lengths - 1].sum())

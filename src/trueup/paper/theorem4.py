@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import TreeCounts
 from trueup.infer import errors_of, infer
 from trueup.measurement import Measurement
@@ -17,9 +17,6 @@ from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Curve, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY, ORANGE
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 TITLE = "Theorem 4: the error of H̄, ε = 1"
 

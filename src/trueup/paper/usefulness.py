@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import TreeCounts
 from trueup.paper.baselines import noisy_nodes
 from trueup.paper.claims import STAMP, Figure, PaperClaim
@@ -20,9 +20,6 @@ from trueup.paper.noise import measure_for_experiment
 from trueup.pictures.sheet import Sheet
 from trueup.pictures.svg import Curve, Panel, svg
 from trueup.pictures.theme import BLACK, BLUE, GRAY
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 TITLE = "Appendix E: usefulness, α = 1, δ = 0.05, 1,024 cells"
 CELLS, ALPHA, DELTA = 1_024, 1.0, 0.05

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
 from trueup.facts import Facts
 from trueup.pictures.places import MOST_BARS, drawn, moments, stretches, words
@@ -19,8 +19,6 @@ from trueup.pictures.theme import BLUE, ORANGE, base_figure, headline
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _BAND = "rgba(0, 114, 178, 0.22)"
 _ZOOM = Path(__file__).with_name("zoom.js")

@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.errors import InputError, shown
 from trueup.facts import Facts
 from trueup.pictures.charts import Interval, named_bars
@@ -32,8 +32,8 @@ def key_bars(facts: Facts, keys: Sequence[str], counts: Interval, others: str) -
 def tree_picture(
     facts: Facts,
     labels: Sequence[str],
-    parents: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
+    parents: Ints,
+    counts: Ints,
     kind: TreeKind = "treemap",
 ) -> Figure:
     """A tree as nested areas: each is as large as its count, the root first, its parent −1.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
 from trueup.facts import Facts
 from trueup.pictures.charts import Interval
@@ -24,8 +24,6 @@ from trueup.pictures.theme import BLUE, base_figure, caption, headline
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MOST_BOXES = 64  # a side: more cannot be told apart
 _TICKS = 8

@@ -7,12 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MOST_BARS = 200  # on screen at once; more cannot be told apart
 

@@ -11,9 +11,7 @@ from html import escape
 from itertools import cycle
 from typing import cast
 
-import numpy as np
-import numpy.typing as npt
-
+from trueup.arrays import Floats, Ints
 from trueup.ask import Neighbours, Question, QuestionOfCells, check_neighbours
 from trueup.ask.question import as_axis
 from trueup.ask.several import check_grid, grid_axis
@@ -32,8 +30,6 @@ from trueup.workload import Figures, Workload, as_workload, default_workload
 
 __all__ = ["Plan", "Strategy", "Workload", "epsilon_for", "error_for", "plan", "rho_for"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _ADAPTIVE = {
     "adaptive tree": "Where many cells are empty, an adaptive tree's shown counts have about half "

@@ -10,6 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import Neighbours, Question
 from trueup.axis import Axis
 from trueup.cost import Cost
@@ -19,7 +20,7 @@ from trueup.law import RangeErrors
 from trueup.noise import Noise
 from trueup.plan.choice import candidates
 from trueup.release.wording import check_level
-from trueup.workload import Floats, Ints, Workload, default_workload
+from trueup.workload import Workload, default_workload
 
 NAMES = {
     "flat": "cells alone",

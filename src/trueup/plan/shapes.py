@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.display.boxes import box_prefix, box_sums
+from trueup.arrays import Floats, Ints
 from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.errors import InputError
@@ -21,9 +21,6 @@ from trueup.infer import infer
 from trueup.measure import measure
 from trueup.release.boxes import Spans, stacked
 from trueup.workload import Workload
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _SAMPLED = 400  # ranges or boxes looked at
 _MOST_CELLS = 1 << 20

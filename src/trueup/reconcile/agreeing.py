@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import NamedCounts
 from trueup.errors import InputError, shown
 from trueup.facts import LEAST_SQUARES, Facts
@@ -42,8 +43,6 @@ from trueup.reconcile.named import (
 from trueup.reconcile.statements import Statement, independent, statements
 from trueup.release import Estimate, NamedRelease, Release, SortedRelease
 from trueup.release.noise_parts import joined
-
-Floats = npt.NDArray[np.float64]
 
 
 def agreed(

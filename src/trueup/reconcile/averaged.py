@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import prefix_on_grid
+from trueup.arrays import Floats
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.facts import Facts
@@ -38,8 +39,6 @@ from trueup.law import Combination, Law, NoiseLaw, RangeErrors, added, product, 
 from trueup.measurement import Measurement
 from trueup.release import Release
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Part = Release | Measurement
 
 _ALL_THE_WAY, _OTHER_WAYS = 2.0, 4.0  # parts of the chance to fail, of a mean: one in so many

@@ -14,9 +14,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import prefix_on_grid
+from trueup.arrays import Floats, Ints
 from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.axis.numbers import finite_number
@@ -39,10 +39,6 @@ from trueup.reconcile.contradiction import Compared, check_agree
 from trueup.reconcile.springs import CombinedLevel, SpringErrors
 from trueup.reconcile.stacked import stacked_cells, stacked_errors
 from trueup.release import Release
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 
 PINNED = 1e-18  # the variance of a known total, in units of the least other one
 

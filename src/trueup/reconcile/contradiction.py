@@ -16,16 +16,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.law import added, times
 from trueup.release import Release
 from trueup.release.wording import written
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 BY_CHANCE = 1e-6
 """How often parts of the same data are refused, at most."""

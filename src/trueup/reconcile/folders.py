@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.tree.binary_grid import grid_for
+from trueup.arrays import Floats
 from trueup.axis import Axis
 from trueup.errors import FileError, InputError
 from trueup.facts import LEAST_SQUARES, Facts
@@ -40,8 +40,6 @@ from trueup.noise import common_law, noise_variance
 from trueup.reconcile.combined import check_apart, facts_of, questions_of
 from trueup.reconcile.contradiction import Compared, check_agree
 from trueup.release import Release
-
-Floats = npt.NDArray[np.float64]
 
 RUN = 1 << 20  # cells that are in memory together
 _SAME = 1e-9  # by which two proportions of variances may differ, relative

@@ -9,15 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.errors import InputError
 from trueup.law import Combination, NormalLaw
 from trueup.reconcile.forest import Tree
 from trueup.reconcile.statements import Row
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MOST_DENSE = 3_000
 

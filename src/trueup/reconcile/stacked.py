@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.ask import Question
 from trueup.axis import Axis
 from trueup.errors import InputError
@@ -20,8 +20,6 @@ from trueup.infer.least_squares import MatrixErrors
 from trueup.measurement import Measurement
 from trueup.noise import common_law
 from trueup.release import Release
-
-Floats = npt.NDArray[np.float64]
 
 MOST_CELLS = 4_096
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from trueup._kernels.display.boxes import box_prefix
 from trueup._kernels.tree.prefix import prefix_on_grid
+from trueup.arrays import Ints
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
 from trueup.facts import Span
 
-Ints = npt.NDArray[np.int64]
 Spans = list[tuple[Ints, Ints]]
 """The first cells and ends of many ranges, for each axis."""
 

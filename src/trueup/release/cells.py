@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.display.boxes import box_sums, cells_of
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis, levels
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from trueup.release.equidepth import EquidepthBins
     from trueup.release.rising import RisingOnDisk
     from trueup.release.rows import Inside, Rows
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
 
 if TYPE_CHECKING:
     from trueup.release.rising import RisingOnDisk
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def rising(axis: Axis, prefix: npt.NDArray[Any]) -> Floats:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
 from trueup.errors import InputError, shown
 from trueup.facts import Facts
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
     from trueup.release.cells import Release
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _MOST_KEPT = 65_536  # finest bars that a page carries with it
 _MOST_LAWS = 4_096  # of them, where the interval of each bar has a law of its own

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
     from trueup.pictures.page import Picture
     from trueup.release.cells import Release
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.law import Combination, RangeErrors, half_widths
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _MOST_LAWS = 2560  # looked at on each side of a quantile
 _CHOSEN = 8

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.display.boxes import cells_of
 from trueup._kernels.rows.attach import Cells, attached, narrowest, shuffled_cells
 from trueup._kernels.rows.moves import free_sets, walked
+from trueup.arrays import Ints
 
 if TYPE_CHECKING:
     from trueup.release.cells import Release
 
-Ints = npt.NDArray[np.int64]
 Names = tuple[str, ...]
 
 _WORK = 1 << 30  # cells looked at by the walk among tables of the same margins

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from trueup._kernels.display.boxes import box_sums
 from trueup._kernels.rows.reweigh import replayed
+from trueup.arrays import Floats, Ints
 from trueup.ask.question import check_neighbours
 from trueup.axis import Axis
 from trueup.epsilon import positive
@@ -25,9 +26,6 @@ from trueup.noise import check_rows_per_unit
 from trueup.release.boxes import box_of, places, prefix_of, stacked
 from trueup.release.published import freeze, to_frame
 from trueup.release.wording import check_level, written
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 INFERRED = "multiplicative weights"
 KIND = "reweighted counts"

@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.release.distribution import check_total
 
 if TYPE_CHECKING:
     from trueup.files.stored_blocks import Blocks, StoredBlocks
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 MOST_READ = 1 << 12  # blocks that one quantile reads, of 128 kB each

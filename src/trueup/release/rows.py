@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.display.boxes import cells_of
 from trueup._kernels.rows.attach import Cells, alone
+from trueup.arrays import Ints
 from trueup.axis import Axis
 from trueup.axis.inside import invented, label_values, values_inside
 from trueup.errors import FileError, InputError, shown
@@ -29,7 +29,6 @@ from trueup.release.published import in_library
 if TYPE_CHECKING:
     from trueup.release.cells import Release
 
-Ints = npt.NDArray[np.int64]
 Inside = Literal["uniform", "middle"]
 
 MOST_ROWS = 1 << 30

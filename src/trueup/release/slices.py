@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.facts import Span
 from trueup.law import BoxErrors, Combination, Law, RangeErrors
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.sorted.sorted_band import sorted_band
+from trueup.arrays import Ints
 from trueup.axis.numbers import whole_number
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
@@ -163,7 +164,7 @@ class SortedRelease(Published):
         upper, lower = partial(_reaching, wanted), partial(_reaching, wanted + 1)
         return FromBand(upper(self.fitted) - lower(self.fitted), self.band, upper, lower)
 
-    def counts_of_counts(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    def counts_of_counts(self) -> tuple[npt.NDArray[Any], Ints]:
         """Each count that occurs, rising, and how many groups have it."""
         return np.unique(self.fitted, return_counts=True)
 

@@ -7,12 +7,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.axis import Axis
 from trueup.errors import InputError, kind
 
-Ints = npt.NDArray[np.int64]
 Box = tuple[tuple[int, int], ...]
 
 _MOST = 1 << 20  # boxes of one union

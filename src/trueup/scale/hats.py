@@ -15,19 +15,16 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.hats.hat_tables import HatTables
 from trueup._kernels.hats.hats import HatStretch, add_lines, fit_lines, go_down, go_up, settle_ends
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree.fused import Noise as Drawn
 from trueup._kernels.tree.fused import Run
+from trueup.arrays import Floats, Ints
 from trueup.ask.hats import straight_sums
 from trueup.errors import InputError
 from trueup.infer.hat_errors import HatErrors
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _TOGETHER = 1 << 16  # answers that are drawn by one thread at a time
 _MOST_BLOCKS = 1 << 18

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.threads import cores
 from trueup._kernels.tree.binary_grid import grid_for
@@ -27,6 +26,7 @@ from trueup._kernels.tree.fused import Noise as Drawn
 from trueup._kernels.tree.prefix import BLOCK, sum_on_grid
 from trueup._kernels.tree.running_sums import RunningSums
 from trueup._kernels.tree.slabs import Slabs
+from trueup.arrays import Floats, Ints
 from trueup.errors import FileError, InputError, TrueupError
 from trueup.facts import LEAST_SQUARES, Facts
 from trueup.files.dataset import (
@@ -50,8 +50,6 @@ from trueup.scale.store import ABOVE, AnswerStore, not_as_stored
 from trueup.scale.stored_nodes import StoredNodes
 from trueup.scale.written import described, write_sums
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Count = Callable[[int, int], Ints]
 """The true counts of the cells [start, stop)."""
 

@@ -13,18 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree.any_tree_by_level import Risen, fall_levels, rise_levels
 from trueup._kernels.tree.fused import Noise as Drawn
 from trueup._kernels.tree.fused import Run
+from trueup.arrays import Floats, Ints
 from trueup.infer.model import AskedLevels
 from trueup.intervaltree import IntervalTree
 from trueup.noise import Noise
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _TOGETHER = 1 << 16  # answers that are drawn by one thread at a time
 

@@ -23,11 +23,10 @@ from trueup._kernels.display.rounding import whole_below
 from trueup._kernels.display.topdown import fall_nodes, project_top_down, rise_nodes
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree import blocks
+from trueup.arrays import Bools, Floats, Ints
 from trueup.intervaltree import IntervalTree
 from trueup.intervaltree.narrow import Level, forest, lengths, narrow_levels
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Read = Callable[[int, int, int], npt.NDArray[Any]]
 """The noisy answers of nodes first … stop − 1 of a level of the tree."""
 
@@ -249,7 +248,7 @@ class _Pile:
         fall_nodes(self.first, self.values, self.weights, below, unit, 0.0, answer)
 
     @property
-    def _ends(self) -> npt.NDArray[np.bool_]:
+    def _ends(self) -> Bools:
         return self.first[:-1] == self.first[1:]
 
     @property

@@ -15,19 +15,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.tree.binary_grid import grid_for
 from trueup._kernels.tree.prefix import BLOCK
 from trueup._kernels.tree.running_sums import block_steps, block_totals, round_blocks, run_from
+from trueup.arrays import Floats
 from trueup.errors import FileError
 from trueup.files.dataset import FolderPart, WrittenPart
 from trueup.scale.job import FolderJob
 from trueup.scale.shown import Roots
 from trueup.scale.store import ABOVE
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Row = Mapping[str, Any]
 Own = tuple[str, str]
 """The folder of a release, and the release's id."""

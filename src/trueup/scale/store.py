@@ -17,12 +17,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.errors import FileError, InputError
 from trueup.files.atomic import sync_folder, write_whole
 from trueup.files.dataset import FolderPart
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 ABOVE = -1
 """The number of the answers above all slabs."""
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.tree.fused import refined
 from trueup._kernels.tree.slabs import Slabs
+from trueup.arrays import Ints
 from trueup.scale.nested import NestedSlabs
 from trueup.scale.store import ABOVE, AnswerStore
 
-Ints = npt.NDArray[np.int64]
 ByLevel = dict[int, tuple[int, Ints]]
 
 

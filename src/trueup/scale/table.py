@@ -16,12 +16,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.noise.bits import one_measurement
 from trueup._kernels.threads import cores
 from trueup._kernels.tree.binary_grid import grid_for
 from trueup._kernels.tree.prefix import prefix_on_grid
+from trueup.arrays import Floats, Ints
 from trueup.ask import TreeCounts
 from trueup.errors import InputError
 from trueup.facts import LEAST_SQUARES, Facts
@@ -39,8 +39,6 @@ from trueup.scale.job import Count, FolderJob
 from trueup.scale.progress import Progress
 from trueup.scale.written import described, write_sums
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Add = Callable[[int, Ints], None]
 """Adds noise to the true answers of a line, in place."""
 

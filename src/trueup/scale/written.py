@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.facts import Facts
 from trueup.files.dataset import (
     BLOCKS,
@@ -19,8 +20,6 @@ from trueup.files.dataset import (
 )
 from trueup.files.parts import UNBIASED, block_sums, number_places, part_bytes
 from trueup.scale.store import AnswerStore
-
-Floats = npt.NDArray[np.float64]
 
 
 def write_sums(

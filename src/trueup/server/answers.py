@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.axis import Axis
 from trueup.axis.levels import nodes_inside
 from trueup.errors import InputError
@@ -31,8 +32,6 @@ from trueup.release.wording import check_level
 from trueup.server.reach import Reach
 
 Version = Literal["unbiased", "whole"]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 OF_UNBIASED = (
     "interval and standard error are those of the unbiased count; the interval is cut to whole "

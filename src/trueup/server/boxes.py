@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.axis import Axis
 from trueup.errors import InputError
 from trueup.law import EXACT
@@ -27,8 +28,6 @@ from trueup.server.answers import (
 )
 from trueup.server.errors import field as in_field
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Box = tuple[tuple[int, int], ...]
 
 _MOST_WORK = 1 << 21  # cells × laws: what exact intervals may take

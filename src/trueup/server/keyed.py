@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.errors import InputError
 from trueup.keys import (
     KeyMeasurement,
@@ -79,7 +79,7 @@ class OpenedKeys:
         return self.release
 
     @cached_property
-    def _by_count(self) -> npt.NDArray[np.int64]:
+    def _by_count(self) -> Ints:
         return np.argsort(-self.keys.noisy, kind="stable")
 
     def listed(self, find: str, order: Order, start: int, limit: int, level: float) -> Any:

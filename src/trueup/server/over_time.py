@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints
 from trueup.errors import InputError
 from trueup.period import Period
 from trueup.pictures.places import bar_edges
@@ -27,7 +27,6 @@ from trueup.server.answers import Version, affordable, span_of, told_bars, told_
 from trueup.server.opened import OpenedMeasurement
 from trueup.server.series import PeriodRun, Volumes
 
-Ints = npt.NDArray[np.int64]
 MOST_PERIODS = 400
 """Periods that are told or added up at once: a year of days, and some."""
 MOST_SUMS = 1_200

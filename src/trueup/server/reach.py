@@ -11,13 +11,10 @@ import contextlib
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Bools, Floats, Ints
 from trueup.law import RangeErrors
 from trueup.release.intervals import reaches
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MOST_WORK = 1 << 23
 """Cells × laws: what the intervals of one request may take."""
@@ -40,9 +37,7 @@ class Reach:
     size: int
     _times: dict[tuple[int, float], float | None] = field(default_factory=dict, repr=False)
 
-    def of(
-        self, starts: Ints, stops: Ints, spread: Floats, level: float
-    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def of(self, starts: Ints, stops: Ints, spread: Floats, level: float) -> tuple[Floats, Bools]:
         """How far the interval of each [start, stop) reaches, and whether that is exact.
 
         `spread` are their standard errors.
@@ -76,9 +71,7 @@ class Reach:
         found = self._times[each, level] = self._found(each, level)
         return found
 
-    def _roughly(
-        self, starts: Ints, stops: Ints, level: float
-    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def _roughly(self, starts: Ints, stops: Ints, level: float) -> tuple[Floats, Bools]:
         """By the laws of a few of these ranges themselves."""
         few = 2 if self.errors.work > MOST_WORK >> LONGEST else FEW
         found = reaches(self.errors, starts, stops, level, few)

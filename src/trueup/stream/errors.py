@@ -11,8 +11,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats
 from trueup.law import Combination, NoiseLaw
-from trueup.stream.schedule import Floats, Schedule, Spread, evenly
+from trueup.stream.schedule import Schedule, Spread, evenly
 
 _SAME = 1e-12  # coefficients that differ by rounding alone, in parts of 1
 

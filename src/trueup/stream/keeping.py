@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from trueup.arrays import Ints
 from trueup.errors import FileError, InputError
 from trueup.files.atomic import sync_folder, write_whole
-from trueup.stream.schedule import Ints
 
 _MAGIC = b"trueup stream 1\n"
 _HASH = 32

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup.arrays import Floats, Ints
 from trueup.ask import CellCounts, GridCounts, TreeCounts
 from trueup.ask.question import Question
 from trueup.axis import Axis
@@ -22,7 +23,7 @@ from trueup.stream.past import (
     PastTotals,
     all_past_totals,
 )
-from trueup.stream.schedule import Floats, Ints, Schedule
+from trueup.stream.schedule import Schedule
 from trueup.stream.secret import Secret
 from trueup.stream.terms import StreamTerms
 from trueup.stream.totals import Totals, all_totals

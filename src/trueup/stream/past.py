@@ -22,6 +22,7 @@ from trueup._kernels.windows.past import (
     block_starts,
     past_block,
 )
+from trueup.arrays import Floats, Ints
 from trueup.ask import PastCounts
 from trueup.ask.question import Neighbours, check_neighbours
 from trueup.axis import Axis
@@ -32,7 +33,7 @@ from trueup.infer.past import PastErrors
 from trueup.law import Combination, NoiseLaw, added
 from trueup.noise import noise_variance
 from trueup.stream.errors import cells_alike
-from trueup.stream.schedule import Draw, Floats, Ints, evenly
+from trueup.stream.schedule import Draw, evenly
 
 ENDLESS = 2_048  # steps of the first block where nobody knows how many there will be
 MOST_KEPT = 1 << 24  # counts of the steps of a block: all are read and written at every step

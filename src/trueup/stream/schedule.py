@@ -16,6 +16,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Bools, Floats, Ints
 from trueup.ask import TreeCounts
 from trueup.ask.question import Neighbours
 from trueup.axis.numbers import whole_number
@@ -23,8 +24,6 @@ from trueup.epsilon import positive
 from trueup.errors import InputError
 from trueup.noise import Noise, noise_variance
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Draw = Callable[[int, Fraction], Ints]
 
 MOST_STEPS = 1 << 40
@@ -134,7 +133,7 @@ class Walk:
 
     done: Ints
     later: Ints
-    opened: npt.NDArray[np.bool_]
+    opened: Bools
     past: Floats
     future: Floats
     tops: Ints

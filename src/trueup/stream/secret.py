@@ -16,7 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from trueup.stream.schedule import Draw, Ints, Schedule
+from trueup.arrays import Ints
+from trueup.stream.schedule import Draw, Schedule
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from trueup.arrays import Floats, Ints
 from trueup.ask.question import cell_counts
 from trueup.axis import Axis
 from trueup.axis.numbers import whole_number
@@ -24,7 +25,7 @@ from trueup.measurement import Measurement
 from trueup.release import Estimate, Release
 from trueup.stream.keeping import Keeping, check_new, pack, read_secret, settled, unpack
 from trueup.stream.mechanism import Mechanism, Running, State, mechanism_of
-from trueup.stream.schedule import MOST_STEPS, Floats, Ints
+from trueup.stream.schedule import MOST_STEPS
 from trueup.stream.terms import Accountant, Protected, StreamTerms
 
 

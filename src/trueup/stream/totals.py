@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueup.stream.schedule import Floats, Ints, Spread
+from trueup.arrays import Floats, Ints
+from trueup.stream.schedule import Spread
 
 
 class Totals:

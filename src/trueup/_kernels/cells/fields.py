@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
+from trueup.arrays import Bools, Ints
 
 Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _FRESH, _BARE, _QUOTED, _AFTER = 0, 1, 2, 3  # before a field, in one, in quotes, after a quote

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
+from trueup.arrays import Ints, Words
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 Whole = int | np.signedinteger[Any]
 
 HEAD = 2  # words of a record before its bytes

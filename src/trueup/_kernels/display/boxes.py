@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.tree.prefix import on_grid
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Ints
 
 
 def box_prefix(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -13,8 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from trueup.arrays import Floats, Ints
+
 T = TypeVar("T", bound=np.generic)
 
 
@@ -22,8 +22,8 @@ T = TypeVar("T", bound=np.generic)
 class Families:
     """Nodes of one level that have equally many children: a node a row, a child a column."""
 
-    parents: slice | Integers
-    children: slice | Integers
+    parents: slice | Ints
+    children: slice | Ints
     width: int
 
     def read(self, values: NDArray[T]) -> NDArray[T]:
@@ -35,7 +35,7 @@ class Families:
         values[self.children] = rows.reshape(-1)
 
 
-def levels_of(first: Integers) -> Iterator[list[Families]]:
+def levels_of(first: Ints) -> Iterator[list[Families]]:
     """The families of every level that has some, from the roots down; before the first child of
     the first node lie the roots."""
     begin, end = 0, int(first[0])
@@ -47,7 +47,7 @@ def levels_of(first: Integers) -> Iterator[list[Families]]:
         begin, end = int(first[begin]), int(first[end])
 
 
-def _alike(first: Integers, begin: int, widths: Integers, width: int) -> Families:
+def _alike(first: Ints, begin: int, widths: Ints, width: int) -> Families:
     places = np.flatnonzero(widths == width)
     parents, number = begin + places, len(places)
     low, high = int(first[parents[0]]), int(first[parents[-1] + 1])

@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 _LOOKED_AT = 1 << 14  # cells whose moves are looked at in one round
 _MOVED = 512  # of these the best are tried in turn

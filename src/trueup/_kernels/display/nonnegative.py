@@ -17,19 +17,16 @@ instead, which tells the live leaves directly in O(n·height) steps.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled
 from trueup._kernels.display.by_level import added, levels_of
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 ROUNDS = 40
 
 
 @compiled
-def leaves_of(first: Integers) -> Integers:
+def leaves_of(first: Ints) -> Ints:
     """The nodes without children, in node order."""
     nodes = len(first) - 1
     count = 0
@@ -44,7 +41,7 @@ def leaves_of(first: Integers) -> Integers:
     return leaves
 
 
-def _node_sums_by_level(first: Integers, at_leaves: Floats) -> Floats:
+def _node_sums_by_level(first: Ints, at_leaves: Floats) -> Floats:
     sums = np.empty(len(first) - 1)
     sums[first[:-1] == first[1:]] = at_leaves
     for level in reversed(list(levels_of(first))):
@@ -54,7 +51,7 @@ def _node_sums_by_level(first: Integers, at_leaves: Floats) -> Floats:
 
 
 @compiled(most=ARRAY_ELEMENTS, plain=_node_sums_by_level)
-def node_sums(first: Integers, at_leaves: Floats) -> Floats:
+def node_sums(first: Ints, at_leaves: Floats) -> Floats:
     """Every node's total, given the values of the leaves in node order."""
     nodes = len(first) - 1
     sums = np.empty(nodes)
@@ -73,7 +70,7 @@ def node_sums(first: Integers, at_leaves: Floats) -> Floats:
 
 @compiled
 def _solve(
-    first: Integers,
+    first: Ints,
     y: Floats,
     w: Floats,
     total: float,
@@ -132,8 +129,8 @@ def _solve(
 
 @compiled
 def _keep(
-    first: Integers, y: Floats, w: Floats, leaf: Integers, x: Floats, variance: Floats
-) -> tuple[Integers, Floats, Floats, Integers]:
+    first: Ints, y: Floats, w: Floats, leaf: Ints, x: Floats, variance: Floats
+) -> tuple[Ints, Floats, Floats, Ints]:
     """The tree of the nodes that hold a live leaf, in order, and which node each leaf was."""
     nodes = len(first) - 1
     live = np.empty(nodes, np.int32)  # 1 more than the number of live children; 0 if dropped
@@ -164,7 +161,7 @@ def _keep(
 
 
 @compiled
-def _depth_first(first: Integers) -> tuple[Integers, Integers]:
+def _depth_first(first: Ints) -> tuple[Ints, Ints]:
     """Where the leaves of each subtree lie, depth first, and how many there are."""
     nodes = len(first) - 1
     leaves = np.zeros(nodes, np.int64)
@@ -183,7 +180,7 @@ def _depth_first(first: Integers) -> tuple[Integers, Integers]:
 
 
 @compiled
-def _live_by_breakpoints(first: Integers, y: Floats, w: Floats, total: float, x: Floats) -> None:
+def _live_by_breakpoints(first: Ints, y: Floats, w: Floats, total: float, x: Floats) -> None:
     """Set x to 1 on the leaves that are positive at the optimum, to −1 on the others.
 
     Give a node's total the price −μ each and let t(μ) be the total that its subtree then wants:
@@ -239,7 +236,7 @@ def _live_by_breakpoints(first: Integers, y: Floats, w: Floats, total: float, x:
 
 
 @compiled
-def _mark_living(price: Floats, slope: Floats, who: Integers, total: float, x: Floats) -> None:
+def _mark_living(price: Floats, slope: Floats, who: Ints, total: float, x: Floats) -> None:
     """Set x to 1 on the leaves whose breakpoints lie below the root's price."""
     wants, rise = 0.0, 0.0
     for k in range(len(price)):
@@ -255,7 +252,7 @@ def _mark_living(price: Floats, slope: Floats, who: Integers, total: float, x: F
 
 
 @compiled
-def _start(first: Integers, w: Floats, x: Floats, variance: Floats) -> None:
+def _start(first: Ints, w: Floats, x: Floats, variance: Floats) -> None:
     """Every leaf alive."""
     for v in range(len(first) - 1):
         x[v] = 0.0
@@ -263,7 +260,7 @@ def _start(first: Integers, w: Floats, x: Floats, variance: Floats) -> None:
 
 
 def nonnegative_leaves(
-    first: Integers, y: Floats, w: Floats, total: float = np.nan, rounds: int = ROUNDS
+    first: Ints, y: Floats, w: Floats, total: float = np.nan, rounds: int = ROUNDS
 ) -> tuple[Floats, int]:
     """The leaves of the exact minimiser of Σ w (x − y)² with leaves ≥ 0, and the rounds it took.
 
@@ -297,7 +294,7 @@ def nonnegative_leaves(
 
 @compiled
 def optimality_residual(
-    first: Integers, y: Floats, w: Floats, at_leaves: Floats, total: float
+    first: Ints, y: Floats, w: Floats, at_leaves: Floats, total: float
 ) -> float:
     """How far the leaves are from optimal: the largest relative breach of the KKT conditions.
 

@@ -14,14 +14,11 @@ from collections.abc import Callable
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueup._kernels.compiled import ARRAY_ELEMENTS, Kernel, compiled
 from trueup._kernels.display.by_level import added, levels_of
 from trueup._kernels.sorted.falling_order import falling
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 SNAP = 1e-9  # a value this close to a whole number, relative to its size, is that number
 FEW = 64  # up to so many children, picking the largest again and again beats sorting
@@ -64,9 +61,7 @@ def _nearest_with_sum(values: Floats, total: float, nonnegative: bool) -> Floats
 
 
 @compiled
-def _hand_out(
-    whole: Integers, fraction: Floats, a: int, b: int, left: int, nonnegative: bool
-) -> None:
+def _hand_out(whole: Ints, fraction: Floats, a: int, b: int, left: int, nonnegative: bool) -> None:
     """Adds what is left to the children a … b − 1 of a node, a unit a child at a time, in place.
 
     The largest fractions come first. Rounding noise in the values can leave more or less than the
@@ -100,9 +95,7 @@ def _hand_out(
                     left -= sign
 
 
-def _whole_by_level(
-    first: Integers, values: Floats, roots: Integers, nonnegative: bool
-) -> Integers:
+def _whole_by_level(first: Ints, values: Floats, roots: Ints, nonnegative: bool) -> Ints:
     whole = np.empty(len(first) - 1, np.int64)
     whole[: len(roots)] = roots
     for level in levels_of(first):
@@ -117,7 +110,7 @@ def _whole_by_level(
     return whole
 
 
-def _rounded_rows(rows: Floats, sums: Integers, nonnegative: bool) -> Integers:
+def _rounded_rows(rows: Floats, sums: Ints, nonnegative: bool) -> Ints:
     """Whole numbers for the children of each family, a row each, that add up to its sum."""
     near = np.floor(rows + 0.5)
     snapped = np.abs(rows - near) <= SNAP * np.maximum(1.0, np.abs(rows))
@@ -138,8 +131,8 @@ def _rounded_rows(rows: Floats, sums: Integers, nonnegative: bool) -> Integers:
 
 
 @compiled(most=ARRAY_ELEMENTS, plain=_whole_by_level)
-def whole_below(first: Integers, values: Floats, roots: Integers, nonnegative: bool) -> Integers:
-    """Integers for all nodes below one root or several, whose integers are given."""
+def whole_below(first: Ints, values: Floats, roots: Ints, nonnegative: bool) -> Ints:
+    """Ints for all nodes below one root or several, whose integers are given."""
     nodes = len(first) - 1
     whole = np.empty(nodes, np.int64)
     fraction = np.empty(nodes)
@@ -164,8 +157,8 @@ def whole_below(first: Integers, values: Floats, roots: Integers, nonnegative: b
     return whole
 
 
-def whole_numbers(first: Integers, values: Floats, total: int, nonnegative: bool) -> Integers:
-    """Integers for all nodes: `total` at the root, children summing to parents.
+def whole_numbers(first: Ints, values: Floats, total: int, nonnegative: bool) -> Ints:
+    """Ints for all nodes: `total` at the root, children summing to parents.
 
     Each is within 1 of its value if the total is within 1 of the root's. A total further off
     is shared out evenly among the children of each node before they are rounded.

@@ -10,16 +10,12 @@ unbiased count, and only the others share what remains of the parent.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled
 from trueup._kernels.display.by_level import added, levels_of
 from trueup._kernels.display.nonnegative import leaves_of
 from trueup._kernels.sorted.falling_order import falling
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from trueup.arrays import Bools, Floats, Ints
 
 SWEEPS = 40
 CLEAR = 3.5  # standard errors above zero at which a count is clearly not empty
@@ -42,7 +38,7 @@ def _price_in_order(values: Floats, total: float) -> float:
 
 
 @compiled
-def _fit_to_sum(x: Floats, places: Integers, total: float, live: Integers) -> None:
+def _fit_to_sum(x: Floats, places: Ints, total: float, live: Ints) -> None:
     """Move the values at these places to the nearest non-negative ones with this sum, in place.
 
     They become max(0, x − τ). Dropping those below τ and sharing the rest out again ends at τ,
@@ -77,7 +73,7 @@ def _fit_to_sum(x: Floats, places: Integers, total: float, live: Integers) -> No
 
 @compiled
 def _draw_together(
-    x: Floats, places: Integers, begin: int, w: Floats, unit: float, evened: float
+    x: Floats, places: Ints, begin: int, w: Floats, unit: float, evened: float
 ) -> None:
     """Draw the values at these places, leaves of weights w, towards a line, in place; their sum
     stays.
@@ -110,7 +106,7 @@ def _draw_together(
 
 
 @compiled
-def project_top_down(first: Integers, consistent: Floats) -> Floats:
+def project_top_down(first: Ints, consistent: Floats) -> Floats:
     """The leaves of the plain projection, in node order; a negative root is raised to zero."""
     x = consistent.copy()
     x[0] = max(x[0], 0.0)
@@ -125,7 +121,7 @@ Below = tuple[Floats, Floats, Floats]
 """Of each node: the variance of its estimate from below, and both of its children added up."""
 
 
-def _rise_by_level(first: Integers, x: Floats, w: Floats, ends: Floats) -> Below:
+def _rise_by_level(first: Ints, x: Floats, w: Floats, ends: Floats) -> Below:
     variance, spread, sums = 1.0 / w, np.zeros(len(x)), np.zeros(len(x))
     variance[len(x) - len(ends) :] = ends
     for level in reversed(list(levels_of(first))):
@@ -140,7 +136,7 @@ def _rise_by_level(first: Integers, x: Floats, w: Floats, ends: Floats) -> Below
 
 
 @compiled(most=ARRAY_ELEMENTS, plain=_rise_by_level)
-def rise_nodes(first: Integers, z: Floats, w: Floats, ends: Floats) -> Below:
+def rise_nodes(first: Ints, z: Floats, w: Floats, ends: Floats) -> Below:
     """Least squares on the way up, in place: noisy answers become each node's estimate from its own
     subtree. There may be several roots.
 
@@ -216,7 +212,7 @@ def _draw_rows_together(x: Floats, places: Bools, w: Floats, unit: float, evened
 
 
 def _fall_by_level(
-    first: Integers, x: Floats, w: Floats, below: Below, unit: float, evened: float, answer: float
+    first: Ints, x: Floats, w: Floats, below: Below, unit: float, evened: float, answer: float
 ) -> None:
     variance, spread, sums = below
     variance = np.append(variance, 1.0 / w[len(variance) :])
@@ -256,7 +252,7 @@ def _fall_by_level(
 
 @compiled(most=ARRAY_ELEMENTS, plain=_fall_by_level)
 def fall_nodes(
-    first: Integers, x: Floats, w: Floats, below: Below, unit: float, evened: float, answer: float
+    first: Ints, x: Floats, w: Floats, below: Below, unit: float, evened: float, answer: float
 ) -> None:
     """Settles large first what `rise_nodes` made, in place, as `settle_nodes` says.
 
@@ -313,14 +309,14 @@ def fall_nodes(
             _fit_to_sum(x, small[:many], left, live)
 
 
-def _settle_by_level(first: Integers, x: Floats, w: Floats, unit: float, evened: float) -> None:
+def _settle_by_level(first: Ints, x: Floats, w: Floats, unit: float, evened: float) -> None:
     answer = float(x[0])
     below = _rise_by_level(first, x, w, np.empty(0))
     _fall_by_level(first, x, w, below, unit, evened, answer)
 
 
 @compiled(most=ARRAY_ELEMENTS, plain=_settle_by_level)
-def settle_nodes(first: Integers, x: Floats, w: Floats, unit: float, evened: float) -> None:
+def settle_nodes(first: Ints, x: Floats, w: Floats, unit: float, evened: float) -> None:
     """Settles noisy answers x of weights w (0: not asked) large first, in place.
 
     `unit` is the standard error of an answer of weight 1. Going down, the children's best
@@ -337,7 +333,7 @@ def settle_nodes(first: Integers, x: Floats, w: Floats, unit: float, evened: flo
     fall_nodes(first, x, w, below, unit, evened, answer)
 
 
-def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float, evened: float) -> Floats:
+def settle_large_first(first: Ints, y: Floats, w: Floats, unit: float, evened: float) -> Floats:
     """The leaves that `settle_nodes` makes of noisy answers y, in node order."""
     x = y.copy()
     settle_nodes(first, x, w, unit, evened)
@@ -345,7 +341,7 @@ def settle_large_first(first: Integers, y: Floats, w: Floats, unit: float, evene
 
 
 @compiled
-def keep_large_first(first: Integers, consistent: Floats, variances: Floats) -> Floats:
+def keep_large_first(first: Ints, consistent: Floats, variances: Floats) -> Floats:
     """The leaves, in node order, from consistent counts and the variance of every node.
 
     As `settle_large_first` where there are no noisy answers of nodes, only counts that add up

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import PLAIN_PAIRS, compiled
-
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Ints
 
 
 @compiled(most=PLAIN_PAIRS)

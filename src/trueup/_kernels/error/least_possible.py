@@ -18,11 +18,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats
 
 _STEP = 1.0  # of the logarithm of shifts: they exceed τ^−½ by one part in 10^8
 _BEYOND = 8.0  # how far shifts go beyond the eigenvalues, in logarithms

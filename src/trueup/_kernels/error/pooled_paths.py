@@ -20,12 +20,10 @@ its run, and the count that the fit gives the node. The one that says less is le
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
+from trueup.arrays import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Tree = tuple[Ints, Ints, Ints]
 Known = tuple[Floats, Floats, Floats, Floats]
 """Totals of runs; prefix sums of the counts, or none; of each level from which count on a node is

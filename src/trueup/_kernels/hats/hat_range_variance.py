@@ -8,14 +8,11 @@ two ends of the range up to the whole.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
 from trueup._kernels.hats.hat_tables import HatTables
 from trueup._kernels.hats.hats import begin, extend, kind_of, slot_of
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 
 @compiled

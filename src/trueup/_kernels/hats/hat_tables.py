@@ -25,9 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
+from trueup.arrays import Floats, Ints
 
 NOT_ASKED = 1e200
 INNER, FIRST, LAST = 0, 1, 2

@@ -27,9 +27,7 @@ from trueup._kernels.hats.hat_tables import (
     kind_of,
     slot_of,
 )
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 _TOGETHER = 1 << 13  # ranges carried at once
 

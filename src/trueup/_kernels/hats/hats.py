@@ -14,10 +14,7 @@ import numpy.typing as npt
 from trueup._kernels.compiled import compiled
 from trueup._kernels.hats import hat_tables
 from trueup._kernels.hats.hat_tables import HatTables, state_starts
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
+from trueup.arrays import Floats, Ints
 
 kind_of = compiled(hat_tables.kind_of)
 

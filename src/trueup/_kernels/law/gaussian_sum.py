@@ -32,8 +32,7 @@ from trueup._kernels.law.weighted_laplace import (
     solve,
     tapered,
 )
-
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats
 
 _MOST_TERMS = 1 << 18
 _DUAL = 0.5  # the σ² from which on e^(−2π²k²σ²) falls faster than e^(−j²/2σ²)

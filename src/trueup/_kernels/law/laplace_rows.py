@@ -11,14 +11,11 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import PLAIN_LAWS, compiled
 from trueup._kernels.law import laplace_sum
 from trueup._kernels.law import weighted_laplace as single
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 _LOGARITHM = np.array(laplace_sum.LOGARITHM)
 _ORDERS = laplace_sum.ORDERS

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Bools, Floats
 
 WEAK = 0.03  # scale × coefficient, in deviations of S: the classes that are taken together
 ORDERS = 6  # of their series
@@ -46,12 +45,12 @@ class LaplaceSum:
         """log P(every X is 0)."""
         return float(np.dot(self.m, np.log(np.tanh(0.5 / self.b))))
 
-    def some(self, which: npt.NDArray[np.bool_]) -> LaplaceSum:
+    def some(self, which: Bools) -> LaplaceSum:
         """The sum over some of the classes."""
         return LaplaceSum(self.c[which], self.b[which], self.m[which])
 
     @cached_property
-    def weak(self) -> npt.NDArray[np.bool_]:
+    def weak(self) -> Bools:
         """Which classes have a small part in S."""
         return self.c <= np.minimum(WEAK / self.b, 1.0) * self.deviation
 

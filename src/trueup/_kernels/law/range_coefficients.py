@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import PLAIN_LAWS, compiled
 from trueup._kernels.law import tree_walk
 from trueup._kernels.law.tree_walk import Found, KnownTree, Path, room_for
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 _cut_nodes = compiled(tree_walk.cut_nodes)
 _last_nodes = compiled(tree_walk.last_nodes)

@@ -12,11 +12,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.law.laplace_sum import LaplaceSum
-
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats
 
 _CIRCLE = 64  # points, more than such a sum ever moves
 _MOST_VALUES, _MOST_KEPT = 1 << 14, 256

@@ -30,8 +30,7 @@ import numpy.typing as npt
 
 from trueup._kernels.law import rare_jumps
 from trueup._kernels.law.laplace_sum import ORDERS, LaplaceSum
-
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats
 
 SMALLEST_TAIL = 1e-10  # beyond what sums of floats can tell from 0
 SLACK = 1 / 4000  # of the tail: charged twice, for what wraps around and for terms left out

@@ -15,10 +15,10 @@ from typing import Any
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from trueup._kernels.noise.gauss_tables import tail
 from trueup._kernels.noise.inversion import exp, precisions, working
+from trueup.arrays import Ints
 from trueup.errors import NoiseError
 
 
@@ -66,9 +66,7 @@ def _at_most(falling: Callable[[int], Any], place: int, delta: Fraction) -> bool
     raise NoiseError("A threshold could not be made certain; nothing was drawn.")
 
 
-def cut_noise(
-    size: int, scale: Fraction, cut: int, draw: Callable[[int, Fraction], NDArray[np.int64]]
-) -> NDArray[np.int64]:
+def cut_noise(size: int, scale: Fraction, cut: int, draw: Callable[[int, Fraction], Ints]) -> Ints:
     """Discrete Laplace noise given that it lies within ±cut: drawn again where it does not."""
     noise = draw(size, scale)
     beyond = np.flatnonzero(np.abs(noise) > cut)

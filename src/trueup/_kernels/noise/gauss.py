@@ -27,6 +27,7 @@ from trueup._kernels.noise.laplace import (
     draw_part,
     runs_of,
 )
+from trueup.arrays import Ints
 from trueup.errors import InputError
 
 _WORDS = 3  # of 16 bits, for the low bits at the largest variance
@@ -73,13 +74,13 @@ def verdict(k: int, low: int, low_bits: int, factor: int, shift: int, draw: int)
 
 @compiled(work=0)
 def accept(
-    values: NDArray[np.int64],
+    values: Ints,
     chosen: NDArray[np.int16],
     words: NDArray[np.uint32],
     lows: NDArray[np.uint16],
     law: tuple[int, int, int],
-    sure: NDArray[np.int64],
-    left: NDArray[np.int64],
+    sure: Ints,
+    left: Ints,
 ) -> tuple[int, int]:
     """Adds to each value what was drawn for it if that is accepted; how many are not, or untold.
 
@@ -128,7 +129,7 @@ class _GaussWorkspace(threading.local):
 _workspace = _GaussWorkspace()
 
 
-def sample_into(values: NDArray[np.int64], law: GaussTables, bits: Bits) -> None:
+def sample_into(values: Ints, law: GaussTables, bits: Bits) -> None:
     """Adds a sample to each value, in place, from the bits given; sums are modulo 2^64."""
     for start in range(0, values.size, BATCH):
         batch = values[start : start + BATCH]
@@ -140,7 +141,7 @@ def sample_into(values: NDArray[np.int64], law: GaussTables, bits: Bits) -> None
             places = places[left]
 
 
-def _round(values: NDArray[np.int64], law: GaussTables, bits: Bits) -> NDArray[np.int64]:
+def _round(values: Ints, law: GaussTables, bits: Bits) -> Ints:
     """One draw for each value: added where it is accepted; the places of the others."""
     space, part = _workspace, law.part
     size = -(-values.size // 4) * 4  # draws are looked up four at a time
@@ -192,7 +193,7 @@ def _settled(law: GaussTables, k: int, low: int, word: int, bits: Bits) -> int |
     return -size if minus else size
 
 
-def add_gaussian_noise(values: NDArray[np.int64], variance: object) -> None:
+def add_gaussian_noise(values: Ints, variance: object) -> None:
     """Adds independent discrete Gaussian noise of variance parameter σ² to each value, in place.
 
     The variance is a positive rational from 10^-6 to 10^24.
@@ -201,9 +202,7 @@ def add_gaussian_noise(values: NDArray[np.int64], variance: object) -> None:
     sample_into(values, gauss_tables(checked_variance(variance)), keystream().fill)
 
 
-def add_noise_blocks(
-    values: NDArray[np.int64], lengths: Sequence[int], variances: Sequence[object]
-) -> None:
+def add_noise_blocks(values: Ints, lengths: Sequence[int], variances: Sequence[object]) -> None:
     """Adds noise to consecutive runs of the values, each run with a variance of its own.
 
     Every length and variance is checked before the first value changes.
@@ -214,7 +213,7 @@ def add_noise_blocks(
         sample_into(values[begin:end], gauss_tables(variance), fill)
 
 
-def draw(size: int, variance: object) -> NDArray[np.int64]:
+def draw(size: int, variance: object) -> Ints:
     """Independent discrete Gaussian samples of variance parameter σ²."""
     if size < 0:
         raise InputError(f"The number of samples must be >= 0, got {size}.")

@@ -28,6 +28,7 @@ from trueup._kernels.noise.inversion import (
     precisions,
     working,
 )
+from trueup.arrays import Ints, Words
 from trueup.epsilon import positive
 from trueup.errors import InputError, NoiseError
 
@@ -45,7 +46,7 @@ class GaussPart(Inverted):
     word: int
     prefix: int
     lowest: int
-    boundaries: NDArray[np.uint64]
+    boundaries: Words
     outcomes: NDArray[np.uint16]
 
     @property
@@ -94,7 +95,7 @@ class GaussTables:
     variance: Fraction
     part: GaussPart
     low_bits: int
-    sure: NDArray[np.int64]  # by k: in 2^-31, a chance below that of every low to be accepted
+    sure: Ints  # by k: in 2^-31, a chance below that of every low to be accepted
     factor: int  # floor(2^shift · 2^(2L)/(2·variance)), of at most 32 bits
     shift: int
 

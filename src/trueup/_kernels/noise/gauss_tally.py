@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueup._kernels.noise.tally import chi_squares, worst
+from trueup.arrays import Floats, Ints
 
 _REACH = 10  # standard deviations on either side of zero; what lies beyond has one cell a side
 _POINTS = 2048  # per standard deviation: up to there every value has a cell of its own
@@ -38,7 +38,7 @@ class GaussTally:
             count += 1
         self.digits = np.zeros((count, 1 << _DIGIT_BITS), np.int64)
 
-    def add(self, samples: NDArray[np.int64]) -> None:
+    def add(self, samples: Ints) -> None:
         """Counts some more samples."""
         half = (self.cells.size - 2) // 2
         cells = np.clip((samples >> self.shift) + half, -1, 2 * half) + 1
@@ -47,7 +47,7 @@ class GaussTally:
             digit = (samples >> (_DIGIT_BITS * number)) & ((1 << _DIGIT_BITS) - 1)
             digits += np.bincount(digit, minlength=digits.size)
 
-    def cell_probabilities(self) -> NDArray[np.float64]:
+    def cell_probabilities(self) -> Floats:
         """P of each cell, both tails included.
 
         A cell of one value by the definition. A wider one, where σ is above 2,048, by the normal

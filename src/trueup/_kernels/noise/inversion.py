@@ -18,6 +18,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from trueup.arrays import Words
 from trueup.errors import NoiseError
 
 WORD, PREFIX = 64, 16
@@ -38,7 +39,7 @@ class Inverted(ABC):
     word: int
     prefix: int
     lowest: int  # the outcome of index 0
-    boundaries: NDArray[np.uint64]  # floor(2^word C_j), increasing
+    boundaries: Words  # floor(2^word C_j), increasing
     outcomes: NDArray[np.uint16]  # by 16 random bits: the index, or OPEN and the least index
 
     @abstractmethod
@@ -134,7 +135,7 @@ def floor_of(ball: Any) -> int | None:
     return None if floor is None else int(floor)
 
 
-def outcomes_of(boundaries: NDArray[np.uint64], word: int, prefix: int) -> NDArray[np.uint16]:
+def outcomes_of(boundaries: Words, word: int, prefix: int) -> NDArray[np.uint16]:
     """For each prefix the least index it leads to, marked OPEN if it may lead to others.
 
     It may where a boundary begins with that prefix. Always indexed by 16 bits: a shorter

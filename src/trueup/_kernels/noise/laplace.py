@@ -16,6 +16,7 @@ from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled
 from trueup._kernels.noise.bits import Bits, keystream
 from trueup._kernels.noise.inversion import OPEN, Inverted
 from trueup._kernels.noise.laplace_tables import Tables, checked_scale, tables
+from trueup.arrays import Ints, Words
 from trueup.errors import InputError
 
 BATCH = 1 << 17  # samples at a time: enough that two threads seldom wait for each other
@@ -30,7 +31,7 @@ def _look_up_plain(
     prefixes: NDArray[np.uint16],
     outcomes: NDArray[np.uint16],
     chosen: NDArray[np.int16],
-    undecided: NDArray[np.int64],
+    undecided: Ints,
 ) -> int:
     chosen[:] = outcomes[prefixes].view(np.int16)
     opened = chosen.view(np.uint64) & _OPEN_FOUR != 0
@@ -46,7 +47,7 @@ def look_up(
     prefixes: NDArray[np.uint16],
     outcomes: NDArray[np.uint16],
     chosen: NDArray[np.int16],
-    undecided: NDArray[np.int64],
+    undecided: Ints,
 ) -> int:
     """Indices of one part from 16-bit draws, four at a time; how many fours have one undecided.
 
@@ -74,14 +75,14 @@ def look_up(
 def complete(
     prefixes: NDArray[np.uint16],
     unused: int,
-    boundaries: NDArray[np.uint64],
+    boundaries: Words,
     rest: int,
-    undecided: NDArray[np.int64],
-    reserve: NDArray[np.uint64],
+    undecided: Ints,
+    reserve: Words,
     used: int,
     chosen: NDArray[np.int16],
-    tied_at: NDArray[np.int64],
-    tied_word: NDArray[np.uint64],
+    tied_at: Ints,
+    tied_word: Words,
 ) -> tuple[int, int, int]:
     """Completes undecided draws with `rest` bits of the reserve; (fours done, used, ties met).
 
@@ -121,14 +122,14 @@ def decide(
     prefixes: NDArray[np.uint16],
     outcomes: NDArray[np.uint16],
     unused: int,
-    boundaries: NDArray[np.uint64],
+    boundaries: Words,
     rest: int,
-    undecided: NDArray[np.int64],
-    reserve: NDArray[np.uint64],
+    undecided: Ints,
+    reserve: Words,
     used: int,
     chosen: NDArray[np.int16],
-    tied_at: NDArray[np.int64],
-    tied_word: NDArray[np.uint64],
+    tied_at: Ints,
+    tied_word: Words,
 ) -> tuple[int, int, int, int]:
     """`look_up`, then `complete`: (fours undecided, fours done, used, ties met).
 
@@ -150,19 +151,19 @@ def decide(
     return count, done, used, ties
 
 
-def _add_top_plain(values: NDArray[np.int64], top: NDArray[np.int16], lowest: int) -> None:
+def _add_top_plain(values: Ints, top: NDArray[np.int16], lowest: int) -> None:
     values += top[: values.size] + np.int64(lowest)
 
 
 @compiled(work=0, most=ARRAY_ELEMENTS, plain=_add_top_plain)
-def add_top(values: NDArray[np.int64], top: NDArray[np.int16], lowest: int) -> None:
+def add_top(values: Ints, top: NDArray[np.int16], lowest: int) -> None:
     """Adds the top part where it is all there is."""
     for i in range(values.size):
         values[i] += np.int64(top[i]) + lowest
 
 
 def _add_top_and_digit_plain(
-    values: NDArray[np.int64],
+    values: Ints,
     top: NDArray[np.int16],
     lowest: int,
     low_bits: int,
@@ -175,7 +176,7 @@ def _add_top_and_digit_plain(
 
 @compiled(work=0, most=ARRAY_ELEMENTS, plain=_add_top_and_digit_plain)
 def add_top_and_digit(
-    values: NDArray[np.int64],
+    values: Ints,
     top: NDArray[np.int16],
     lowest: int,
     low_bits: int,
@@ -189,12 +190,12 @@ def add_top_and_digit(
 
 
 def _add_top_and_digits_plain(
-    values: NDArray[np.int64],
+    values: Ints,
     top: NDArray[np.int16],
     lowest: int,
     low_bits: int,
     digits: NDArray[np.int16],
-    widths: NDArray[np.int64],
+    widths: Ints,
 ) -> None:
     low = np.zeros(values.size, np.int64)
     for own, width in zip(digits[: widths.size, : values.size], widths, strict=True):
@@ -206,12 +207,12 @@ def _add_top_and_digits_plain(
 
 @compiled(work=0, most=ARRAY_ELEMENTS, plain=_add_top_and_digits_plain)
 def add_top_and_digits(
-    values: NDArray[np.int64],
+    values: Ints,
     top: NDArray[np.int16],
     lowest: int,
     low_bits: int,
     digits: NDArray[np.int16],
-    widths: NDArray[np.int64],
+    widths: Ints,
 ) -> None:
     """As `add_top_and_digit`, the low bits in two or three digits, highest first."""
     mask = (np.int64(1) << low_bits) - 1
@@ -309,7 +310,7 @@ def _draw_parts(
     return far
 
 
-def sample_into(values: NDArray[np.int64], law: Tables, bits: Bits) -> None:
+def sample_into(values: Ints, law: Tables, bits: Bits) -> None:
     """Adds a sample to each value, in place, from the bits given.
 
     Sums are exact modulo 2^64: a fixed function of the ideal sum, so privacy never hangs on
@@ -341,7 +342,7 @@ def sample_into(values: NDArray[np.int64], law: Tables, bits: Bits) -> None:
                 batch[at : at + 1] += np.int64(wrapped)
 
 
-def checked_values(values: NDArray[np.int64]) -> None:
+def checked_values(values: Ints) -> None:
     """Refuses what noise cannot be added to in place."""
     if not isinstance(values, np.ndarray) or values.dtype != np.int64:
         raise InputError("Noise is added to an int64 numpy array: convert the counts first.")
@@ -349,7 +350,7 @@ def checked_values(values: NDArray[np.int64]) -> None:
         raise InputError("Noise is added in place to a contiguous, writeable, flat array.")
 
 
-def add_noise(values: NDArray[np.int64], scale: object) -> None:
+def add_noise(values: Ints, scale: object) -> None:
     """Adds independent discrete Laplace noise of the given scale to each value, in place.
 
     The scale is a positive rational from 1/1000 to 10^9.
@@ -364,9 +365,7 @@ def add_noise(values: NDArray[np.int64], scale: object) -> None:
     sample_into(values, law, keystream().fill)
 
 
-def add_noise_blocks(
-    values: NDArray[np.int64], lengths: Sequence[int], scales: Sequence[object]
-) -> None:
+def add_noise_blocks(values: Ints, lengths: Sequence[int], scales: Sequence[object]) -> None:
     """Adds noise to consecutive runs of the values, each run with a scale of its own.
 
     Every length and scale is checked before the first value changes.
@@ -378,7 +377,7 @@ def add_noise_blocks(
 
 
 def runs_of(
-    values: NDArray[np.int64], lengths: Sequence[int], scales: Sequence[Fraction]
+    values: Ints, lengths: Sequence[int], scales: Sequence[Fraction]
 ) -> list[tuple[int, int, Fraction]]:
     """Where runs of values of one scale begin and end; refused unless they are all the values."""
     checked_values(values)
@@ -398,7 +397,7 @@ def runs_of(
     return found
 
 
-def draw(size: int, scale: object) -> NDArray[np.int64]:
+def draw(size: int, scale: object) -> Ints:
     """Independent discrete Laplace samples of the given scale.
 
     >>> draw(3, 10).dtype

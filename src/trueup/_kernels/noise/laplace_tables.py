@@ -28,6 +28,7 @@ from trueup._kernels.noise.inversion import (
     floor_of,
     outcomes_of,
 )
+from trueup.arrays import Words
 from trueup.epsilon import positive
 from trueup.errors import InputError
 
@@ -46,7 +47,7 @@ class SamplerPart(Inverted):
     word: int
     prefix: int
     lowest: int
-    boundaries: NDArray[np.uint64]
+    boundaries: Words
     outcomes: NDArray[np.uint16]
 
     @property

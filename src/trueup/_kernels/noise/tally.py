@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueup._kernels.compiled import compiled
+from trueup.arrays import Floats, Ints
 
 DIGIT_BITS = 9
 _POINTS = 4096  # per scale: up to this scale every value has a cell of its own
@@ -16,9 +16,7 @@ _REACH = 20  # scales on either side of zero; what lies beyond has one cell a si
 
 
 @compiled
-def _count(
-    samples: NDArray[np.int64], shift: int, cells: NDArray[np.int64], digits: NDArray[np.int64]
-) -> None:
+def _count(samples: Ints, shift: int, cells: Ints, digits: Ints) -> None:
     """Adds each sample to its cell, and the digits of its distance from zero to theirs."""
     half = (cells.size - 2) >> 1
     for x in samples:
@@ -59,11 +57,11 @@ class SampleTally:
         """How many samples were counted."""
         return int(self.cells.sum())
 
-    def add(self, samples: NDArray[np.int64]) -> None:
+    def add(self, samples: Ints) -> None:
         """Counts some more samples."""
         _count(samples, self.shift, self.cells, self.digits)
 
-    def cell_probabilities(self) -> NDArray[np.float64]:
+    def cell_probabilities(self) -> Floats:
         """P of each cell, both tails included: differences of p^x, by expm1."""
         rate = float(1 / self.scale)
         width = 1 << self.shift
@@ -74,7 +72,7 @@ class SampleTally:
         tail = np.exp(-rate * half * width) / (1 + negative)
         return np.concatenate([[tail * negative], right[::-1] * negative, right, [tail]])
 
-    def digit_probabilities(self, number: int) -> NDArray[np.float64]:
+    def digit_probabilities(self, number: int) -> Floats:
         """P of each sign and value of a digit of the distance from zero."""
         rate = float(1 / self.scale)
         step = rate * (1 << (DIGIT_BITS * number))
@@ -95,9 +93,7 @@ class SampleTally:
         return min(1.0, min(found) * len(found))
 
 
-def _pooled(
-    counted: NDArray[np.int64], expected: NDArray[np.float64], least: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _pooled(counted: Ints, expected: Floats, least: float) -> tuple[Ints, Floats]:
     """Neighbouring cells added together until each group expects at least so many."""
     group = np.floor(np.cumsum(expected) / least - 1e-9).astype(np.int64)
     _, starts = np.unique(group, return_index=True)
@@ -106,7 +102,7 @@ def _pooled(
     return np.add.reduceat(counted, starts), np.add.reduceat(expected, starts)
 
 
-def chi_squares(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> list[float]:
+def chi_squares(counted: Ints, chances: Floats) -> list[float]:
     """Pearson's test, cell by cell and in large groups: fine faults, then faint broad ones."""
     from scipy.stats import chi2
 
@@ -120,7 +116,7 @@ def chi_squares(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> lis
     return found or [1.0]
 
 
-def worst(counted: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
+def worst(counted: Ints, chances: Floats) -> float:
     """The exact binomial test of the cell furthest from its expectation, for all cells."""
     from scipy.stats import binom
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Ints
 
 Cells = npt.NDArray[np.unsignedinteger]
 

@@ -14,9 +14,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Ints
 
 
 def free_sets(axes: int, margins: Sequence[frozenset[int]]) -> list[tuple[int, ...]]:

@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 _PASSES = 20  # over all boxes so far, after each new one
 _FURTHEST = 50.0  # of an exponent: what is further away is met in several passes

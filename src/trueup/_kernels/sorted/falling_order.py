@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueup._kernels.compiled import compiled
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 
 @compiled
-def falling(keys: Floats) -> Integers:
+def falling(keys: Floats) -> Ints:
     """The places of the keys from the largest to the smallest, equal ones in their order."""
     n = len(keys)
     order, spare = np.arange(n), np.empty(n, np.int64)

@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 
 from trueup._kernels.compiled import PLAIN_PAIRS, compiled
 from trueup._kernels.sorted.falling_order import falling
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 GAIN = 1e-9  # a move must be worth more than rounding noise
 WORK = 1_000_000_000  # comparisons, about a second: far beyond what noisy degrees need
@@ -32,7 +30,7 @@ PULLS = 200  # times that a violated inequality is repaired before the search ta
 
 
 @compiled(most=PLAIN_PAIRS)
-def _slacks(degrees: Integers, slack: Integers) -> int:
+def _slacks(degrees: Ints, slack: Ints) -> int:
     """Fill in the slack of k = 1, 2, …; return for how many k (the others cannot be violated)."""
     n = len(degrees)
     left, rest, reach, low = 0, degrees.sum(), n, 0
@@ -50,7 +48,7 @@ def _slacks(degrees: Integers, slack: Integers) -> int:
 
 
 @compiled(most=PLAIN_PAIRS)
-def _fits(degrees: Integers, slack: Integers) -> bool:
+def _fits(degrees: Ints, slack: Ints) -> bool:
     """Whether a falling sequence satisfies all inequalities, whatever its parity."""
     n = len(degrees)
     if n == 0:
@@ -62,16 +60,16 @@ def _fits(degrees: Integers, slack: Integers) -> bool:
 
 
 @compiled(most=PLAIN_PAIRS)
-def is_graphical(degrees: Integers) -> bool:
+def is_graphical(degrees: Ints) -> bool:
     """Whether a falling sequence is the degree sequence of some simple graph. O(n)."""
     return degrees.sum() % 2 == 0 and _fits(degrees, np.empty(len(degrees), np.int64))
 
 
-def _rounded(values: Floats) -> Integers:
+def _rounded(values: Floats) -> Ints:
     return np.clip(np.floor(values + 0.5), 0, len(values) - 1).astype(np.int64)
 
 
-def _pulled_inside(values: Floats, slack: Integers) -> Integers:
+def _pulled_inside(values: Floats, slack: Ints) -> Ints:
     """A sequence that satisfies all inequalities, not far from the values.
 
     For the worst inequality, the k largest are lowered and the small ones raised, all by the
@@ -110,7 +108,7 @@ def _pulled_inside(values: Floats, slack: Integers) -> Integers:
 
 
 @compiled(most=PLAIN_PAIRS)
-def _settle(degrees: Integers) -> None:
+def _settle(degrees: Ints) -> None:
     """Make a nearly falling sequence falling, in place: an insertion sort."""
     for i in range(1, len(degrees)):
         value, j = degrees[i], i
@@ -121,7 +119,7 @@ def _settle(degrees: Integers) -> None:
 
 
 @compiled(most=PLAIN_PAIRS)
-def _position(tight: Integers, value: int) -> int:
+def _position(tight: Ints, value: int) -> int:
     """How many of the tight k are below the value."""
     low, high = 0, len(tight)
     while low < high:
@@ -134,7 +132,7 @@ def _position(tight: Integers, value: int) -> int:
 
 
 @compiled(most=PLAIN_PAIRS)
-def _candidates(degrees: Integers, values: Floats, tight: Integers) -> tuple[Integers, Floats]:
+def _candidates(degrees: Ints, values: Floats, tight: Ints) -> tuple[Ints, Floats]:
     """Single steps worth trying, as rows (place, ±1), and their costs, the cheapest first.
 
     Raise the first of a run of equal degrees, or the second; lower the last, or the one before.
@@ -182,7 +180,7 @@ def _candidates(degrees: Integers, values: Floats, tight: Integers) -> tuple[Int
 
 
 @compiled(most=PLAIN_PAIRS)
-def _effects(degrees: Integers, steps: Integers, tight: Integers) -> NDArray[np.int8]:
+def _effects(degrees: Ints, steps: Ints, tight: Ints) -> NDArray[np.int8]:
     """How each step changes each tight slack."""
     effects = np.zeros((len(steps), len(tight)), np.int8)
     for s in range(len(steps)):
@@ -197,7 +195,7 @@ def _effects(degrees: Integers, steps: Integers, tight: Integers) -> NDArray[np.
 
 
 @compiled(most=PLAIN_PAIRS)
-def _best_move(degrees: Integers, values: Floats, slack: Integers) -> tuple[Integers, bool, int]:
+def _best_move(degrees: Ints, values: Floats, slack: Ints) -> tuple[Ints, bool, int]:
     """The nearest graphical sequence two unit steps away, whether it is nearer, and the work."""
     close = np.flatnonzero(slack[: _slacks(degrees, slack)] <= 1)
     steps, costs = _candidates(degrees, values, close + 1)
@@ -235,7 +233,7 @@ def _best_move(degrees: Integers, values: Floats, slack: Integers) -> tuple[Inte
     return found, best < -GAIN, work
 
 
-def nearest_graphical(values: Floats) -> Integers:
+def nearest_graphical(values: Floats) -> Ints:
     """The graphical sequence nearest in L2 to a falling sequence of numbers."""
     n = len(values)
     slack = np.empty(n, np.int64)

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats
 
 
 @compiled

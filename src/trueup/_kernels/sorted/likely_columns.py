@@ -17,12 +17,9 @@ from __future__ import annotations
 from math import erfc, exp, pi, sqrt
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import PLAIN_PAIRS, compiled
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 REACH = 7.0  # numbers of rows lie within so many noise scales of their fit
 SPARE = 2  # and so many rows more

@@ -10,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.sorted.likely_columns import falls, pass_left, pass_right, windows
 from trueup._kernels.sorted.likely_rows import MOST, SEGMENT, rows_after_columns
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 MOST_NUMBERS = 128  # of rows that may go on at an edge: more are as good as fitted
 MOST_ROWS = 1 << 14  # that go on, for the sake of memory

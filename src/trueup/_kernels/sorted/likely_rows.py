@@ -15,12 +15,9 @@ answers are, and nothing about privacy.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 REACH = 8.0  # values of a row lie within so many b of its isotonic fit
 FINE = 3  # values to a b, where b is large

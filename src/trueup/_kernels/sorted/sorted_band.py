@@ -17,10 +17,8 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 _FINENESS = 200  # steps of each doubling of a window's exponent: q is rounded up to the next
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Ints
 
 SPARE = 1 << 17  # strips beyond one a group, at most
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.sorted.transcript import Stretch, Transcript
 from trueup._kernels.sorted.young_columns import (
@@ -30,8 +29,8 @@ from trueup._kernels.sorted.young_columns import (
     rows_that_go_on,
 )
 from trueup._kernels.sorted.young_rows import GROUP, read_rows_down, read_rows_up, spacing_of
+from trueup.arrays import Ints
 
-Ints = npt.NDArray[np.int64]
 Draw = Callable[[int], Ints]
 
 FEWEST = 300  # groups below which all is read as rows: what columns save is not worth a corner

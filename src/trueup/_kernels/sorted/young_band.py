@@ -12,13 +12,10 @@ of two as the length of the noise that was drawn, together, and the one that fit
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.sorted.sorted_band import inexact, window_reach
 from trueup._kernels.sorted.transcript import Stretch, Transcript, most_answers
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 
 def young_band(

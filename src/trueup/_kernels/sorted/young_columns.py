@@ -7,12 +7,9 @@ it has passed is its own bookmark. All that is decided follows from what was fou
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled, inlined
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 WIDTH = 2.5  # strips of 2.5 b λ^(−1/3), λ rows ending per b: found by simulation, near-flat optimum
 BEND = 1.3  # strips narrow enough for a curve that bends as far as it has come

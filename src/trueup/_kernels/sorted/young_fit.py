@@ -16,16 +16,13 @@ evenly; where a strip falls far more than its neighbours, in one place.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
 from trueup._kernels.sorted.isotonic import isotonic
 from trueup._kernels.sorted.likely_diagram import RowsAfter, Strips, likely_ends
 from trueup._kernels.sorted.likely_rows import likely_rows
 from trueup._kernels.sorted.transcript import Transcript
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 CLIFF = 8.0  # a strip that falls so many times more than its neighbours ends rows in one place
 LONE = 6.0  # b² · log(rows) that rows beyond a corner must explain

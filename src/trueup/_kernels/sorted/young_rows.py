@@ -7,12 +7,10 @@ decided follows from what was found.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled, inlined
 from trueup._kernels.sorted.young_columns import CORNER, WIDTH, stake
-
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Ints
 
 GROUP = 8  # rows whose mean is looked at
 FLAT = 128  # twice as many rows without a rise bring columns back, if as many are left

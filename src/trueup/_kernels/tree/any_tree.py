@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 
 @compiled

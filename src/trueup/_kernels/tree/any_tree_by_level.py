@@ -11,8 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 
 def fit_by_levels(first: Ints, noisy: npt.ArrayLike, weights: npt.ArrayLike) -> Floats:

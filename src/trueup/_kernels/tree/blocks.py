@@ -15,8 +15,9 @@ import numpy as np
 from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled, inlined, plain_if_small
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree import prefix
-from trueup._kernels.tree.regular import Floats, Ints, Numbers, RegularTree, child_sums
+from trueup._kernels.tree.regular import Numbers, RegularTree, child_sums
 from trueup._kernels.tree.running_sums import block_totals, sum_each
+from trueup.arrays import Floats, Ints
 
 SPAN = 1 << 16  # leaves that go up or down together: what they need stays in the cache
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
 from trueup._kernels.hats.hat_tables import HatTables, state_starts
 from trueup._kernels.hats.hats import solve_into
 from trueup._kernels.tree.any_tree import down, up
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 
 @compiled

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled, inlined, plain_if_small
 from trueup._kernels.threads import in_threads
@@ -20,9 +19,7 @@ from trueup._kernels.tree import blocks
 from trueup._kernels.tree.binary_grid import grid_for
 from trueup._kernels.tree.blocks import block_level, fall, rise
 from trueup._kernels.tree.regular import RegularTree
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 
 def widths_of(size: int) -> tuple[int, ...]:

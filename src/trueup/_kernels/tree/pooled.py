@@ -8,12 +8,9 @@ have no children, and the run has one answer of its own.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 SMALL = 5.0  # a node is small if its answer is below so many deviations of its noise
 CROWDED = 8.0  # few are if the small ones of a family sum to more than so many deviations of that

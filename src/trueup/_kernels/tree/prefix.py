@@ -7,9 +7,7 @@ import numpy.typing as npt
 
 from trueup._kernels.threads import cores
 from trueup._kernels.tree.binary_grid import grid_for
-
-Floats = npt.NDArray[np.float64]
-
+from trueup.arrays import Floats
 
 BLOCK = 1 << 15  # numbers summed from zero and rounded while they are in the cache
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from trueup.arrays import Bools, Ints
+
 Draw = Callable[[int, Fraction], Ints]
 """So many noises of a share of the cost."""
 
@@ -84,9 +84,7 @@ class _Emitted:
         self.parts: list[tuple[Ints, Ints, Ints]] = []
         self.made = 1
 
-    def take(
-        self, block: Ints, large: NDArray[np.bool_], answers: Ints, rest: Ints, pooled: bool
-    ) -> Ints:
+    def take(self, block: Ints, large: Bools, answers: Ints, rest: Ints, pooled: bool) -> Ints:
         """Notes the families of some nodes; the numbers of the children kept, −1 for the others."""
         fan = large.shape[1]
         if fan <= DETAILED and not pooled:  # the last level: every child stands for itself
@@ -101,7 +99,7 @@ class _Emitted:
             self._add(every[:, -1], ~large, np.broadcast_to(np.arange(fan), large.shape), answers)
         return every[:, :-1]
 
-    def _add(self, parents: Ints, which: NDArray[np.bool_], digits: Ints, values: Ints) -> Ints:
+    def _add(self, parents: Ints, which: Bools, digits: Ints, values: Ints) -> Ints:
         """Notes some nodes, a row a family; their numbers, −1 for the others."""
         numbers = np.full(which.shape, -1, np.int64)
         many = int(which.sum())
@@ -131,7 +129,7 @@ class _Emitted:
         return renumbered[parents[places]], digits[places], noisy[places]
 
 
-def _large(answers: Ints, threshold: int, crowds: Ints) -> NDArray[np.bool_]:
+def _large(answers: Ints, threshold: int, crowds: Ints) -> Bools:
     """Which children of each family are kept, from their noisy counts alone."""
     large = answers >= threshold
     together = np.where(large, 0, answers).sum(axis=1)

@@ -20,11 +20,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+from trueup.arrays import Floats, Ints
+
+Numbers = Ints | Floats
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import numpy as np
 
 from trueup._kernels.threads import cores
 from trueup._kernels.tree import prefix as sums
-from trueup._kernels.tree.regular import Floats, Ints, Numbers, RegularTree, fit_by_level
+from trueup._kernels.tree.regular import Numbers, RegularTree, fit_by_level
+from trueup.arrays import Floats, Ints
 
 MANY = 1 << 15  # from so many leaves on it is worth waiting for compiled passes to load
 

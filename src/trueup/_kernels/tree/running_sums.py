@@ -12,14 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import ARRAY_ELEMENTS, compiled
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree.binary_grid import grid_for
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 
 def _blocks(values: Floats, block: int, begin: int, end: int) -> Iterator[tuple[int, Floats]]:

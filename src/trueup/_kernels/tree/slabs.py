@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.threads import in_threads
 from trueup._kernels.tree import blocks
 from trueup._kernels.tree.blocks import block_level
 from trueup._kernels.tree.fused import NodeStretch, Noise, Run
 from trueup._kernels.tree.regular import RegularTree
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

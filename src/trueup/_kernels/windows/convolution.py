@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from trueup.arrays import Ints, Words
 from trueup.errors import InputError
-
-Ints = npt.NDArray[np.int64]
 
 _UNIT = 2.0**-53  # rounding of a float
 _ROOTS = 4 * _UNIT  # how far a root of unity in the transform's tables may be off
@@ -73,7 +71,7 @@ def cyclic_convolution(numbers: Ints, kernel: Ints, filled: int, width: int = 64
     return found.view(np.int64)
 
 
-def _lowest(left: npt.NDArray[np.uint64], bits: int) -> tuple[Ints, npt.NDArray[np.uint64]]:
+def _lowest(left: Words, bits: int) -> tuple[Ints, Words]:
     """The lowest digit, between −2^(bits−1) and 2^(bits−1) − 1, and what is left, over 2^bits."""
     half = np.uint64(1 << (bits - 1))
     digit = ((left + half) & np.uint64((1 << bits) - 1)).view(np.int64) - np.int64(half)

@@ -16,13 +16,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.compiled import PLAIN_PAIRS, compiled
 from trueup._kernels.windows.convolution import cyclic_convolution
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Floats, Ints
 
 OWN = 1 << 14  # what a window weighs the cell it stands on, before cells are scaled
 LONGEST_COLUMN = 1 << 24

@@ -19,12 +19,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.windows.convolution import cyclic_convolution
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from trueup.arrays import Ints
 
 _BITS = 12
 _LONG = 65_536  # cells that 12 bits are enough for; a bit more for every four times as many

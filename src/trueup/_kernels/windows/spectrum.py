@@ -11,12 +11,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from trueup._kernels.windows.profile import Profile, profile_of
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from trueup.arrays import Floats, Ints
 
 _NUMBERS = 1 << 22  # looked at together
 _BLOCK = 128  # cells whose sums of pairs are written out

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from trueup.arrays import Ints
 from trueup.axis import Axis
 from trueup.axis.bins import IntegerCells, RegularCells
 from trueup.axis.dates import DateCells
 from trueup.axis.edges import EdgeCells
 from trueup.axis.ipv4 import Ipv4Cells
-from trueup.axis.numbers import Ints
 from trueup.owner.columns import Kind, Wanted
 from trueup.owner.engines.spelling import EngineRows, Spelling, constant, real, whole
 from trueup.owner.placing import whole_labels

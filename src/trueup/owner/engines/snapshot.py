@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.axis.numbers import Ints
+from trueup.arrays import Ints
 from trueup.errors import SourceError
 from trueup.owner.counting import BATCH
 from trueup.owner.engines.connection import connected, pin

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.axis.numbers import Ints
+from trueup.arrays import Ints
 from trueup.owner.columns import Kind, Wanted
 from trueup.owner.dated import TURN_BYTES, runs
 from trueup.owner.engines.cells import labels_of, near_window, numbers_of, placed
