@@ -260,3 +260,19 @@ def test_laplace_and_gaussian_counts_are_not_combined_as_one_noise() -> None:
     assert twice.facts.rho == Fraction(3, 2)
     assert "ρ = 1 " in tu.pictures.theme.price(some[1].facts)
     assert caption(some[1].facts) == "Protects one row: rho = 1, add-remove."
+
+
+def test_only_what_least_squares_found_is_said_to_be_of_least_squares() -> None:
+    """Where noise had a say in what was asked, files keep the word and people read another."""
+    first, second = (
+        tu.measure(np.zeros(60, int), tu.TreeCounts(60, adaptive=True), epsilon=1) for _ in "ab"
+    )
+    alone, both = tu.infer(first), tu.reconcile([first, second])
+    at_once = tu.infer(tu.measure(np.zeros(60, int), tu.TreeCounts(60), epsilon=1))
+    assert at_once.facts.how_inferred == "least squares"
+    assert (first.facts.how_inferred, alone.facts.inferred) == (None, "least squares")
+    assert str(alone.facts.how_inferred).startswith("from the top down")
+    assert str(both.facts.how_inferred).startswith("a mean")
+    shown = tu.infer(first, nonnegative=True, integers=True)
+    assert shown.facts.how_inferred == shown.facts.inferred
+    assert str(shown.unbiased.facts.how_inferred).startswith("from the top down")

@@ -241,3 +241,15 @@ def test_a_probability_lies_between_0_and_1(before: float) -> None:
 def test_a_mark_says_whether_to_fill_in_or_to_check() -> None:
     assert Marked("who").mark == "TO FILL IN: who"
     assert Marked("who", "somebody").mark == "CHECK: who"
+
+
+def test_the_record_says_how_pooled_counts_were_found() -> None:
+    """They are not the nearest by least squares: noise had a say in what was asked."""
+    asked = tu.measure(np.zeros(60, int), tu.TreeCounts(60, adaptive=True), epsilon=1)
+    done = record(tu.infer(asked).facts)["deployment"]["implementation"]["post_processing"]
+    assert "from the top down" in done
+    assert "least squares" not in done
+    assert "nearest" not in done
+    at_once = tu.infer(tu.measure(np.zeros(60, int), tu.TreeCounts(60), epsilon=1))
+    found = record(at_once.facts)["deployment"]["implementation"]["post_processing"]
+    assert found.startswith("The nearest answers that agree with each other (least squares)")

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from trueup.ask import question_from_json
+from trueup.ask.pooled import PooledQuestion
 from trueup.ask.question import Neighbours, Question, check_neighbours
 from trueup.axis.labels import text
 from trueup.axis.numbers import finite_number, whole_number
@@ -25,6 +26,8 @@ from trueup.period import Covered
 from trueup.rows_bound import ChosenBound
 
 LEAST_SQUARES = "least squares"
+_FROM_THE_TOP = "from the top down, siblings moved alike until they sum to their parent"
+_MEAN = "a mean, by weights that noise has no say in"
 _ID = re.compile(r"[0-9a-f]{32}")
 Span = tuple[int, int] | None
 Features = tuple[tuple[str, str], ...]
@@ -185,6 +188,19 @@ class Facts:
         if not self.traced or self.measured != other.measured or self.sources or other.sources:
             return False
         return replace(self, inferred=None, slice=None) == replace(other, inferred=None, slice=None)
+
+    @property
+    def how_inferred(self) -> str | None:
+        """How the answers were made, for people; files keep `inferred`.
+
+        Where noise had a say in what was asked, nothing is the nearest by least squares.
+        """
+        if self.inferred == LEAST_SQUARES:
+            if isinstance(self.question, PooledQuestion):
+                return _FROM_THE_TOP
+            if any(isinstance(part.question, PooledQuestion) for part in self.combined):
+                return _MEAN
+        return self.inferred
 
     @property
     def never_negative(self) -> bool:

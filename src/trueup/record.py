@@ -271,11 +271,13 @@ def _implementation(facts: Facts) -> dict[str, Any]:
 
 
 def _inferred(facts: Facts) -> str:
-    if facts.inferred is None:
+    how = facts.how_inferred
+    if how is None:
         return "None: these are the noisy answers as they were drawn."
+    what = "The nearest answers" if how == facts.inferred else "Answers"
     return (
-        f"The nearest answers that agree with each other ({_printable(facts.inferred)}), found "
-        f"from the noisy answers alone."
+        f"{what} that agree with each other ({_printable(how)}), found from the noisy answers "
+        f"alone."
     )
 
 

@@ -288,7 +288,39 @@ def test_no_standard_error_is_told_of_counts_from_pooled_cells(run: Run, tmp_pat
         assert told["low"] <= 60 <= told["high"]
         shown = run("show", "m.parquet", *how)
         assert "± is half the 95 % interval" in shown.out
-        assert run("show", "m.parquet", *how, "--json").json["error_is"] == "half the 95 % interval"
+        drawn = run("show", "m.parquet", *how, "--json").json
+        assert drawn["error_is"] == "half the 95 % interval"
+        assert all(row["std_error"] is None and row["error"] >= 0 for row in drawn["rows"])
+        heading = " ".join(shown.out.split("epsilon=")[0].split())
+        assert "95 %: " in heading  # an interval of the total too, so that ± has one meaning
+        assert "±" not in heading
+
+
+def test_nothing_calls_pooled_counts_unbiased_or_those_of_least_squares(
+    run: Run, tmp_path: Path
+) -> None:
+    """Noise had a say in what was asked, so they are neither."""
+    asked = tu.TreeCounts(tu.Axis.integers("cell", 0, 4095), adaptive=True)
+    measure_for_experiment(np.zeros(4096, np.int64), asked, 0.1, seed=1).save(
+        tmp_path / "m.parquet"
+    )
+    said = run("query", "m.parquet", "7", "--json").json
+    assert said["inferred"].startswith("from the top down")
+    assert said["intervals_of"] == "these answers"
+    whole = run("query", "m.parquet", "7", "--nonnegative", "--json").json
+    assert whole["intervals_of"] == "the answers as inferred"
+    for words in (("query", "m.parquet", "7"), ("show", "m.parquet")):
+        ran = " ".join(run(*words, "--nonnegative").out.split())
+        assert "as inferred" in ran
+        assert "unbiased" not in ran
+
+
+def test_standard_errors_are_told_by_that_name(run: Run, ages: dict[str, Path]) -> None:
+    drawn = run("show", ages["r"], "--bars", "4", "--json").json
+    assert drawn["error_is"] == "one standard error"
+    assert all(row["std_error"] == row["error"] > 0 for row in drawn["rows"])
+    band = run("show", ages["s"], "--bars", "4", "--json").json
+    assert all(row["std_error"] is None for row in band["rows"])
 
 
 def test_the_ends_of_an_interval_are_rounded_outward(run: Run, ages: dict[str, Path]) -> None:

@@ -125,20 +125,25 @@ def query_command(
     facts = {
         "axis": name,
         "level": level,
-        "inferred": release.facts.inferred,
-        "intervals_of": "the unbiased answers" if shown else "these answers",
+        "inferred": release.facts.how_inferred,
+        "intervals_of": f"the {_before_shown(pooled)}" if shown else "these answers",
         **_counted_rows(release),
         "answers": answers,
     }
     emit(as_json, facts, show)
 
 
+def _before_shown(pooled: bool, what: str = "answers") -> str:
+    """The answers that counts were made of to be shown."""
+    return f"{what} as inferred" if pooled else f"unbiased {what}"
+
+
 def _of_unbiased(pooled: bool) -> str:
     """Whose the errors are of counts that were made to be shown."""
     what = "intervals belong" if pooled else "errors and intervals belong"
     return (
-        f"{what} to the unbiased answers; intervals are cut to whole numbers from 0 and stretched "
-        f"to hold the count"
+        f"{what} to the {_before_shown(pooled)}; intervals are cut to whole numbers from 0 and "
+        f"stretched to hold the count"
     )
 
 
@@ -236,13 +241,22 @@ def show_command(
     """Draw a saved histogram or sequence in the terminal, with its error."""
     release = _release(file, nonnegative)
     rows = release.lines(bars)
+    standard = _by_standard_error(release)
     facts = {
         "about": release.facts.to_json(),
         **_counted_rows(release),
         "error_is": release.error_words,
-        "rows": [{"what": w, "count": c, "std_error": e} for w, c, e in rows],
+        "rows": [
+            {"what": w, "count": c, "error": e, "std_error": e if standard else None}
+            for w, c, e in rows
+        ],
     }
     emit(as_json, facts, lambda: _draw(release, rows, bars))
+
+
+def _by_standard_error(release: Any) -> bool:
+    """Whether what stands behind ± is a standard error, and not half an interval or band."""
+    return bool(release.error_words == "one standard error")
 
 
 def _heights(release: Any, rows: list[tuple[str, float, float]], bars: int) -> tuple[Any, str]:
@@ -277,7 +291,8 @@ def _draw(release: Any, rows: list[tuple[str, float, float]], bars: int) -> None
         console.print(line, soft_wrap=True)
     what = release.error_words
     if release.unbiased is not release:
-        what += f" of the unbiased counts; shown are {release.facts.inferred}"
+        whose = _before_shown(not _by_standard_error(release), "counts")
+        what += f" of the {whose}; shown are {release.facts.inferred}"
     console.print(Text(f"{told}± is {what}; red is below zero", style="dim"))
 
 

@@ -29,7 +29,7 @@ from trueup.release.intervals import cut_to_counts, quantile_cells, range_interv
 from trueup.release.published import Contents, Published, Row, beside, freeze, to_frame
 from trueup.release.slices import SliceErrors, fixed_spans
 from trueup.release.unions import ends_of, terms_of, union_boxes
-from trueup.release.wording import check_level
+from trueup.release.wording import check_level, with_interval
 
 if TYPE_CHECKING:
     from trueup.pictures.page import Picture
@@ -107,8 +107,8 @@ class Release(Published):
     def _check_unbiased(self) -> None:
         if self.unbiased_prefix is not None:
             raise InputError(
-                f"These counts are {self.facts.inferred}; the errors of least squares are not "
-                f"theirs. Ask the same of release.unbiased."
+                f"These counts are {self.facts.inferred}; the errors known are those of the "
+                f"counts before that. Ask the same of release.unbiased."
             )
 
     def _check_asked(self, names: Sequence[str]) -> None:
@@ -428,9 +428,15 @@ class Release(Published):
         if self.asked:
             over = f"margins of {self._named}: {'; '.join(', '.join(each) for each in self.asked)}"
         return (
-            f"<Release{self.facts.stamp}: {over}, {shown}total {self.total()}, "
+            f"<Release{self.facts.stamp}: {over}, {shown}total {self._total_words}, "
             f"{self.facts.cost}{self.facts.also}>"
         )
+
+    @property
+    def _total_words(self) -> str:
+        """The total and its error: where cells were pooled an interval, as all errors are then."""
+        total = self.total()
+        return with_interval(total.value, *total.interval()) if self._pooled else str(total)
 
     @property
     def _drawn(self) -> Drawn:
@@ -445,4 +451,4 @@ class Release(Published):
         return self._drawn.picture(kind, self.cdf)
 
     def _repr_html_(self) -> str:
-        return self._drawn.drawing(str(self.total()))
+        return self._drawn.drawing(self._total_words)

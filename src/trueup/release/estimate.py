@@ -14,7 +14,15 @@ from trueup.facts import Facts
 from trueup.law import Combination, Errors, Law, added
 from trueup.release.intervals import allowing_for_rounding, cut_to_counts
 from trueup.release.noise_parts import Part, facts_of, joined
-from trueup.release.wording import Inexact, as_number, between, check_level, formatted, written
+from trueup.release.wording import (
+    Inexact,
+    as_number,
+    between,
+    check_level,
+    formatted,
+    with_interval,
+    written,
+)
 
 if TYPE_CHECKING:
     from trueup.release.ratio import Ratio
@@ -158,9 +166,11 @@ class Estimate(Inexact):
         exact = own.noise_law.words
         if own is not self:
             cut = " and cut to what a count can be" if self._always_whole else ""
-            least = str(own) if own.told_by_error else written(own.value)
+            whose = f"unbiased count {own}"
+            if not own.told_by_error:  # where noise had a say in what was asked
+                whose = f"count as inferred, {written(own.value)}"
             exact = (
-                f"made to be shown, so the interval is that of the unbiased count {least} "
+                f"made to be shown, so the interval is that of the {whose} "
                 f"({exact}), stretched to hold the number shown{cut}"
             )
             sure += " or more"
@@ -288,8 +298,7 @@ class Estimate(Inexact):
     def __str__(self) -> str:
         if self.told_by_error:
             return f"{written(self.value)} ± {written(self.std_error)}"
-        low, high = self.interval()
-        return f"{written(self.value)} (95 %: {between(low, high, ' to ')})"
+        return with_interval(self.value, *self.interval())
 
 
 def _estimate(given: object) -> Estimate:

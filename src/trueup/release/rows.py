@@ -185,7 +185,7 @@ def rows_of(release: Release, inside: object) -> Rows:
     if not whole or cells_of(release.prefix).min() < 0:
         raise InputError(
             f"Rows need whole counts that are never negative, and these are "
-            f"{release.facts.inferred or LEAST_SQUARES}. Infer the measurement with "
+            f"{release.facts.how_inferred or LEAST_SQUARES}. Infer the measurement with "
             f"infer(m, nonnegative=True, integers=True)."
         )
     total = int(release.prefix[(-1,) * len(release.axes)])

@@ -80,6 +80,11 @@ def between(low: float, high: float, word: str = " and ") -> str:
     return word.join(outward(low, high))
 
 
+def with_interval(value: float | int, low: float, high: float) -> str:
+    """A number and where the true one lies, 95 times in 100."""
+    return f"{written(value)} (95 %: {between(low, high, ' to ')})"
+
+
 def outward(low: float, high: float) -> tuple[str, str]:
     """Each end of an interval, rounded so that the interval does not shrink.
 
