@@ -36,7 +36,7 @@ def test_ranks_go_from_the_first_to_the_last() -> None:
     for size in (1, 2, 10, 12_345):
         found = ranks(size, 100)
         assert (found[0], found[-1]) == (1, size)
-        assert len(found) <= 100
+        assert len(found) == size if size <= 100 else len(found) <= 100  # all of a few
         assert np.all(np.diff(found) > 0)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import trueup as tu
 from trueup.paper.noise import measure_for_experiment
+from trueup.server.answers import OF_POOLED, Answering
 from trueup.server.boxes import AnsweringBoxes
 
 GRID = [{"column": "age", "cells": 50}, {"column": "borough"}]
@@ -165,3 +166,44 @@ def test_no_box_of_a_map_has_a_narrower_interval_than_it_has_by_itself() -> None
         box = (across[i], across[i + 1]), (down[j], down[j + 1])
         least, most = release.between(*box).interval()
         assert high[i, j] - low[i, j] >= 0.99 * (most - least)
+
+
+@pytest.fixture(scope="module")
+def pooled() -> tu.Measurement:
+    """Dense cells in the middle of a map; around them cells that are counted together."""
+    sides = [tu.Axis.integers(name, 0, 63) for name in "xy"]
+    counts = np.zeros((64, 64), np.int64)
+    counts[16:48, 16:48] = 2000
+    question = tu.BoxCounts.quadtree(*sides, adaptive=True)
+    return measure_for_experiment(counts.ravel(), question, 0.1, seed=1)
+
+
+def test_a_pooled_box_has_the_library_s_interval_however_many_are_asked(
+    pooled: tu.Measurement,
+) -> None:
+    """By the standard errors of dense boxes it came out less than half as wide."""
+    shown = tu.infer(pooled, nonnegative=True, integers=True)
+    assert isinstance(shown, tu.Release)
+    boxes: Any = [((i, i + 1), (3, 9)) for i in range(16)]
+    for release, version in ((shown.unbiased, "unbiased"), (shown, "whole")):
+        answering: Any = AnsweringBoxes(release, version)  # type: ignore[arg-type]
+        many = answering.many(boxes * 40, 0.95)
+        for told, box in zip(many, boxes, strict=False):
+            own = release.between(*box)
+            assert (told["low"], told["high"]) == own.interval()
+        assert many[:16] == answering.many(boxes, 0.95) == many[-16:]
+        assert ("an upper bound" in many[0]["kind"]) is True
+        assert "an upper bound" in answering.many(boxes[:1], None)[0]["kind"]
+        with pytest.raises(tu.InputError, match="1,024 are answered with intervals at once"):
+            answering.many(boxes * 65, 0.95)
+        assert len(answering.many(boxes * 65, None)) == 1040
+
+
+def test_whole_pooled_counts_say_whose_interval_they_have() -> None:
+    """Of what was asked as noise would have it nothing is unbiased."""
+    asked = tu.measure(np.zeros(400, int), tu.TreeCounts(400, adaptive=True), epsilon=0.1)
+    shown: Any = tu.infer(asked, nonnegative=True, integers=True)
+    answering = Answering(shown, "whole")
+    (told,) = answering.many(np.array([3]), np.array([7]), 0.95)
+    assert told["kind"] == OF_POOLED
+    assert answering.difference((3, 7), (7, 9), 0.95)["kind"] == OF_POOLED

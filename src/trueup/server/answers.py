@@ -37,6 +37,10 @@ OF_UNBIASED = (
     "interval and standard error are those of the unbiased count; the interval is cut to whole "
     "numbers from 0 and stretched to hold the count"
 )
+OF_POOLED = (
+    "the interval is that of the count as inferred, an upper bound, cut to whole numbers from 0 "
+    "and stretched to hold the count; the standard error is that of its noise alone"
+)
 NEARLY = "from the law of the noise of ranges alike"
 _MOST_TIMES = 200  # widths and levels that are remembered
 _BARS = 64  # looked at for the bands of a picture
@@ -83,7 +87,8 @@ class Answering:
             low, high = self._readable(values - reach, values + reach, counts)
         best = UPPER_BOUND if own.errors.pooled else EXACT
         kinds = [best if each else NEARLY for each in exact.tolist()]
-        kinds = kinds if shown is own else [OF_UNBIASED] * len(starts)
+        of = OF_POOLED if own.errors.pooled else OF_UNBIASED
+        kinds = kinds if shown is own else [of] * len(starts)
         columns = zip(
             self.axis.edges_at(starts),
             self.axis.edges_at(stops),
@@ -244,6 +249,11 @@ def _few(errors: RangeErrors) -> int:
     return 2 if errors.work > _MOST_SHARES else 8
 
 
+def of_shown(own: Estimate) -> str:
+    """What the interval is of a count that was made to be shown of this one."""
+    return OF_UNBIASED if own.told_by_error else OF_POOLED
+
+
 def told_count(estimate: Estimate, level: float) -> dict[str, Any]:
     """A count with its interval."""
     own = estimate.unbiased
@@ -253,7 +263,7 @@ def told_count(estimate: Estimate, level: float) -> dict[str, Any]:
         "low": low,
         "high": high,
         "standard_error": own.std_error,
-        "kind": own.noise_law.words if own is estimate else OF_UNBIASED,
+        "kind": own.noise_law.words if own is estimate else of_shown(own),
     }
 
 
@@ -284,8 +294,10 @@ def sorted_view(release: SortedRelease, points: int, level: float) -> dict[str, 
 
 
 def ranks(size: int, points: int) -> Ints:
-    """So many ranks, or fewer, from 1 to the last, evenly spaced on a logarithmic scale."""
-    return np.unique(np.geomspace(1, size, min(size, points)).round().astype(np.int64))
+    """All ranks, or so many at most, from 1 to the last, evenly spaced on a logarithmic scale."""
+    if size <= points:
+        return np.arange(1, size + 1)
+    return np.unique(np.geomspace(1, size, points).round().astype(np.int64))
 
 
 def queries_view(release: NamedRelease, level: float) -> list[dict[str, Any]]:

@@ -13,17 +13,17 @@ import numpy.typing as npt
 from trueup.arrays import Ints
 from trueup.axis import Axis
 from trueup.errors import InputError
-from trueup.law import EXACT
+from trueup.law import EXACT, UPPER_BOUND
 from trueup.pictures.places import bar_edges, stretches
 from trueup.release import Release
 from trueup.release.intervals import allowing_for_rounding, cut_to_counts
 from trueup.release.wording import check_level
 from trueup.server.answers import (
     NEARLY,
-    OF_UNBIASED,
     Version,
     affordable,
     check_affordable,
+    of_shown,
     span_of,
 )
 from trueup.server.errors import field as in_field
@@ -31,6 +31,7 @@ from trueup.server.errors import field as in_field
 Box = tuple[tuple[int, int], ...]
 
 _MOST_WORK = 1 << 21  # cells × laws: what exact intervals may take
+_MOST_POOLED = 1024  # boxes of pooled cells: each takes a millisecond or two
 _MOST_TIMES = 200  # levels that are remembered
 
 
@@ -66,7 +67,19 @@ class AnsweringBoxes:
         errors = self.release.errors
         check_affordable(errors, len(boxes))
         exact = errors.work * len(boxes) <= _MOST_WORK
+        if self._pooled and level is not None:
+            # No standard error says how far off such a box may be, nor do boxes alike.
+            if len(boxes) > _MOST_POOLED:
+                raise InputError(
+                    f"Where boxes were pooled {_MOST_POOLED:,} are answered with intervals at "
+                    f"once, got {len(boxes):,}. Ask them in parts, or without intervals."
+                )
+            exact = True
         return [self._told(box, level, exact) for box in boxes]
+
+    @property
+    def _pooled(self) -> bool:
+        return getattr(self.release.errors, "pooled", False)
 
     def _told(self, box: Box, level: float | None, exact: bool) -> dict[str, Any]:
         shown = self.release.between(*box)
@@ -76,9 +89,11 @@ class AnsweringBoxes:
             low, high = shown.interval(level)
         elif level is not None:
             low, high = self._nearly(shown.value, own.value, own.std_error, level)
-        kind = OF_UNBIASED if own is not shown else NEARLY
+        kind = of_shown(own) if own is not shown else NEARLY
         if own is shown and exact:
             kind = EXACT if level is None else own.noise_law.words
+        if own is shown and self._pooled and level is None:
+            kind = UPPER_BOUND
         return {
             "box": [
                 [axis.edge(start), axis.edge(stop)]
