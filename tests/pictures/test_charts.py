@@ -74,6 +74,27 @@ def test_named_counts_open_with_the_intervals_of_unbiased_ones(
     assert bar.y[at] - bar.error_y.arrayminus[at] == pytest.approx(min(low, bar.y[at]))
 
 
+@pytest.mark.parametrize("groups", [1, 3, 10, 30, 31, 600])
+def test_every_rank_of_a_few_groups_is_drawn_inside_its_band(groups: int) -> None:
+    """Between two ranks the line holds the count of the first, and so does the band."""
+    counts = np.arange(groups) * 40
+    release = tu.infer(measure_for_experiment(counts, tu.SortedCounts(groups), 1, seed=2))
+    low, high, line = release.plot().data
+    assert list(line.x) == list(range(1, groups + 1))
+    assert list(line.y) == [max(count, 0.5) for count in release.counts()[::-1]]
+    assert low.line.shape == high.line.shape == line.line.shape == "hv"
+    if groups <= 30:
+        assert "markers" in line.mode  # no step follows the last rank
+
+
+@pytest.mark.parametrize("least", [0, 3])
+def test_a_logarithmic_axis_says_where_zero_is_drawn(least: int) -> None:
+    """Otherwise empty groups look as if they had half a record."""
+    question = tu.SortedCounts(3, adaptive=False)
+    release = tu.infer(tu.Measurement(question, [least, 5, 9], epsilon=40))
+    assert ("0 is drawn at 0.5" in str(release.plot().layout.title.text)) == (least == 0)
+
+
 def test_the_tail_says_how_many_groups_have_at_least_a_count() -> None:
     counts = np.minimum(np.random.default_rng(2).zipf(1.8, 2000), 5000)
     release = tu.infer(measure_for_experiment(counts, tu.SortedCounts(2000), 1, seed=2))

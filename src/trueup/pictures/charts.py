@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _BAND = "rgba(0, 114, 178, 0.22)"
 _ZOOM = Path(__file__).with_name("zoom.js")
 _FLOOR = 0.5  # a logarithm has no zero
+_RANKS = 600  # that are drawn
+_FEW = 30  # ranks that have a mark each
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +101,16 @@ def shares(facts: Facts, title: str, axis: Axis, edges: Ints, below: Interval) -
 def sequence(facts: Facts, counts: Interval, level: float) -> Figure:
     """Rising counts from the largest down, inside the band that holds them all; log-log."""
     n = len(counts.values)
-    places = np.unique(np.geomspace(1, n, min(n, 600)).astype(np.int64)) - 1
+    places = np.arange(n)
+    if n > _RANKS:
+        places = np.unique(np.geomspace(1, n, _RANKS).astype(np.int64)) - 1
     sides = [side[::-1][places] for side in (counts.values, counts.low, counts.high)]
     note = f"band: the whole true sequence, {100 * level:g} times in 100"
+    if n and counts.values[0] < _FLOOR:
+        note += f"; 0 is drawn at {_FLOOR}"
     figure = _log_log(facts, ("rank, largest first", "count"), places + 1, Interval(*sides), "hv")
+    if n <= _FEW:  # the smallest, too, is to be seen, though no step follows it
+        figure.data[-1].mode = "lines+markers"
     figure.data[-1].hovertemplate = "rank %{x:,}: <b>%{y:,.1f}</b><extra></extra>"
     figure.update_layout(title=headline(f"{n:,} groups by their counts", note))
     return figure
@@ -129,7 +137,7 @@ def tail(facts: Facts, counts: Interval, level: float) -> Figure:
 def _log_log(facts: Facts, names: tuple[str, str], x: Any, y: Interval, shape: str) -> Figure:
     """A stepped line inside its band, both axes logarithmic."""
     figure = base_figure(facts, *names)
-    _add_band(figure, x, np.maximum(y.low, _FLOOR), np.maximum(y.high, _FLOOR))
+    _add_band(figure, x, np.maximum(y.low, _FLOOR), np.maximum(y.high, _FLOOR), shape)
     line = {"color": BLUE, "shape": shape}
     figure.add_scatter(x=x, y=np.maximum(y.values, _FLOOR), mode="lines", line=line)
     figure.update_xaxes(type="log")
@@ -137,8 +145,8 @@ def _log_log(facts: Facts, names: tuple[str, str], x: Any, y: Interval, shape: s
     return figure
 
 
-def _add_band(figure: Figure, x: Any, low: Floats, high: Floats) -> None:
-    quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+def _add_band(figure: Figure, x: Any, low: Floats, high: Floats, shape: str = "linear") -> None:
+    quiet = {"mode": "lines", "line": {"width": 0, "shape": shape}, "hoverinfo": "skip"}
     figure.add_scatter(x=x, y=low, **quiet)
     figure.add_scatter(x=x, y=high, fill="tonexty", fillcolor=_BAND, name="95 % band", **quiet)
 
