@@ -109,6 +109,26 @@ def test_nothing_is_spent_on_what_cannot_be_saved(run: Run, people: Path, tmp_pa
     assert left(tmp_path) == 1
 
 
+def test_who_stops_a_measurement_is_told_how_to_have_it(
+    run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The charge is on disk before noise is drawn, so that Ctrl-C may come after it."""
+
+    def stopped(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tu.Measurement, "save", stopped)
+        ran = run("measure", people, *AXIS, *PAY, "-o", "m.parquet")
+    assert ran.code == 130
+    assert left(tmp_path) == Fraction(3, 4)
+    assert not (tmp_path / "m.parquet").exists()
+    key = ran.err.split("--key ")[1].split(".")[0]
+    again = run("measure", people, *AXIS, *PAY, "-o", "m.parquet", "--key", key)
+    assert (again.code, left(tmp_path)) == (0, Fraction(3, 4))
+    assert (tmp_path / "m.parquet").exists()
+
+
 def test_nothing_is_spent_without_a_yes(run: Run, people: Path, tmp_path: Path) -> None:
     ran = run("measure", people, *AXIS, *PAY[:-1], "-o", "m.parquet")
     assert ran.code == 1

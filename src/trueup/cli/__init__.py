@@ -21,7 +21,7 @@ from trueup.cli import (
     spending,
     streaming,
 )
-from trueup.cli.output import visible
+from trueup.cli.output import spell_out, visible
 from trueup.errors import BudgetError, FileError, LedgerError, TrueupError
 
 CODES = {BudgetError: 3, LedgerError: 4, FileError: 5}
@@ -79,6 +79,7 @@ def root(
 
 def main() -> None:
     """Runs a command; our errors become one line and an exit code, never a traceback."""
+    spell_out()
     try:
         app()
     except TrueupError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import shutil
@@ -21,15 +22,42 @@ from trueup.release.wording import written
 
 _TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
+# What is printed instead where an output cannot hold a sign: Latin-1, code pages, ASCII.
+_SPELLED = {
+    "±": "+/-", "×": "x", "–": "-", "−": "-", "…": "...", "→": "->", "≤": "<=", "≥": ">=",
+    "ε": "epsilon", "ρ": "rho", "δ": "delta", "\u0303": "~", "\u0304": "-", "█": "#",
+    **dict.fromkeys("▏▎▍▌▋▊▉", ""),
+}  # fmt: skip
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def emit(as_json: bool, answer: dict[str, Any], show: Callable[[], None]) -> None:
     """Prints the answer as JSON, or shows it to a person."""
     if as_json:
-        print(json.dumps(answer, default=_plain, ensure_ascii=False), flush=True)
+        print(json.dumps(answer, default=_plain, ensure_ascii=not _is_unicode()), flush=True)
     else:
         show()
+
+
+def _is_unicode() -> bool:
+    """Whether standard output holds every sign there is."""
+    return (getattr(sys.stdout, "encoding", None) or "ascii").lower().startswith("utf")
+
+
+def spell_out() -> None:
+    """Spells out what standard output cannot hold, where that would end in a traceback."""
+    if not _is_unicode() and hasattr(sys.stdout, "reconfigure"):
+        codecs.register_error("spelled", _spelled)
+        sys.stdout.reconfigure(errors="spelled")
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    """Our own signs in ASCII; others as Python escapes them, so that no two look alike."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(_SPELLED.get(sign, ascii(sign)[1:-1]) for sign in signs), error.end
 
 
 def _plain(value: object) -> Any:
@@ -51,7 +79,9 @@ def check_output(path: Path) -> None:
         )
     folder = path.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"Cannot write {path}: it is a folder, or its folder cannot be written.")
+        raise InputError(
+            f"Cannot write {path}: it is a folder, or its folder is not there or cannot be written."
+        )
 
 
 class Savable(Protocol):
@@ -67,6 +97,17 @@ def save_paid(measured: Savable, path: Path, key: str) -> None:
         measured.save(path)
     except FileError as wrong:
         raise FileError(f"{wrong} It is paid for: ask the same with --key {key}.") from None
+
+
+@contextmanager
+def stoppable(key: str) -> Iterator[None]:
+    """Says, when Ctrl-C stops what may be charged by now, how to have the answer for nothing."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        said = f"Stopped. If it was charged, it is paid for: ask the same with --key {key}."
+        print(f"trueup: {visible(said)}", file=sys.stderr, flush=True)
+        raise
 
 
 def visible(text: str, lines: bool = False) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueup.cli.output import check_output, confirm, emit, save_paid, say, waiting
+from trueup.cli.output import check_output, confirm, emit, save_paid, say, stoppable, waiting
 from trueup.cost import Cost
 from trueup.errors import InputError
 
@@ -53,7 +53,7 @@ def measure(
         say(f"expect    {quote.sentence}, asked by {quote.strategy}")
     if quote.allowed and not yes:
         confirm(as_json)
-    with waiting("the owner's server is counting, and drawing noise"):
+    with waiting("the owner's server is counting, and drawing noise"), stoppable(key):
         measured = client.measure(dataset, **asked, key=key)
         save_paid(measured, output, key)
     left = client.datasets()[dataset].yours

@@ -38,6 +38,7 @@ from trueup.cli.output import (
     number,
     save_paid,
     say,
+    stoppable,
     waiting,
 )
 from trueup.cli.people import AtMost, RowsPerUnit, features, rows_typed
@@ -241,7 +242,7 @@ class Purchase:
         if self.charged.amount <= self.now.remaining.amount and not self.yes and not self.paid:
             confirm(self.as_json)
         key = secrets.token_hex(16) if self.key is None else self.key
-        with waiting("counting, and drawing noise"):
+        with waiting("counting, and drawing noise"), stoppable(key):
             measured = measure(key)
             save_paid(measured, output, key)
         return measured, least(self.ledger, self.periods).remaining.amount
