@@ -101,3 +101,24 @@ def test_only_text_and_whole_numbers_name_units(storage):
         with pytest.raises(tu.SourceError):
             columns.naming("u", "0")
     assert Columns({"u": "float"}, {"u": "integer"}).naming("u", "0").kind == "integer"
+
+
+@pytest.mark.parametrize("sign", [";", "\t", "|"])
+def test_a_file_with_other_separators_is_told_from_one_without_the_column(sign):
+    """Its whole first line is one name, in which the column that is asked for stands."""
+    with pytest.raises(tu.SourceError, match=r"no column 'age'.* separated by .*with commas"):
+        Columns({f"age{sign}name": "raw"}, None).storage("age")
+    with pytest.raises(tu.SourceError) as refused:
+        Columns({"age;name": "raw", "town": "raw"}, None).storage("age")
+    assert "separated" not in str(refused.value)
+
+
+def test_a_table_without_names_that_are_text_is_not_said_to_be_empty():
+    with pytest.raises(tu.SourceError, match="has no column whose name is text"):
+        Columns({}, None).storage("age")
+
+
+def test_a_type_that_no_axis_takes_is_refused_with_what_it_may_be():
+    for kind in READS:
+        with pytest.raises(tu.SourceError, match="not the same in every file"):
+            ALL.wanted("something else", kind, "0")

@@ -31,6 +31,7 @@ Storage = Literal[
 ]  # fmt: skip
 
 _LISTED = 12  # columns that a message names
+_SEPARATORS = (";", "\t", "|")  # of other programs' CSV files
 DECLARABLE: tuple[Kind, ...] = ("integer", "number", "text", "time", "boolean")
 _HOLDS: dict[Kind, tuple[Storage, ...]] = {
     "integer": ("integer", "float", "decimal", "raw"),
@@ -47,13 +48,20 @@ _TO_NUMBERS = (
 _ADVICE: dict[tuple[Kind, Storage], str] = {
     ("integer", "text"): _TO_NUMBERS,
     ("number", "text"): _TO_NUMBERS,
-    ("time", "text"): 'Make dates of it first: pd.to_datetime(column, format="%d/%m/%Y").',
+    ("time", "text"): (
+        "Make dates of it first, by the format they have: pd.to_datetime(column, "
+        'format="%d/%m/%Y"), or format="ISO8601".'
+    ),
     ("time", "integer"): 'Make times of it first: pd.to_datetime(column, unit="s").',
     ("text", "integer"): "Declare labels that are whole numbers.",
     ("text", "float"): "Declare labels that are whole numbers.",
     ("integer", "boolean"): "Make numbers of it first: column.astype(int).",
     ("number", "boolean"): "Make numbers of it first: column.astype(int).",
 }
+_ELSE = (
+    "It is none of numbers, text, times and true or false, or not the same in every file. Convert "
+    "the column, or choose another axis."
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,7 @@ class Columns:
             needed = "text is" if kind == "text" else f"{_plural(kind)} are"
             raise SourceError(
                 f"Column {column!r} holds {_plural(storage)}, where {needed} needed. "
-                f"{_ADVICE.get((kind, storage), 'Convert the column, or choose another axis.')}"
+                f"{_advice(kind, storage)}"
             )
         return Wanted(column, storage, kind, name)
 
@@ -149,9 +157,23 @@ def _columns(wanted: str, schema: Mapping[str, Storage]) -> str:
     meant = f"Did you mean {by_case[near[0]]!r}? " if near else ""
     names = list(schema)
     if not names:
-        return "It has no columns."
+        return "It has no column whose name is text."
     more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return f"{meant}Columns: {', '.join(names[:_LISTED])}{more}."
+    listed = f"{meant}Columns: {', '.join(names[:_LISTED])}{more}."
+    between = [sign for sign in _SEPARATORS if len(names) == 1 and sign in names[0]]
+    if between:
+        listed += (
+            f" Are its fields separated by {between[0]!r}? A .csv file is read with commas, a "
+            f".tsv file with tabs."
+        )
+    return listed
+
+
+def _advice(kind: Kind, storage: Storage) -> str:
+    """What to do about a column that cannot be read as a kind."""
+    if storage == "something else":
+        return _ELSE
+    return _ADVICE.get((kind, storage), "Convert the column, or choose another axis.")
 
 
 def _plural(kind: str) -> str:

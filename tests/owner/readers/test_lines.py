@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trueup.errors import SourceError
 from trueup.owner.readers import lines
 from trueup.owner.readers.reader import Reader
 
@@ -138,3 +139,14 @@ def test_packed_files_are_read_as_what_they_hold(tmp_path: Path) -> None:
         reader = lines.of_csv([str(tmp_path / name)], ",")
         assert reader.schema == {"x": "raw", "y\nz": "raw"}
         assert rows(reader, ["y\nz", "x"]) == [(b"2", b"1")]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_a_first_line_that_is_not_utf_8_is_refused_without_quoting_it(
+    encoding: str, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_bytes("age,größe\n34,1\n".encode(encoding))
+    with pytest.raises(SourceError, match="must be UTF-8") as refused:
+        lines.of_csv([str(tmp_path / "t.csv")], ",")
+    assert refused.value.__context__ is None  # the decoder's own error quotes the file
+    assert "34" not in str(refused.value)

@@ -57,7 +57,15 @@ def _header(path: str, comma: str) -> list[str]:
         while stop < 0 and len(text) <= _LONGEST and (more := stream.read(_BLOCK)):
             text = (text + more).removeprefix(_MARK)
             stop = past_record(np.frombuffer(text, np.uint8), ord(comma), 0)[0]
-    line = (text if stop < 0 else text[:stop]).decode().rstrip("\r\n")
+    try:
+        line = (text if stop < 0 else text[:stop]).decode().rstrip("\r\n")
+    except UnicodeDecodeError:  # which quotes the file
+        line = None
+    if line is None:
+        raise SourceError(
+            "The first line of a CSV file must be UTF-8, and this one is not. Save the file as "
+            "UTF-8, or read it with pandas.read_csv(…, encoding=…) and give the DataFrame."
+        )
     return next(csv.reader([line], delimiter=comma), [])
 
 
