@@ -152,3 +152,32 @@ def test_a_public_link_opens_without_a_token_until_it_is_taken_back(
     expect(page.get_by_role("button", name="Make it public")).to_be_visible()
     reader.reload()
     expect(reader.locator(".picture .bars path")).to_have_count(0)
+
+
+def test_a_wanted_error_is_found_from_a_price_without_any(opened: Opened, site: Any) -> None:
+    """At a price so large that whole numbers come out as they are, no error says where to go."""
+    page = opened("#/ask/trips?column=fare")
+    within, price = page.get_by_label("± you want, 95 % sure"), page.get_by_label("ε exactly")
+    price.fill("500")
+    expect(within).to_have_value("0")
+    within.fill("100")
+    reached, until = math.inf, time.monotonic() + 60
+    while not 95 < reached <= 100 and time.monotonic() < until:
+        page.wait_for_timeout(300)
+        asked = {"column": "fare", "epsilon": price.input_value()}
+        ways = site.call("/datasets/trips/quote", asked)["strategies"]
+        reached = next(way["typical_95"] for way in ways if way["best"])
+    assert 95 < reached <= 100
+
+
+def test_a_wanted_error_that_is_no_number_is_marked_and_nothing_is_sold(opened: Opened) -> None:
+    page = opened("#/ask/trips?column=fare")
+    within = page.get_by_label("± you want, 95 % sure")
+    buy = page.get_by_role("button", name=re.compile("and measure"))
+    for wrong in ("ten", "0", "-5"):
+        within.fill(wrong)
+        expect(page.get_by_role("alert")).to_contain_text("must be a positive number")
+        expect(buy).to_have_count(0)
+    within.fill("100")
+    expect(buy).to_be_enabled()
+    expect(page.get_by_role("alert")).to_have_count(0)

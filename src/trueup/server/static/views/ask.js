@@ -38,7 +38,7 @@ export async function ask(page, { subject, query, me, signal }) {
   const cost = el("div", { class: "cost" });
   const shown = preview((strategy) => changed(strategy), cost, query.has("strategy"));
   const meaning = explanation();
-  const within = el("input", { class: "short", inputmode: "decimal", autocomplete: "off", oninput: paused(400, () => reach(Number(within.value.replaceAll(/[,\s±]/g, "")))) });
+  const within = el("input", { "data-at": "within", class: "short", inputmode: "decimal", autocomplete: "off", oninput: paused(400, () => reach(Number(within.value.replaceAll(/[,\s±]/g, "")))) });
   let chosen = query.get("strategy") ?? "best";
   let asking = new AbortController();
 
@@ -82,7 +82,15 @@ export async function ask(page, { subject, query, me, signal }) {
 
   /** Finds the price at which a typical range is off by no more than this, and asks at that price. */
   async function reach(target) {
-    if (!(target > 0) || !price.isValid()) return;
+    if (!within.value.trim() || !price.isValid()) return;
+    if (!(target > 0)) {
+      asking.abort();
+      blame(form, { pointer: "/within", message: "± must be a positive number of counts, such as 50." });
+      shown.blank("Change what is marked.");
+      fill(cost); // what it was before must not be spent by mistake
+      return;
+    }
+    blame(form);
     asking.abort();
     asking = new AbortController();
     shown.waiting();
@@ -93,7 +101,8 @@ export async function ask(page, { subject, query, me, signal }) {
         const { typical_95: error } = shown.pick(await quoted(asked), chosen);
         price.set(asked[notion]);
         if (error <= target && error > 0.98 * target) break;
-        at = real(exact(asked[notion])) * (error / target) ** (notion === "rho" ? 2 : 1) * (error > target ? 1.002 : 0.999);
+        // At a large price whole numbers have no error at all, which says nothing of a smaller one.
+        at = real(exact(asked[notion])) * (error === 0 ? 1 / 8 : 1) * ((error || target) / target) ** (notion === "rho" ? 2 : 1) * (error > target ? 1.002 : 0.999);
       }
     } catch (wrong) {
       if (wrong.name === "AbortError") return;
