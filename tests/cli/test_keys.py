@@ -53,6 +53,11 @@ def test_keys_are_measured_shown_and_looked_up(run: Run, words: Path, tmp_path: 
     assert said["top"][0]["key"] == "fig"
     counts = measured.infer().counts().sum()
     assert counts + said["others"] == said["total"]
+    assert said["intervals"] == {"total": list(measured.infer().total().interval())}
+    low, high = map(int, said["intervals"]["total"])
+    total = next(line.split() for line in shown.out.splitlines() if line.startswith("total"))
+    assert total[1:] == [f"{end:,}" for end in (said["total"], low, high)]
+    assert "The interval of the total holds by itself." in " ".join(shown.out.split())
     looked = run("keys", "show", "k.parquet", "fig", "zzz", "--json").json["keys"]
     assert [each["shown"] for each in looked] == [True, False]
     assert "not shown" in run("keys", "show", "k.parquet", "zzz").out

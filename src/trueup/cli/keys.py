@@ -279,11 +279,15 @@ def show_command(
         return
     best = found.top(top, level)
     rest: dict[str, Any] = {}
+    alone: dict[str, tuple[float, float]] = {}  # intervals that hold each by itself
     if found.whole is not None:
         rest = {"others": found.others(), "total": found.whole}
+        alone["total"] = found.total().interval(level)
     if found.noisy_number is not None:
         rest["number of keys"] = found.noisy_number
+        alone["number of keys"] = found.number().interval(level)
     facts = {"shown": len(found.keys), "statement": found.statement(level), **rest}
+    facts["intervals"] = alone
     facts["top"] = [
         {"key": one.key, "count": one.count, "interval": one.interval, "places": one.places}
         for one in best
@@ -298,10 +302,14 @@ def show_command(
         if more:
             rows.append([f"({more:,} more keys shown)", "", "", "", ""])
         for name, value in rest.items():
-            rows.append([{"others": "all other keys"}.get(name, name), number(value), "", "", ""])
+            ends = map(number, alone.get(name, ()))
+            low, high = [*ends] or ["", ""]
+            named = {"others": "all other keys"}.get(name, name)
+            rows.append([named, number(value), low, high, ""])
         table(["key", "count", "low", "high", "place"], rows)
         say(found.statement(level))
-        say("Intervals and places in this table hold together.")
+        besides = f" The interval of the {' and that of the '.join(alone)} holds by itself."
+        say(f"Intervals and places of keys in this table hold together.{besides if alone else ''}")
 
     emit(as_json, facts, show)
 
