@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression, minimize_scalar
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 from trueup._kernels.sorted.isotonic import isotonic
 from trueup._kernels.sorted.sorted_band import sorted_band, window_reach
@@ -151,3 +151,51 @@ def test_the_band_of_gaussian_noise_covers_as_often_as_claimed(name):
         low, high = sorted_band(isotonic(truth + row), 9.0, 0.9, True)
         inside += bool(((low <= truth) & (truth <= high)).all())
     assert binomtest(inside, draws, 0.9, alternative="less").pvalue > 1e-4
+
+
+def bounds_by_every_window(fit, reach):
+    """The least that any window from a count to the end of a block says, each window tried."""
+    size = len(fit)
+    ends = [j for j in range(size) if j == size - 1 or fit[j + 1] > fit[j]]
+    high = [min(fit[k : j + 1].mean() + reach[j - k] for j in ends if j >= k) for k in range(size)]
+    return np.minimum.accumulate(np.minimum(high, fit + reach[0])[::-1])[::-1]
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("scale", [0.5, 4.0, 60.0])
+def test_the_band_takes_no_window_but_those_that_end_with_a_block(scale, gaussian):
+    """Isotonic fits bound no other window's truth: none may make the band narrower."""
+    for seed, name in enumerate([*TRUTHS, "long steps"]):
+        truth = TRUTHS.get(name, np.repeat([3, 40, 45], [33, 5, 31]))
+        fit = isotonic(truth + drawn(4.0, len(truth), seed=seed))
+        reach = window_reach(scale, len(fit), 0.9, np.arange(1, len(fit) + 1), gaussian)
+        low, high = sorted_band(fit, scale, 0.9, gaussian)
+        assert (high >= bounds_by_every_window(fit, reach) - 1e-9).all()
+        assert (low <= -bounds_by_every_window(-fit[::-1], reach)[::-1] + 1e-9).all()
+        assert (high <= fit + reach[0] + 1e-9).all()
+        assert (low >= fit - reach[0] - 1e-9).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64, 65])
+def test_in_one_block_the_first_count_is_bounded_from_above_and_the_last_from_below_by_all(size):
+    reach = window_reach(3.0, size, 0.9, np.arange(1, size + 1))
+    low, high = sorted_band(np.full(size, 5.0), 3.0, 0.9)
+    assert high[0] == pytest.approx(5 + reach[-1])
+    assert low[-1] == pytest.approx(5 - reach[-1])
+
+
+@pytest.mark.parametrize("variance", [0.2, 5.0, 1e4])
+@pytest.mark.parametrize("size", [5, 300])
+def test_the_chances_of_all_gaussian_windows_add_up_to_what_the_level_leaves(variance, size):
+    """A mean of L discrete Gaussian noises passes q by at most e^(−Lq²/2σ²), on each side."""
+    left, lengths = 0.1, np.arange(1, size + 1)
+    reach = window_reach(variance, size, 1 - left, lengths, True)
+    far = int(reach[0] + 40 * np.sqrt(variance) + 40)
+    weights = np.exp(-(np.arange(far + 1.0) ** 2) / (2 * variance))
+    single = weights[int(reach[0]) + 1 :].sum() / (2 * weights.sum() - weights[0])
+    assert 2 * size * single <= left / 2 * (1 + 1e-9)
+    if variance > 100:  # nearly a normal curve
+        assert 2 * size * norm.sf(reach[0] / np.sqrt(variance)) > 0.9 * left / 2
+    tails = np.exp(-lengths[1:] * reach[1:] ** 2 / (2 * variance))
+    total = (2 * (size - lengths[1:] + 1) * tails).sum()
+    assert total == pytest.approx(left / 2, rel=1e-9)

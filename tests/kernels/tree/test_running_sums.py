@@ -8,7 +8,7 @@ import pytest
 from trueup._kernels.tree import prefix
 from trueup._kernels.tree.binary_grid import grid_for
 from trueup._kernels.tree.prefix import prefix_on_grid
-from trueup._kernels.tree.running_sums import sum_blocks_on_grid
+from trueup._kernels.tree.running_sums import RunningSums, sum_blocks_on_grid
 
 SIZE = (1 << 18) + 77
 
@@ -65,3 +65,55 @@ def test_ranges_across_blocks_add_up_exactly() -> None:
     sums = prefix_on_grid(columns()["counts"])
     a, b, c = np.sort(np.random.default_rng(5).integers(0, sums.size, (3, 5000)), axis=0)
     assert ((sums[b] - sums[a]) + (sums[c] - sums[b]) == sums[c] - sums[a]).all()
+
+
+def in_parts(values: np.ndarray, block: int, part: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Running sums of numbers that come `part` at a time, their blocks' steps, and the largest."""
+    values, sums, steps = values.copy(), RunningSums(block, 2), []
+    for begin in range(0, len(values), part):
+        steps.append(sums.add(values[begin : begin + part]))
+    return values, np.concatenate(steps), sums.largest
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e9])
+def test_parts_of_any_size_give_the_same_bits(scale: float) -> None:
+    block = 64
+    values = scale * np.random.default_rng(7).normal(1 / 3, 1, 40 * block + 11)
+    values[len(values) // 2 :] *= -1  # the largest sum is in the middle
+    sums, steps, largest = in_parts(values, block, len(values))
+    assert np.count_nonzero(steps) > 20  # these numbers round, one by one not as in blocks
+    for blocks in (1, 2, 3, 7, 39, 40):
+        parts, moved, most = in_parts(values, block, blocks * block)
+        assert np.array_equal(parts, sums)
+        assert np.array_equal(moved, steps)
+        assert most == largest
+
+
+def test_no_moved_sum_is_larger_than_the_largest() -> None:
+    """Nearly 2⁵⁴ floats lie 4 apart: 3 more is 4 more one by one, but not in a block's total."""
+    block = 32
+    for sign in (1.0, -1.0):
+        values = np.full(20 * block, 3.0 * sign)
+        values[0] = sign * 2.0**54
+        values[-block:] = 0.0
+        for part in (block, len(values)):
+            sums, steps, largest = in_parts(values, block, part)
+            assert (sign * steps[1:] > 0).all()
+            moved = np.abs(sums + np.repeat(steps, block))
+            assert moved.max() <= largest <= moved.max() + 2 * np.abs(steps).max()
+
+
+@pytest.mark.parametrize("power", [-60, -10, 30])
+def test_numbers_in_another_unit_have_the_same_sums_in_that_unit(power: int) -> None:
+    values = np.random.default_rng(8).normal(0, 1, 1_000)
+    unit = 2.0**power
+    sums, steps, largest = in_parts(values, 64, 128)
+    scaled, moved, most = in_parts(values * unit, 64, 128)
+    assert np.array_equal(scaled, sums * unit)
+    assert np.array_equal(moved, steps * unit)
+    assert most == largest * unit
+    assert most >= np.abs(np.cumsum(values)).max() * unit * (1 - 1e-12)
+    one, other = values[:50].copy(), values[:50] * unit
+    sum_blocks_on_grid(one, 64, 1)
+    sum_blocks_on_grid(other, 64, 1)
+    assert np.array_equal(other, one * unit)
