@@ -34,6 +34,7 @@ def test_an_order_is_recorded_whole(owner: tu.Owner) -> None:
 def test_without_a_key_every_order_is_another(owner: tu.Owner) -> None:
     first, second = (Order.of(owner, Cost.of(1), None, {}) for _ in range(2))
     assert first.key != second.key
+    assert first.neighbours == "add-remove"
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,10 @@ def test_what_can_fail_is_tried_then_charged_then_drawn_and_paid_once(owner: tu.
     assert order.paid(owner, request, ready) == order.paid(owner, request, ready) == b"noise"
     assert seen == ["tried at 0", "drawn at 1/2"]
     assert [charge.by for charge in owner.ledger.history()] == ["ana"]
+    for other in ({"by": "ben"}, {}):
+        with pytest.raises(InputError):  # the key is ana's
+            Order.of(owner, Cost.of("1/2"), "key", other).paid(owner, request, ready)
+    assert seen == ["tried at 0", "drawn at 1/2"]
     with pytest.raises(BudgetError):
         Order.of(owner, Cost.of(1), "other", {}).paid(owner, request, ready)
     assert seen[2:] == ["tried at 1/2"]
