@@ -17,7 +17,7 @@ from trueup._kernels.noise import gauss, laplace
 from trueup._kernels.noise.bits import lent
 from trueup.axis import Axis
 from trueup.keys import Universe
-from trueup.keys.drawing import selected_keys, shown_keys
+from trueup.keys.drawing import _present, selected_keys, shown_keys
 
 
 class Seeded:
@@ -136,3 +136,9 @@ def test_with_a_delta_each_key_has_noise_of_its_own_and_is_shown_from_the_thresh
         wanted = {key: value for key, value in sorted(sums) if value >= threshold}
         assert (found, noisy.tolist()) == (list(wanted), list(wanted.values()))
     assert asked == [(4, scale)] * 5
+
+
+def test_large_numbers_that_share_their_last_bits_are_different_keys() -> None:
+    keys = np.array([5, 2**31, 2**40 + 7])
+    tried = [5 + 2**32, 2**31, 7, 5 - 2**32, 2**40 + 7, 2**31 + 2**53]
+    assert _present(keys, tried) == [False, True, False, False, True, False]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 import trueup as tu
-from trueup.errors import InputError
+from trueup._kernels.noise import bits, laplace_tables
+from trueup.errors import InputError, NoiseError
+from trueup.files import codec
 from trueup.keys.prefixes import PrefixCounts, PrefixTerms
 
 ASKED = PrefixCounts(tu.Universe.ipv4(), "host", 8)
@@ -71,3 +74,58 @@ def test_small_children_are_a_crowd_from_three_standard_errors_of_their_sum_on()
         error = math.sqrt(2 * each) / (1 - each)
         assert threshold == least
         assert crowds.tolist() == [math.ceil(3 * error * math.sqrt(many)) for many in range(257)]
+
+
+def fails(*_: object, **__: object) -> Any:
+    raise NoiseError("There is none.")
+
+
+@pytest.mark.parametrize("cost", ["1/3", 2])
+def test_noise_of_every_scale_is_tried_before_the_charge(
+    cost: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The noise of each level, and of what is left for the others at each."""
+    terms = PrefixTerms.of(ASKED, cost)
+    terms.rehearse()
+    real, drawn = laplace_tables.tables, {*ASKED.shares, *terms.left} - {0}
+    assert len(drawn) > len(ASKED.shares)
+    for missing in [terms.scale(share) for share in drawn]:
+
+        def made(scale: Fraction, missing: Fraction = missing) -> Any:
+            return fails() if scale == missing else real(scale)
+
+        monkeypatch.setattr(laplace_tables, "tables", made)
+        with pytest.raises(NoiseError):
+            terms.rehearse()
+
+
+@pytest.mark.parametrize("universe", [tu.Universe.ipv4(), tu.Universe.text("a-z", 4)])
+def test_whatever_can_fail_is_tried_before_the_charge(
+    universe: tu.Universe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = PrefixTerms.of(PrefixCounts(universe), 1)
+    for place, name in (
+        (bits, "Keystream"),
+        (codec, "encode"),
+        (type(terms.question.paths), "digits"),
+    ):
+        with monkeypatch.context() as broken:
+            broken.setattr(place, name, fails)
+            with pytest.raises(NoiseError):
+                terms.rehearse()
+    terms.rehearse()
+
+
+def test_what_is_told_of_the_noise_is_that_of_the_others_of_the_first_level() -> None:
+    terms = PrefixTerms.of(ASKED, "1/3")
+    scale = float(1 / (Fraction(1, 3) * sum(ASKED.shares[1:])))
+    p = math.exp(-1 / scale)
+    told = terms.lines()
+    assert float(told["noise"].split()[-1]) == pytest.approx(math.sqrt(2 * p) / (1 - p), rel=0.01)
+    assert f"{terms.thresholds[0]:,} (first" in told["threshold"]
+    assert f"{terms.thresholds[-1]:,} (last" in told["threshold"]
+
+
+def test_a_question_of_another_kind_is_not_read_as_one_of_prefixes() -> None:
+    with pytest.raises(InputError, match="does not ask for prefixes"):
+        PrefixCounts.from_json({**ASKED.to_json(), "kind": "keys"})

@@ -43,6 +43,13 @@ def test_totals_are_least_squares(steps: int) -> None:
     assert found == pytest.approx(dense_variance(SMALL, own, steps), rel=1e-9)
 
 
+def test_noise_that_never_moves_leaves_every_total_exact() -> None:
+    """At so large an epsilon the variance is less than any float above 0."""
+    spread = Spread.of(SMALL, (Fraction(1, 2_000),) * 3)
+    assert spread.complete == spread.own == (0.0, 0.0, 0.0)
+    assert (spread.variances(np.arange(1, 40)) == 0).all()
+
+
 def subtraction(steps: int, radix: int, levels: int) -> float:
     """The mean squared error at ε = 1 of a k-ary tree with subtraction (Andersson, Pagh et al.).
 
