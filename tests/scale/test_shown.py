@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from trueup._kernels.tree import blocks
 from trueup.intervaltree import IntervalTree
-from trueup.intervaltree.readable import large_first_cells, whole_cells
+from trueup.intervaltree.readable import large_first_cells, projected_cells, whole_cells
 from trueup.scale.shown import Roots, ShownTree
 
 Ints = npt.NDArray[np.int64]
@@ -95,12 +96,24 @@ def check_runs(
         read.append(stop - first)
         return levels[level][first:stop]
 
+    def made(most: int) -> ShownTree:
+        read.clear()
+        return ShownTree(tree, asked, unit, nodes, most, threads=2)
+
+    for most in same_in_runs(made, expected, monkeypatch):
+        assert max(read) <= most, "no run reads more than its own nodes"
+
+
+def same_in_runs(
+    made: Callable[[int], ShownTree], expected: Ints, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[int]:
+    """The whole counts made run by run are the expected ones; how many nodes a run may read."""
+    size = len(expected)
     for span, most in ((40, 100), (16, 1), (1 << 16, 1 << 22)):
         monkeypatch.setattr(blocks, "SPAN", span)
-        shown = ShownTree(tree, asked, unit, nodes, most, threads=2)
-        read.clear()
+        shown = made(most)
         up: Any = [np.concatenate(part) for part in zip(*map(shown.rise, range(shown.runs)))]  # noqa: B905
-        assert max(read) <= max(most, span), "no run reads more than its own nodes"
+        yield max(most, span)
         final = shown.settle_above(*up)
         sums = np.concatenate([shown.sums(run, final) for run in range(shown.runs)])
         roots = Roots(final, shown.whole_above(sums))
@@ -111,3 +124,29 @@ def check_runs(
             part, before = shown.whole(start, stop, roots)
             assert np.array_equal(part, expected[start:stop])
             assert before == expected[:start].sum()
+
+
+@pytest.mark.parametrize(("size", "radices", "weights"), SHAPES)
+def test_cells_that_are_projected_in_runs_are_those_projected_in_memory(
+    size: int,
+    radices: tuple[int, ...],
+    weights: tuple[float, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No node but the cells has a noisy count of its own, and many cells are below nothing."""
+    rng, tree = np.random.default_rng(size), IntervalTree.regular(size, radices)
+    cells = np.rint(rng.laplace(1, 6, size)) * (rng.random(size) < 0.8)
+    expected = whole_cells(tree, projected_cells(tree, cells), True)
+    assert (expected >= 0).all()
+    assert size < 50 or (cells < 0).sum() > 5
+
+    def made(most: int) -> ShownTree:
+        def nodes(level: int, first: int, stop: int) -> npt.NDArray[Any]:
+            assert level == tree.height - 1
+            return cells[first:stop]
+
+        own = {tree.height - 1: 1.0}
+        return ShownTree(tree, own, 1.0, nodes, most, threads=2, projected=True)
+
+    for _ in same_in_runs(made, expected, monkeypatch):
+        pass
