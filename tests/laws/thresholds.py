@@ -321,6 +321,7 @@ THRESHOLDS: dict[str, str] = {
     "server/routes/combining.py:_LAWS_OF_A_SHARE": "tests/server/routes/test_combining.py",
     "server/routes/combining.py:_MOST_WORK": "tests/server/routes/test_combining.py: refused, "
     "or a share without an interval",
+    "server/boxes.py:_MOST_POOLED": "tests/server/test_boxes.py: refused, both sides",
     "server/over_time.py:MOST_PERIODS": REFUSED,
     "server/over_time.py:MOST_SUMS": REFUSED,
     "server/over_time.py:MOST_WORK": "tests/server/test_over_time.py: refused, both sides",

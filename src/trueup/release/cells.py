@@ -29,7 +29,7 @@ from trueup.release.intervals import cut_to_counts, quantile_cells, range_interv
 from trueup.release.published import Contents, Published, Row, beside, freeze, to_frame
 from trueup.release.slices import SliceErrors, fixed_spans
 from trueup.release.unions import ends_of, terms_of, union_boxes
-from trueup.release.wording import check_level, with_interval
+from trueup.release.wording import check_level, told
 
 if TYPE_CHECKING:
     from trueup.pictures.page import Picture
@@ -428,15 +428,9 @@ class Release(Published):
         if self.asked:
             over = f"margins of {self._named}: {'; '.join(', '.join(each) for each in self.asked)}"
         return (
-            f"<Release{self.facts.stamp}: {over}, {shown}total {self._total_words}, "
+            f"<Release{self.facts.stamp}: {over}, {shown}total {told(self.total(), self._pooled)}, "
             f"{self.facts.cost}{self.facts.also}>"
         )
-
-    @property
-    def _total_words(self) -> str:
-        """The total and its error: where cells were pooled an interval, as all errors are then."""
-        total = self.total()
-        return with_interval(total.value, *total.interval()) if self._pooled else str(total)
 
     @property
     def _drawn(self) -> Drawn:
@@ -451,4 +445,4 @@ class Release(Published):
         return self._drawn.picture(kind, self.cdf)
 
     def _repr_html_(self) -> str:
-        return self._drawn.drawing(self._total_words)
+        return self._drawn.drawing(told(self.total(), self._pooled))

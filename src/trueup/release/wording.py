@@ -85,6 +85,11 @@ def with_interval(value: float | int, low: float, high: float) -> str:
     return f"{written(value)} (95 %: {between(low, high, ' to ')})"
 
 
+def told(count: Inexact, by_interval: bool) -> str:
+    """A count and its error, or its interval where all errors beside it are told by theirs."""
+    return with_interval(count.value, *count.interval()) if by_interval else str(count)
+
+
 def outward(low: float, high: float) -> tuple[str, str]:
     """Each end of an interval, rounded so that the interval does not shrink.
 
